@@ -1,0 +1,68 @@
+# usher: one C binary. `make help` lists the targets.
+#
+# BUILD=DIR puts everything elsewhere; CC=clang works; WERROR= drops -Werror.
+
+BUILD ?= build
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC = gcc
+WERROR ?= -Werror
+VERSION := $(shell cat VERSION)
+
+PKGS = libseccomp libsodium json-c ncursesw sqlite3
+LIBS = -lseccomp -lsodium -ljson-c -lncursesw -ltinfo -lsqlite3 -lunwind-ptrace -lunwind-generic -lunwind -lutil -lpthread
+DEBIAN = libseccomp-dev libunwind-dev libsodium-dev libjson-c-dev libncurses-dev libsqlite3-dev libcmocka-dev
+
+WARN = -Wall -Wextra -Wshadow -Wswitch-enum -Wvla -Wformat=2 -Wundef -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
+HARDEN = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE -fvisibility=hidden
+ARCH := $(shell $(CC) -dumpmachine 2>/dev/null)
+ifneq (,$(findstring x86_64,$(ARCH)))
+HARDEN += -fcf-protection
+endif
+OPT ?= -O2 -g
+CPPFLAGS += -I. -D_GNU_SOURCE -DUSHER_VERSION='"$(VERSION)"'
+ALL_CFLAGS = -std=c17 $(OPT) $(WARN) $(HARDEN) $(SAN) $(CFLAGS)
+ALL_LDFLAGS = -pie -Wl,-z,relro,-z,now,-z,noexecstack $(SAN) $(LDFLAGS)
+ifneq (,$(SAN))
+HARDEN = -fPIE -fno-omit-frame-pointer
+OPT = -O1 -g
+endif
+
+FLOORS = rules policy audit supervisor tools
+SRC := $(foreach f,$(FLOORS),$(wildcard $(f)/*.c))
+OBJ := $(SRC:%.c=$(BUILD)/%.o)
+MAIN_OBJ = $(BUILD)/tools/main.o
+FLOOR_OBJ = $(filter-out $(MAIN_OBJ),$(OBJ))
+obj = $(filter $(foreach f,$(1),$(BUILD)/$(f)/%),$(OBJ))
+
+UNIT := $(wildcard tests/unit/*.c)
+UNIT_BIN := $(UNIT:tests/unit/%.c=$(BUILD)/tests/unit/%)
+PROBE := $(wildcard tests/adversarial/*.c)
+PROBE_BIN := $(PROBE:tests/adversarial/%.c=$(BUILD)/tests/adversarial/%)
+E2E_C := $(wildcard tests/e2e/*.c)
+E2E_BIN := $(E2E_C:tests/e2e/%.c=$(BUILD)/tests/e2e/%)
+BENCH_C := $(wildcard tests/bench/*.c)
+BENCH_BIN := $(BENCH_C:tests/bench/%.c=$(BUILD)/tests/bench/%)
+
+.PHONY: all
+all: $(BUILD)/usher
+
+$(BUILD)/usher: $(OBJ)
+	$(CC) $(ALL_LDFLAGS) -o $@ $(OBJ) $(LIBS)
+
+$(BUILD)/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+-include $(OBJ:.o=.d) $(wildcard $(BUILD)/tests/*/*.d)
+
+# Further targets live in mk/: one file for each kind of work.
+include $(wildcard mk/*.mk)
+
+.PHONY: clean
+clean: ## remove the build directory
+	rm -rf $(BUILD)
+
+.PHONY: help
+help: ## this list
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' Makefile mk/*.mk | sort | sed -E 's/:.*## /\t/' | expand -t 22

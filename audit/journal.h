@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The journal of one session: append-only segments of JSON Lines, chained by
+ * hash, sealed in epochs. Survives the death of the process at any instant.
+ *
+ * MUST: journal_append() returns 0 only when the record is in the shared mapping
+ * (kill -9 proof) and chained; after a failure every later append fails too: closed.
+ */
+#ifndef USHER_AUDIT_JOURNAL_H
+#define USHER_AUDIT_JOURNAL_H
+
+#include <stdint.h>
+
+#include "audit/record.h"
+
+struct journal;
+
+enum journal_sync { SYNC_NONE = 0, SYNC_BATCH, SYNC_EACH };
+
+struct journal_options {
+	const char *dir;        /* is made; its parent exists (journal_default_dir() makes the parents) */
+	enum journal_sync sync;
+	const char *anchor;     /* "exec:CMD", "file:PATH" or NULL */
+};
+
+/*
+ * Makes the session's directory and first segment. Returns 0 with *out set, or
+ * a negative errno; *why (static or owned by nobody: never freed) says what failed and on what.
+ */
+int journal_create(const struct journal_options *options, struct journal **out, const char **why);
+
+/* A fresh directory name below $XDG_STATE_HOME/usher (parents made, mode 0700). Returns 0 or a negative errno. */
+int journal_default_dir(char *out, size_t cap);
+
+/* The directory, for messages and for the guard layer. Lives as long as the journal. */
+const char *journal_dir(const struct journal *j);
+
+/*
+ * Appends R (closed by this call) and gives its number. Thread safe, no
+ * allocation; the one lock held is for the copy and the hash. Returns 0, -EMSGSIZE for a broken record,
+ * or the negative errno that stopped the journal (-ENOSPC, -EIO, ...).
+ */
+int journal_append(struct journal *j, struct record *r, uint64_t *seq);
+
+/*
+ * Before an effect: puts R's fields so far where the death of this process cannot lose
+ * them and makes sure the final record has room. *slot names it for journal_intent_done(), which
+ * is called after the final record was appended. Thread safe, no allocation, no shared lock. Returns 0, -EMSGSIZE, -EBUSY when all slots
+ * are in use, or the errno that stopped the journal.
+ */
+int journal_intent(struct journal *j, const struct record *r, uint32_t *slot);
+void journal_intent_done(struct journal *j, uint32_t slot);
+
+/* The errno that stopped the journal, 0 while it works. */
+int journal_failed(const struct journal *j);
+
+/* Appends the end record R (may be NULL), seals, trims, closes. Safe on NULL. */
+void journal_close(struct journal *j, struct record *r);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A record under construction: one JSON object, written field by field into a
+ * caller's buffer. seq, time and prev are put in front by journal_append().
+ *
+ * MUST: injective (two different byte strings never give the same text), one
+ * line, printable ASCII only, no allocation. A record that does not fit is
+ * marked broken and refused by the journal: it is never cut silently.
+ */
+#ifndef USHER_AUDIT_RECORD_H
+#define USHER_AUDIT_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rules/call.h"
+#include "rules/verdict.h"
+
+/* Room for two names of PATH_MAX bytes, each escaped at its worst, and all else. */
+#define RECORD_MAX (64 * 1024)
+
+struct record {
+	char *buf;
+	size_t len;
+	size_t cap;
+	bool broken;
+	uint8_t depth;
+	bool first; /* no field in the current object or list yet */
+};
+
+/* Starts a record of TYPE (start, call, answer, note, seal, end) in BUF, which stays the caller's. */
+void record_begin(struct record *r, char *buf, size_t cap, const char *type);
+
+/* Fields. KEY is a plain ASCII literal. Bytes are escaped; a NULL or absent span writes nothing. */
+void record_text(struct record *r, const char *key, const char *value);
+void record_bytes(struct record *r, const char *key, struct span value);
+void record_int(struct record *r, const char *key, int64_t value);
+void record_bool(struct record *r, const char *key, bool value);
+void record_list(struct record *r, const char *key);   /* opens a list */
+void record_object(struct record *r, const char *key); /* opens an object; KEY NULL inside a list */
+void record_item(struct record *r, struct span value); /* a string in the open list */
+void record_close(struct record *r);                   /* closes the innermost list or object */
+
+/*
+ * The fields of a decided call: pid tid exe call op object named verdict rule. Does not write result:
+ * that is known later (record_result).
+ */
+void record_call(struct record *r, const struct call *call, const struct verdict *verdict);
+
+/* result: the value returned, or the errno's name for -4095..-1. */
+void record_result(struct record *r, int64_t result);
+
+/* The name of an errno ("ENOENT"), or NULL; and back (0 when unknown). */
+const char *errno_name(int err);
+int errno_parse(const char *name, size_t len);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The session's policy: the guard layer, the rule files as layers, grants and limits.
+ *
+ * MUST: across layers the strictest verdict wins; the guard layer cannot be
+ * loosened; a grant turns an ask into its answer and nothing else; policy_decide()
+ * neither allocates nor takes a lock that all workers share.
+ */
+#ifndef USHER_POLICY_POLICY_H
+#define USHER_POLICY_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "rules/call.h"
+#include "rules/ruleset.h"
+#include "rules/verdict.h"
+
+struct policy;
+
+struct policy_options {
+	const char *const *files; /* each a layer: a path or builtin:NAME */
+	size_t n_files;
+	const struct variable *variables;
+	size_t n_variables;
+	const char *const *guarded; /* absolute names nothing in the tree may read or change, each with all below it */
+	size_t n_guarded;
+	const char *const *pinned; /* absolute names (rule files, usher itself) that may be read but not changed */
+	size_t n_pinned;
+};
+
+/*
+ * Loads and compiles all layers. Findings of all files go to *found. Returns 0, 1
+ * when a file has errors, or a negative errno.
+ */
+int policy_new(const struct policy_options *options, struct diagnostics *found, struct policy **out);
+void policy_free(struct policy *p);
+
+/*
+ * Decides CALL: every layer, the strictest wins; then grants answer an ask. Pure
+ * but for reading the grants; may be called more than once for the same call (a name
+ * that may turn out to be a link). out->kind is never VERDICT_NONE. Any thread.
+ */
+void policy_decide(struct policy *p, const struct call *call, struct verdict *out);
+
+/*
+ * Called once, just before the effect: takes limit= tokens. Beyond a limit *verdict
+ * becomes deny (or ask, where the rule's else says so); *used gets the count in the current period. Any
+ * thread. Returns 0 within the limit, 1 when the verdict was changed.
+ */
+int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used);
+
+/* The layers, guard first, for explain, plan and the start record. INDEX from 0, NULL past the end. */
+const struct ruleset *policy_layer(const struct policy *p, size_t index);
+
+/* Operations named by any layer: stat calls are mediated only when OP_STAT is among them. */
+op_set policy_ops(const struct policy *p);
+
+/* Whether some rule or default may ask. */
+bool policy_may_ask(const struct policy *p);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions: calls that wait for somebody's answer.
+ *
+ * MUST: a question costs its caller only; unanswered means deny (or the rule's else=);
+ * each is answered exactly once; no channel can answer for another question.
+ */
+#ifndef USHER_POLICY_QUESTION_H
+#define USHER_POLICY_QUESTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/policy.h"
+#include "rules/call.h"
+#include "rules/verdict.h"
+
+enum answer_scope { SCOPE_ONCE = 0, SCOPE_TIME, SCOPE_TREE, SCOPE_SESSION, SCOPE_ALWAYS };
+
+#define ANSWER_TEXT 256
+
+/* What became of a question. The zero value denies. */
+struct answer {
+	enum verdict_kind kind; /* deny, allow, kill or rewrite */
+	enum answer_scope scope;
+	uint32_t scope_s;       /* SCOPE_TIME: seconds */
+	char channel[32];       /* "tty", "desk", "exec", "deny", or "timeout", "limit", "grant" */
+	char who[64];           /* the person or program behind it, printable ASCII */
+	char message[ANSWER_TEXT];
+	char target[4096];      /* rewrite: the other object's name, NUL-terminated */
+	uint64_t waited_us;
+	uint8_t shown[32];      /* hash of the text that was shown, zero when none was */
+};
+
+/* A fact about the caller that a person wants to see ("cwd", "argv", "ancestry", "frame", "sha256", "file", ...). */
+struct fact {
+	const char *key;
+	struct span value;
+};
+
+struct question {
+	const struct call *call;
+	const struct verdict *verdict; /* kind ask; rule gives timeout, else, remember, reason */
+	const struct fact *facts;
+	size_t n_facts;
+};
+
+struct questions;
+
+/* Called once for each question, from the questions' own thread, never from questions_ask(). ANSWER lives for the call. */
+typedef void (*answer_fn)(void *context, uint64_t token, const struct answer *answer);
+
+/* Called for what the journal must hold beyond answers: grants, revocations, channel failures. TEXT is one line of plain facts. */
+typedef void (*note_fn)(void *context, const char *event, const char *text);
+
+struct questions_options {
+	const char *channel;  /* the --ask= word: tty, desk, deny, exec:CMD, chain:A,B */
+	struct policy *policy; /* where grants go; outlives the questions */
+	answer_fn answered;
+	note_fn note;
+	void *context;
+	const char *session;  /* a short name people see: the command */
+	uint32_t max_waiting; /* 0: 4096 */
+	int tty;              /* terminal for the tty channel, -1 when none; not owned */
+};
+
+/* Starts the channels. Returns 0, -EINVAL for an unknown channel word (*why names it), or a negative errno. */
+int questions_start(const struct questions_options *options, struct questions **out, const char **why);
+
+/*
+ * Puts Q (copied) to a person; TOKEN comes back with the answer. Any thread; does not
+ * wait. Returns 0 with *id set, or -EAGAIN when too many wait (deny the call), or a negative errno.
+ */
+int questions_ask(struct questions *qs, const struct question *q, uint64_t token, uint64_t *id);
+
+/* The caller is gone or was interrupted. Returns 0 when withdrawn, 1 when an answer is already on its way. */
+int questions_withdraw(struct questions *qs, uint64_t id);
+
+/* Ends the channels; whatever waits is answered with deny first. Safe on NULL. */
+void questions_stop(struct questions *qs);
+
+#endif

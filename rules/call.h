@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The call: what somebody wants to do, to which objects, as copied and resolved.
+ * It is what every rule, question and record speaks of. An open value: whoever
+ * fills it keeps the bytes that the spans point to alive while it is in use.
+ */
+#ifndef USHER_RULES_CALL_H
+#define USHER_RULES_CALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rules/op.h"
+
+/* Bytes, not a C string: may hold anything but its own end. NULL bytes = absent. */
+struct span {
+	const char *bytes;
+	uint32_t len;
+};
+
+#define SPAN_LITERAL(s) ((struct span){(s), sizeof(s) - 1})
+
+enum object_kind {
+	OBJECT_NONE = 0,
+	OBJECT_FILE,     /* a canonical absolute name, links resolved */
+	OBJECT_MEMFD,    /* a file without a name: memfd, O_TMPFILE, deleted; name is "memfd:NAME" */
+	OBJECT_INET,     /* an address and a port */
+	OBJECT_UNIX,     /* a unix socket with a canonical pathname */
+	OBJECT_ABSTRACT, /* a unix socket with an abstract name (name excludes the leading NUL) */
+};
+
+enum proto {
+	PROTO_TCP = 1,
+	PROTO_UDP,
+	PROTO_UNIX, /* stream, datagram or seqpacket */
+	PROTO_OTHER,
+};
+
+/* An internet endpoint. IPv4 is kept v4-mapped (::ffff:a.b.c.d), so one address has one form. */
+struct inet_endpoint {
+	uint8_t addr[16];
+	uint16_t port;      /* host order */
+	uint32_t scope;     /* interface index of a link-local address, else 0 */
+	enum proto proto;
+};
+
+struct object {
+	enum object_kind kind;
+	op_set ops;         /* all operations the call needs on this object */
+	struct span name;   /* canonical; for OBJECT_INET absent */
+	struct span named;  /* what the program said, absent where equal to name */
+	struct inet_endpoint inet;
+	bool identified;    /* dev, ino and nlink are known (the object exists) */
+	uint64_t dev;       /* st_dev */
+	uint64_t ino;
+	uint64_t nlink;
+};
+
+/* One process image in the caller's ancestry, nearest first. */
+struct image {
+	struct span exe; /* canonical name of the executable */
+	uint64_t dev;
+	uint64_t ino;
+	pid_t pid;
+};
+
+/* Who asks. */
+struct subject {
+	pid_t pid; /* thread group */
+	pid_t tid;
+	uid_t uid; /* effective */
+	struct image image;              /* the caller's own */
+	const struct image *ancestors;   /* parent first, up to the command; may be NULL */
+	uint32_t n_ancestors;
+};
+
+#define CALL_OBJECTS 4
+
+struct call {
+	const char *syscall;    /* "openat"; static storage */
+	struct subject by;
+	uint32_t n_objects;
+	struct object object[CALL_OBJECTS];
+	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
+	uint64_t flags;         /* the call's own flag word, for people (O_* of open, ...) */
+};
+
+#endif

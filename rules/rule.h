@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One rule as loaded: immutable, owned by its ruleset, safe to read from any
+ * thread for as long as the ruleset lives.
+ */
+#ifndef USHER_RULES_RULE_H
+#define USHER_RULES_RULE_H
+
+#include <stdint.h>
+
+#include "rules/call.h"
+#include "rules/verdict.h"
+
+/* How long a person's answer to an ask holds when the answer itself does not say. */
+enum remember {
+	REMEMBER_ONCE = 0,
+	REMEMBER_SESSION,
+	REMEMBER_TREE, /* the asking process and its descendants */
+	REMEMBER_TIME, /* remember_s seconds */
+};
+
+struct rule {
+	enum verdict_kind kind;
+	op_set ops;
+	const char *file;    /* as given, or "builtin:NAME" */
+	uint32_t line;
+	const char *where;   /* "FILE:LINE" */
+	const char *text;    /* the rule as written, continuation lines joined */
+	const char *reason;  /* NULL when absent */
+	int error;           /* errno= of a deny, 0 when absent */
+	enum log_level log;
+	bool stack;
+	uint32_t timeout_s;  /* ask: 0 when absent */
+	enum verdict_kind otherwise; /* else= of an ask: deny (default), allow or kill */
+	enum remember remember;
+	uint32_t remember_s;
+	uint32_t limit;      /* limit=LIMIT/PERIOD, 0 when absent */
+	uint32_t limit_period_s;
+	uint32_t limit_slot; /* 0 .. ruleset_limit_slots()-1, one for each rule with a limit */
+	uint32_t after;      /* ask: after=N allows once N answers in its favour were given; 0 when absent */
+	bool review;         /* allow now, to be looked at afterwards */
+	bool show_asked;     /* rewrite connect: getpeername shows what was asked for */
+};
+
+#endif

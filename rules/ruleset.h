@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A ruleset is one layer: one rule file with what it includes, compiled.
+ *
+ * MUST: first matching rule decides; pure once loaded (no descriptor, no clock,
+ * no kernel); no allocation and no lock in any function that takes a const
+ * struct ruleset.
+ */
+#ifndef USHER_RULES_RULESET_H
+#define USHER_RULES_RULESET_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include "rules/call.h"
+#include "rules/rule.h"
+#include "rules/verdict.h"
+
+struct ruleset;
+
+/* A NAME=VALUE that is set before a file is read ($HOME $PWD $TMPDIR $USER $UID). */
+struct variable {
+	const char *name;
+	const char *value;
+};
+
+enum diagnostic_level { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };
+
+/* One finding about a file. The pointers live until diagnostics_free(). */
+struct diagnostic {
+	enum diagnostic_level level;
+	const char *file;
+	uint32_t line;   /* from 1; 0: the file as a whole */
+	uint32_t column; /* from 1, in bytes */
+	const char *source;  /* the offending line, NULL when there is none */
+	const char *message; /* what is wrong and what was expected */
+};
+
+struct diagnostics {
+	struct diagnostic *items;
+	size_t count;
+	size_t errors;
+	void *memory;
+};
+
+void diagnostics_free(struct diagnostics *d);
+
+/* Prints all of D in the form FILE:LINE:COLUMN: error: ..., the line and a caret. */
+void diagnostics_print(const struct diagnostics *d, FILE *to, bool colour);
+
+struct ruleset_source {
+	const char *path;               /* a file, or "builtin:NAME" */
+	const struct variable *variables;
+	size_t n_variables;
+};
+
+/*
+ * Loads the file, what it includes, and compiles it. All findings go to *found
+ * (which the caller frees in every case). Returns 0 with *out set (free with
+ * ruleset_free), 1 when the file has errors, or a negative errno when it could
+ * not be read, its owner or mode is not safe (-EPERM), or memory ran out; *found then
+ * says so too. Not for the hot path; thread safe.
+ */
+int ruleset_load(const struct ruleset_source *source, struct diagnostics *found, struct ruleset **out);
+
+/* As ruleset_load(), from memory; NAME stands for the file in messages. Never touches the file system but for includes. */
+int ruleset_parse(const char *name, const char *text, size_t len, const struct ruleset_source *variables,
+		  struct diagnostics *found, struct ruleset **out);
+
+void ruleset_free(struct ruleset *rs);
+
+/*
+ * What this layer says of CALL as a whole: each object and each operation it
+ * needs is decided by the first rule that matches, the strictest of them wins.
+ * kind is VERDICT_NONE where no rule and no default of this file speaks. rewrite is
+ * given only for the operations it names.
+ */
+void ruleset_decide(const struct ruleset *rs, const struct call *call, struct verdict *out);
+
+/*
+ * The object a rewrite leads to: for a file the new name into *name (not
+ * terminated; length into *len, PATH_MAX bytes of room), for a socket the new
+ * endpoint into *to (to->kind tells which; a unix path or abstract name goes to *name).
+ * RULE is the verdict's. Returns 0, or -ENAMETOOLONG.
+ */
+int rule_rewrite(const struct rule *rule, const struct object *from, char *name, size_t *len, struct object *to);
+
+/* Number of rules with limit=; their limit_slot values are below it. */
+uint32_t ruleset_limit_slots(const struct ruleset *rs);
+
+/* Whether any rule can ever give a verdict of KIND (used to warn when nobody can answer). */
+bool ruleset_can(const struct ruleset *rs, enum verdict_kind kind);
+
+/* The operations that some rule names. stat is mediated only where some layer names it. */
+op_set ruleset_ops(const struct ruleset *rs);
+
+/* The name the layer was loaded under, its text in full and all files read, for the journal's start record. */
+struct ruleset_file {
+	const char *path;
+	const char *text;
+	size_t len;
+};
+size_t ruleset_files(const struct ruleset *rs, const struct ruleset_file **out);
+
+/* Iterates over the rules in order: INDEX from 0; NULL past the end. */
+const struct rule *ruleset_rule(const struct ruleset *rs, size_t index);
+
+/* Whether RULE matches OBJECT for one of OPS when asked by BY with ARGV; the matcher behind explain. */
+bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struct call *call, uint32_t object, op_set op);
+
+/* Names of the built-in rule sets, NULL-terminated, and the text of one (NULL when unknown). */
+const char *const *builtin_names(void);
+const char *builtin_text(const char *name);
+
+#endif

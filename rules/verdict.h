@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The verdict. The zero value is deny: a verdict that nobody filled in closes.
+ */
+#ifndef USHER_RULES_VERDICT_H
+#define USHER_RULES_VERDICT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum verdict_kind {
+	VERDICT_DENY = 0,
+	VERDICT_KILL,
+	VERDICT_ASK,
+	VERDICT_REWRITE,
+	VERDICT_ALLOW,
+	VERDICT_NONE, /* this layer has no opinion; never leaves policy_decide() */
+};
+
+enum log_level {
+	LOG_NORMAL = 0,
+	LOG_ALERT, /* also told to the person at the end of the session */
+	LOG_NONE,  /* no record: the call may be decided in the filter */
+};
+
+struct rule;
+
+struct verdict {
+	enum verdict_kind kind;
+	int error;               /* deny: the errno the caller gets, positive, never 0 */
+	enum log_level log;
+	bool stack;              /* the caller's stack belongs into the record */
+	uint32_t object;         /* index of the object that decided */
+	const struct rule *rule; /* the rule that decided; NULL: a default, see where */
+	const char *where;       /* "FILE:LINE", "builtin:NAME:LINE" or "default"; lives as long as the rules */
+};
+
+/* "deny", "kill", "ask", "rewrite", "allow", "none". */
+const char *verdict_name(enum verdict_kind kind);
+
+/* Of two verdicts the stricter: kill, deny, ask, rewrite, allow, none. Positive when A is stricter than B. */
+int verdict_compare(enum verdict_kind a, enum verdict_kind b);
+
+#endif

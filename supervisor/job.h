@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One notification on its way: received, decoded, resolved, decided, recorded,
+ * performed, replied to. A worker owns exactly one job and uses it again; a call
+ * that waits for an answer is packed (job_pack) so that the worker is free.
+ *
+ * MUST: everything that came from the caller's memory was copied into the job once
+ * and is never read again; strings live in the job's arena and are named by
+ * offset, so that a packed job can be laid anywhere.
+ */
+#ifndef USHER_SUPERVISOR_JOB_H
+#define USHER_SUPERVISOR_JOB_H
+
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "rules/call.h"
+#include "rules/verdict.h"
+
+struct session;
+struct worker;
+struct sysrow;
+struct proc;
+
+/* Bytes in the job's arena, always followed by a NUL that len does not count. off 0: absent. */
+struct text {
+	uint32_t off;
+	uint32_t len;
+};
+
+#define JOB_ARENA (64 * 1024)
+#define JOB_TARGETS CALL_OBJECTS
+
+/* An object as resolved: a name and, unless it does not exist or is tentative, a held descriptor. */
+struct target {
+	enum object_kind kind;
+	op_set ops;
+	struct text name;  /* canonical */
+	struct text named; /* what the program said, absent where equal */
+	struct inet_endpoint inet;
+	int fd;            /* O_PATH descriptor of the object itself, -1 */
+	int dir;           /* O_PATH descriptor of its parent directory, -1 */
+	struct text leaf;  /* last component below dir */
+	bool exists;
+	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
+	bool magic;        /* reached through a /proc magic link of the caller's own */
+	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
+	dev_t dev;
+	ino_t ino;
+	nlink_t nlink;
+	mode_t mode;
+};
+
+enum reply_kind {
+	REPLY_ERROR = 0, /* value is a negative errno; the zero reply is an error and never a success */
+	REPLY_VALUE,
+	REPLY_INJECT,    /* fd goes into the caller's table; closed by reply() in every case */
+	REPLY_CONTINUE,  /* the kernel goes on with the call: only for rows of CLASS_REGISTERS and CLASS_EXEC (and O_PATH opens) */
+	REPLY_GONE,      /* the caller is gone, or was answered already: say nothing */
+	REPLY_PARKED,    /* the job was packed and somebody else will answer */
+};
+
+struct reply {
+	enum reply_kind kind;
+	int64_t value;
+	int fd;
+	uint32_t fd_flags; /* O_CLOEXEC or 0 */
+};
+
+/* Why a performer returns: 0 done (job->reply is set), or one of these. */
+enum perform_outcome {
+	PERFORM_DONE = 0,
+	PERFORM_AGAIN = 1, /* a tentative name met a link: resolve fully and decide again */
+};
+
+struct job {
+	struct seccomp_notif notif;
+	const struct sysrow *row;
+	struct session *session;
+	struct worker *worker;
+	struct proc *proc;       /* the caller's process record, held */
+	uint64_t arg[6];         /* registers; ints already narrowed as the row says */
+	struct text path[2];     /* copied path arguments, in order */
+	struct text data[2];     /* other copied arguments: sockaddr, open_how, times, xattr value, iovec base ... as the row says */
+	struct target target[JOB_TARGETS];
+	uint32_t n_targets;
+	struct text argv;        /* exec: joined for matching */
+	struct text argv_raw;    /* exec: NUL-separated, as copied */
+	struct verdict verdict;
+	struct reply reply;
+	bool full;               /* resolve without shortcuts: no tentative names */
+	bool answered;           /* a person (or a grant) has answered: verdict is final */
+	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
+	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */
+	uint64_t word[4];        /* row-private values kept across parking */
+	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
+	uint64_t question;       /* id while parked */
+	uint32_t used;           /* arena bytes in use */
+	char arena[JOB_ARENA];   /* last: job_pack() copies only what is used */
+};
+
+/* Makes J ready for the next notification: closes what is held, empties the arena. */
+void job_reset(struct job *j);
+
+/* N bytes of arena with a NUL behind; absent when the arena is full (deny the call with ENOMEM). */
+struct text job_alloc(struct job *j, size_t n);
+struct text job_copy(struct job *j, const void *bytes, size_t n);
+/* Gives back the unused tail of T, the last allocation. */
+void job_trim(struct job *j, struct text *t, size_t n);
+
+static inline char *job_text(struct job *j, struct text t)
+{
+	return t.off ? j->arena + t.off : NULL;
+}
+
+static inline struct span job_span(const struct job *j, struct text t)
+{
+	return t.off ? (struct span){ j->arena + t.off, t.len } : (struct span){ NULL, 0 };
+}
+
+/* Adds a target, all descriptors -1; NULL when there are too many. */
+struct target *job_target(struct job *j, enum object_kind kind, op_set ops);
+
+/* The call as rules and records see it; spans point into J and into the process record. */
+void job_call(const struct job *j, struct call *out);
+
+/* Replies; each sets j->reply and returns PERFORM_DONE. */
+int job_error(struct job *j, int negative_errno);
+int job_value(struct job *j, int64_t value);
+int job_inject(struct job *j, int fd, uint32_t fd_flags);
+int job_continue(struct job *j);
+
+/* A call's result as syscall wrappers give it (-1 and errno) into a reply. */
+int job_result(struct job *j, long rc);
+
+#endif

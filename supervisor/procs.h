@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usher's own record of the processes in the tree, keyed by thread id and proven alive by pidfd.
+ *
+ * MUST: a record is never taken for another process that got the same number; the image is
+ * what a verified exec put there (or inherited by fork), never a /proc string the program can change.
+ */
+#ifndef USHER_SUPERVISOR_PROCS_H
+#define USHER_SUPERVISOR_PROCS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "rules/call.h"
+
+struct procs;
+struct proc;
+struct session;
+
+int procs_new(struct session *s, struct procs **out);
+void procs_free(struct procs *ps);
+
+/*
+ * The record of the process that thread TID belongs to, made when new (parents first). *out is held: proc_put() it.
+ * The caller checks the notification afterwards (job_alive). Thread safe. Returns 0, -ESRCH, -EMFILE or -ENOMEM.
+ */
+int procs_get(struct procs *ps, pid_t tid, struct proc **out);
+struct proc *proc_hold(struct proc *p);
+void proc_put(struct proc *p);
+
+pid_t proc_pid(const struct proc *p);
+/* Fills SUBJECT's pid, image and ancestors; spans live while P is held. tid and uid are the caller's to fill. */
+void proc_subject(const struct proc *p, struct subject *out);
+
+/* A verified exec has replaced the image (EXE is copied). */
+int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino);
+
+/* Whether PID (a process or thread number) belongs to the tree. */
+bool procs_inside(struct procs *ps, pid_t pid);
+
+/* A pidfd for the thread itself (PIDFD_THREAD where the kernel has it, Linux 6.9); -1 when TID is no leader and the kernel cannot. Owned by P. */
+int proc_pidfd(struct proc *p, pid_t tid);
+
+/*
+ * Duplicates descriptor FD of the calling thread's own table (pidfd_getfd; a thread may have a table of its own).
+ * Returns the descriptor (close-on-exec, yours) or a negative errno (-EBADF as natively).
+ */
+struct job;
+int caller_fd(struct job *j, int fd);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers: threads that receive notifications and walk each to its reply.
+ *
+ * MUST: whenever a worker may wait for anybody but the kernel's own work, another one receives.
+ */
+#ifndef USHER_SUPERVISOR_WORKER_H
+#define USHER_SUPERVISOR_WORKER_H
+
+#include "audit/record.h"
+#include "supervisor/job.h"
+
+struct worker {
+	struct session *session;
+	unsigned index;
+	int umask_set;            /* umask this thread has now, -1 unknown */
+	bool dropped;             /* credentials differ from usher's own */
+	bool blocking;            /* reception was handed on for the current job */
+	char path[4096 + 1];      /* scratch for one name */
+	char record[RECORD_MAX];
+	struct job job;
+};
+
+/*
+ * Says that the current job is about to do something that may wait (open a FIFO,
+ * connect, wait for an exec): another worker takes over reception. Idempotent within a job; undone by the worker loop.
+ */
+void worker_blocking(struct worker *w);
+
+/*
+ * While blocking, the job is watched: when its caller dies or has a signal to handle, the thread is
+ * interrupted (the system call returns EINTR). Returns true when that happened: answer with -ERESTARTSYS (512).
+ */
+bool worker_interrupted(const struct worker *w);
+
+#endif

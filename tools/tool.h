@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A subcommand: one file and one row in tools/main.c. */
+#ifndef USHER_TOOLS_TOOL_H
+#define USHER_TOOLS_TOOL_H
+
+struct tool {
+	const char *name;
+	const char *usage;   /* the arguments, after "usher NAME " */
+	const char *summary; /* one line for --help */
+	int (*main)(int argc, char **argv); /* argv[0] is the subcommand; returns the exit status */
+};
+
+extern const struct tool tool_run, tool_check, tool_fmt, tool_rules, tool_desk, tool_log, tool_verify, tool_doctor;
+
+#endif
