@@ -7,6 +7,13 @@ LINK_supervisor = rules policy audit supervisor
 LINK_tools = $(FLOORS)
 floor_of = $(firstword $(subst _, ,$(1)))
 
+# Programs that run under usher are ordinary programs: no sanitizer, no hardening of ours.
+HELPER_CFLAGS = -std=c17 -O2 -g $(WARN)
+
+E2E_SH := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh))
+PROBE_SH := $(filter-out tests/adversarial/lib.sh,$(wildcard tests/adversarial/*.sh))
+TEST_ENV = USHER=$(abspath $(BUILD))/usher BUILD=$(abspath $(BUILD)) RESULTS=$(abspath $(BUILD))/results
+
 .SECONDEXPANSION:
 $(BUILD)/tests/unit/%: tests/unit/%.c $$(filter-out $(MAIN_OBJ),$$(call obj,$$(LINK_$$(call floor_of,$$*))))
 	@mkdir -p $(@D)
@@ -14,11 +21,19 @@ $(BUILD)/tests/unit/%: tests/unit/%.c $$(filter-out $(MAIN_OBJ),$$(call obj,$$(L
 
 $(BUILD)/tests/adversarial/% $(BUILD)/tests/e2e/% $(BUILD)/tests/bench/%: tests/$$(notdir $$(@D))/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP $(ALL_LDFLAGS) -o $@ $< -lseccomp -lpthread
+	$(CC) $(CPPFLAGS) $(HELPER_CFLAGS) -MMD -MP -o $@ $< $(filter %.o,$^) -lseccomp -lpthread $(HELPER_LIBS)
 
 .PHONY: test-bins
 test-bins: $(UNIT_BIN) $(PROBE_BIN) $(E2E_BIN)
 
 .PHONY: check-unit
 check-unit: $(UNIT_BIN) ## unit and property tests
-	tests/run-unit $(UNIT_BIN)
+	@$(TEST_ENV) tests/run-tests unit $(UNIT_BIN)
+
+.PHONY: check-e2e
+check-e2e: all $(E2E_BIN) ## real programs, native against supervised (ONLY=NAME.. selects, USERS="root 1000")
+	@$(TEST_ENV) tests/run-e2e $(or $(ONLY:%=tests/e2e/%.sh),$(E2E_SH))
+
+.PHONY: check-adversarial
+check-adversarial: all $(PROBE_BIN) ## attacks, each with its positive control (QUICK=1 for the short form)
+	@$(TEST_ENV) tests/run-tests adversarial $(PROBE_BIN) $(PROBE_SH)
