@@ -29,11 +29,19 @@ struct proc *proc_hold(struct proc *p);
 void proc_put(struct proc *p);
 
 pid_t proc_pid(const struct proc *p);
-/* Fills SUBJECT's pid, image and ancestors; spans live while P is held. tid and uid are the caller's to fill. */
+/* Fills SUBJECT's pid, image and ancestors; spans live while P is held. tid and uid are the caller's to fill. Takes no lock. */
 void proc_subject(const struct proc *p, struct subject *out);
 
 /* A verified exec has replaced the image (EXE is copied). */
 int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino);
+
+/*
+ * A place for one value that another part keeps for each process (its view of cwd and umask, say). Taking it
+ * leaves the place empty, so that two threads never share the value; giving it back drops what was put there in between. DROP
+ * is called when the process record ends. take returns NULL when the place is empty.
+ */
+void *proc_slot_take(struct proc *p);
+void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
 
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);

@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of threads seen, in shards with a lock each; a thread points to the record of its process.
+ *
+ * MUST: an entry is used only after its descriptor has proved that the number still means the same thread;
+ * an entry whose process is held by a job is never closed (its pidfd may be in use);
+ * what is forgotten under pressure is rebuilt from the kernel, never guessed.
+ *
+ * An image is always read from /proc/PID/exe when a process is first seen, not inherited from its parent's record:
+ * the parent may have replaced its own since the fork.
+ */
+#include "supervisor/procs.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/image.h"
+#include "supervisor/job.h"
+#include "supervisor/procs_kernel.h"
+#include "supervisor/session.h"
+
+#define SHARDS 64
+#define BUCKETS 32
+#define THREADS_MAX 4096 /* descriptors kept, at most */
+#define SWEEP 4          /* old entries looked at for each new one */
+#define DEPTH_MAX 64     /* unknown ancestors made at once */
+
+struct thread {
+	pid_t tid;
+	struct thread_ref ref;
+	struct proc *proc;
+	struct thread *next;
+	struct thread *older, *newer;
+};
+
+/* An image that jobs may still be looking at. */
+struct retired {
+	struct lineage *lineage;
+	struct retired *next;
+};
+
+struct proc {
+	struct procs *procs;
+	pid_t pid;
+	pthread_mutex_t lock;
+	unsigned refs;  /* entries in the table and users */
+	unsigned users; /* holders outside the table */
+	_Atomic(struct lineage *) lineage;
+	struct retired *retired;
+	struct thread *closing; /* entries that ended while a job used them */
+	void *value;
+	void (*drop)(void *);
+};
+
+struct shard {
+	pthread_mutex_t lock;
+	struct thread *bucket[BUCKETS];
+	struct thread *newest, *oldest;
+	unsigned count;
+};
+
+struct procs {
+	struct session *session;
+	unsigned shard_max;
+	struct shard shard[SHARDS];
+};
+
+static struct shard *shard_of(struct procs *ps, pid_t tid)
+{
+	return &ps->shard[(unsigned)tid % SHARDS];
+}
+
+static struct thread **bucket_of(struct shard *sh, pid_t tid)
+{
+	return &sh->bucket[(unsigned)tid / SHARDS % BUCKETS];
+}
+
+/* Process records. */
+
+static struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	p->procs = ps;
+	p->pid = pid;
+	atomic_init(&p->lineage, lineage);
+	return p;
+}
+
+static void retired_free(struct retired *r)
+{
+	while (r) {
+		struct retired *next = r->next;
+
+		lineage_put(r->lineage);
+		free(r);
+		r = next;
+	}
+}
+
+static void closing_free(struct thread *t)
+{
+	while (t) {
+		struct thread *next = t->next;
+
+		close(t->ref.fd);
+		free(t);
+		t = next;
+	}
+}
+
+static void proc_free(struct proc *p)
+{
+	if (p->value)
+		p->drop(p->value);
+	retired_free(p->retired);
+	closing_free(p->closing);
+	lineage_put(atomic_load(&p->lineage));
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+static void proc_ref(struct proc *p, bool user)
+{
+	pthread_mutex_lock(&p->lock);
+	p->refs++;
+	p->users += user;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void proc_unref(struct proc *p, bool user)
+{
+	struct retired *retired = NULL;
+	struct thread *closing = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	p->users -= user;
+	if (!p->users) {
+		retired = steal_pointer(&p->retired);
+		closing = steal_pointer(&p->closing);
+	}
+	bool last = --p->refs == 0;
+	pthread_mutex_unlock(&p->lock);
+	retired_free(retired);
+	closing_free(closing);
+	if (last)
+		proc_free(p);
+}
+
+struct proc *proc_hold(struct proc *p)
+{
+	proc_ref(p, true);
+	return p;
+}
+
+void proc_put(struct proc *p)
+{
+	if (p)
+		proc_unref(p, true);
+}
+
+/* The table. All of these want the shard's lock. */
+
+static struct thread *shard_find(struct shard *sh, pid_t tid)
+{
+	struct thread *t = *bucket_of(sh, tid);
+
+	while (t && t->tid != tid)
+		t = t->next;
+	return t;
+}
+
+static void age_unlink(struct shard *sh, struct thread *t)
+{
+	*(t->newer ? &t->newer->older : &sh->newest) = t->older;
+	*(t->older ? &t->older->newer : &sh->oldest) = t->newer;
+}
+
+static void age_newest(struct shard *sh, struct thread *t)
+{
+	t->newer = NULL;
+	t->older = sh->newest;
+	*(sh->newest ? &sh->newest->newer : &sh->oldest) = t;
+	sh->newest = t;
+}
+
+static void shard_drop(struct shard *sh, struct thread *t)
+{
+	struct thread **at = bucket_of(sh, t->tid);
+	struct proc *p = t->proc;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	age_unlink(sh, t);
+	sh->count--;
+	pthread_mutex_lock(&p->lock);
+	t->next = p->closing;
+	p->closing = t;
+	pthread_mutex_unlock(&p->lock);
+	proc_unref(p, false); /* closes T at once unless a job holds P */
+}
+
+static bool proc_used(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool used = p->users > 0;
+	pthread_mutex_unlock(&p->lock);
+	return used;
+}
+
+/* Makes room: ended threads go first, then, beyond the limit or when FORCE, the least recently used. */
+static void shard_sweep(struct shard *sh, unsigned max, bool force)
+{
+	struct thread *t = sh->oldest;
+
+	for (int i = 0; t && i < SWEEP; i++) {
+		struct thread *newer = t->newer;
+
+		if (!thread_alive(&t->ref))
+			shard_drop(sh, t);
+		t = newer;
+	}
+	for (t = sh->oldest; t && (force || sh->count > max);) {
+		struct thread *newer = t->newer;
+
+		if (!proc_used(t->proc)) {
+			shard_drop(sh, t);
+			force = false;
+		}
+		t = newer;
+	}
+}
+
+static void procs_shrink(struct procs *ps)
+{
+	for (unsigned i = 0; i < SHARDS; i++) {
+		struct shard *sh = &ps->shard[i];
+
+		pthread_mutex_lock(&sh->lock);
+		shard_sweep(sh, ps->shard_max, true);
+		pthread_mutex_unlock(&sh->lock);
+	}
+}
+
+/* The live entry of TID as a held process, or NULL. */
+static struct proc *procs_find(struct procs *ps, pid_t tid)
+{
+	struct shard *sh = shard_of(ps, tid);
+	struct proc *p = NULL;
+
+	pthread_mutex_lock(&sh->lock);
+	struct thread *t = shard_find(sh, tid);
+	if (t && thread_alive(&t->ref)) {
+		p = proc_hold(t->proc);
+		if (sh->newest != t) {
+			age_unlink(sh, t);
+			age_newest(sh, t);
+		}
+	} else if (t) {
+		shard_drop(sh, t);
+	}
+	pthread_mutex_unlock(&sh->lock);
+	return p;
+}
+
+/*
+ * Enters TID as a thread of *P (held by the caller). When another worker was first, its record replaces *P. REF is
+ * taken over in every case.
+ */
+static int procs_enter(struct procs *ps, pid_t tid, struct thread_ref ref, struct proc **p)
+{
+	struct thread *t = malloc(sizeof(*t));
+	struct shard *sh = shard_of(ps, tid);
+
+	if (!t) {
+		close(ref.fd);
+		return -ENOMEM;
+	}
+	pthread_mutex_lock(&sh->lock);
+	struct thread *old = shard_find(sh, tid);
+	if (old && thread_alive(&old->ref)) {
+		struct proc *mine = *p;
+
+		*p = proc_hold(old->proc);
+		pthread_mutex_unlock(&sh->lock);
+		proc_put(mine);
+		close(ref.fd);
+		free(t);
+		return 0;
+	}
+	if (old)
+		shard_drop(sh, old);
+	*t = (struct thread){ .tid = tid, .ref = ref, .proc = *p };
+	proc_ref(*p, false);
+	struct thread **at = bucket_of(sh, tid);
+	t->next = *at;
+	*at = t;
+	age_newest(sh, t);
+	sh->count++;
+	shard_sweep(sh, ps->shard_max, false);
+	pthread_mutex_unlock(&sh->lock);
+	return 0;
+}
+
+/* Making records. */
+
+static int procs_make(struct procs *ps, pid_t tid, unsigned depth, struct proc **out);
+
+static int procs_get_depth(struct procs *ps, pid_t tid, unsigned depth, struct proc **out)
+{
+	*out = procs_find(ps, tid);
+	return *out ? 0 : procs_make(ps, tid, depth, out);
+}
+
+/* The record of the parent PPID of TGID, held; NULL when it is not of the tree or ended before it was ever seen. */
+static struct proc *parent_of(struct procs *ps, pid_t tgid, pid_t ppid, unsigned depth)
+{
+	const struct session *s = ps->session;
+	struct proc *parent = NULL;
+
+	if (tgid == s->command || depth >= DEPTH_MAX)
+		return NULL;
+	if (ppid > 1 && ppid != s->guardian && ppid != s->usher) {
+		procs_get_depth(ps, ppid, depth + 1, &parent);
+		return parent;
+	}
+	/* Whoever forked it is gone. The command is an ancestor of everything. */
+	return s->command ? procs_find(ps, s->command) : NULL;
+}
+
+/* The lineage of the process that has TID; PARENT (may be NULL) is its parent PPID or, if that is gone, an ancestor. Not inlined: its callers recurse. */
+static __attribute__((noinline)) int lineage_seen(pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct lineage **out)
+{
+	struct lineage *from = parent ? atomic_load(&parent->lineage) : NULL;
+	struct lineage *then = NULL;
+	char name[PATH_MAX];
+	struct image image;
+	int err = thread_image(tid, from ? lineage_image(from) : NULL, name, sizeof(name), &image);
+
+	if (err)
+		return err;
+	image.pid = tgid;
+	if (from && ppid == parent->pid && !lineage_runs(from, image.dev, image.ino)) {
+		/* The parent has replaced its image since it forked: what it ran then is what the child still runs. */
+		struct image before = image;
+
+		before.pid = ppid;
+		err = lineage_exec(&before, from, &then);
+	}
+	if (!err)
+		err = lineage_fork(&image, then ? then : from, out);
+	lineage_put(then);
+	return err;
+}
+
+static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct proc **out)
+{
+	struct lineage *lineage;
+	struct thread_ref ref;
+	int err = thread_open(tgid, &ref);
+
+	if (err)
+		return err;
+	struct proc *parent = parent_of(ps, tgid, ppid, depth);
+	err = lineage_seen(tgid, tid, ppid, parent, &lineage);
+	proc_put(parent);
+	if (err) {
+		close(ref.fd);
+		return err == -ENOENT ? -ESRCH : err;
+	}
+	*out = proc_new(ps, tgid, lineage);
+	if (!*out) {
+		lineage_put(lineage);
+		close(ref.fd);
+		return -ENOMEM;
+	}
+	proc_ref(*out, true);
+	err = procs_enter(ps, tgid, ref, out);
+	if (err)
+		proc_put(steal_pointer(out));
+	return err;
+}
+
+static int procs_make(struct procs *ps, pid_t tid, unsigned depth, struct proc **out)
+{
+	struct thread_ref ref;
+	pid_t tgid, ppid;
+	int err = thread_open(tid, &ref);
+
+	if (err == -EMFILE || err == -ENFILE) {
+		procs_shrink(ps);
+		err = thread_open(tid, &ref);
+	}
+	if (err)
+		return err;
+	err = thread_family(&ref, tid, &tgid, &ppid);
+	if (err || tgid == tid) {
+		close(ref.fd);
+		return err ? err : make_leader(ps, tgid, tid, ppid, depth, out);
+	}
+	*out = procs_find(ps, tgid);
+	if (!*out)
+		err = make_leader(ps, tgid, tid, ppid, depth, out);
+	if (err) {
+		close(ref.fd);
+		return err;
+	}
+	err = procs_enter(ps, tid, ref, out);
+	if (err)
+		proc_put(steal_pointer(out));
+	return err;
+}
+
+int procs_get(struct procs *ps, pid_t tid, struct proc **out)
+{
+	return procs_get_depth(ps, tid, 0, out);
+}
+
+int procs_new(struct session *s, struct procs **out)
+{
+	struct procs *ps = calloc(1, sizeof(*ps));
+	struct rlimit files;
+	rlim_t max = THREADS_MAX;
+
+	if (!ps)
+		return -ENOMEM;
+	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < max)
+		max = files.rlim_cur / 2;
+	ps->session = s;
+	ps->shard_max = max < SHARDS ? 1 : (unsigned)(max / SHARDS);
+	for (unsigned i = 0; i < SHARDS; i++)
+		pthread_mutex_init(&ps->shard[i].lock, NULL);
+	*out = ps;
+	return 0;
+}
+
+void procs_free(struct procs *ps)
+{
+	if (!ps)
+		return;
+	for (unsigned i = 0; i < SHARDS; i++) {
+		while (ps->shard[i].newest)
+			shard_drop(&ps->shard[i], ps->shard[i].newest);
+		pthread_mutex_destroy(&ps->shard[i].lock);
+	}
+	free(ps);
+}
+
+/* Asking. */
+
+pid_t proc_pid(const struct proc *p)
+{
+	return p->pid;
+}
+
+void proc_subject(const struct proc *p, struct subject *out)
+{
+	const struct lineage *l = atomic_load(&p->lineage);
+
+	out->pid = p->pid;
+	out->image = *lineage_image(l);
+	out->ancestors = lineage_ancestors(l, &out->n_ancestors);
+}
+
+int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino)
+{
+	struct image image = { .exe = exe, .dev = dev, .ino = ino, .pid = p->pid };
+	struct retired *r = malloc(sizeof(*r));
+	struct lineage *fresh;
+
+	if (!r)
+		return -ENOMEM;
+	pthread_mutex_lock(&p->lock);
+	struct lineage *old = atomic_load(&p->lineage);
+	int err = lineage_exec(&image, old, &fresh);
+	if (!err) {
+		*r = (struct retired){ old, p->retired };
+		p->retired = steal_pointer(&r);
+		atomic_store(&p->lineage, fresh);
+	}
+	pthread_mutex_unlock(&p->lock);
+	free(r);
+	return err;
+}
+
+void *proc_slot_take(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	void *value = steal_pointer(&p->value);
+	pthread_mutex_unlock(&p->lock);
+	return value;
+}
+
+void proc_slot_give(struct proc *p, void *value, void (*drop)(void *))
+{
+	pthread_mutex_lock(&p->lock);
+	void *old = p->value;
+	p->value = value;
+	p->drop = drop;
+	pthread_mutex_unlock(&p->lock);
+	if (old)
+		drop(old);
+}
+
+int proc_pidfd(struct proc *p, pid_t tid)
+{
+	struct shard *sh = shard_of(p->procs, tid);
+	int fd = -1;
+
+	pthread_mutex_lock(&sh->lock);
+	const struct thread *t = shard_find(sh, tid);
+	if (t && t->proc == p && t->ref.pidfd)
+		fd = t->ref.fd;
+	pthread_mutex_unlock(&sh->lock);
+	return fd;
+}
+
+/* Whether the parents of PID lead to the guardian or the command. */
+static bool descends(const struct session *s, pid_t pid)
+{
+	for (int i = 0; i < 100000 && pid > 1; i++) {
+		struct thread_ref ref;
+		pid_t tgid, ppid;
+
+		if (pid == s->command)
+			return true;
+		if (thread_open(pid, &ref))
+			return false;
+		int err = thread_family(&ref, pid, &tgid, &ppid);
+		close(ref.fd);
+		if (err || tgid == s->usher || tgid == s->guardian)
+			return false;
+		if (ppid == s->guardian)
+			return true;
+		pid = ppid;
+	}
+	return false;
+}
+
+bool procs_inside(struct procs *ps, pid_t pid)
+{
+	const struct session *s = ps->session;
+
+	if (pid <= 0 || pid == s->usher || pid == s->guardian)
+		return false;
+	struct proc *p = procs_find(ps, pid);
+	proc_put(p);
+	return p || descends(s, pid);
+}
+
+int caller_fd(struct job *j, int fd)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+	int pidfd = proc_pidfd(j->proc, tid);
+
+	if (fd < 0)
+		return -EBADF;
+	if (pidfd < 0) {
+		/* No descriptor of the thread itself: the leader's table serves when it is the same one. */
+		pid_t pid = proc_pid(j->proc);
+
+		pidfd = thread_same_files(tid, pid) ? proc_pidfd(j->proc, pid) : -1;
+		if (pidfd < 0)
+			return -EPERM;
+	}
+	int got = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	return got < 0 ? -errno : got;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: nothing here trusts a string that the watched program can write (comm, cmdline, environ).
+ */
+#include "supervisor/procs_kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+
+/* Newer than Debian 12's headers: Linux 6.9 and 6.13. */
+#define USHER_PIDFD_THREAD O_EXCL
+
+struct usher_pidfd_info {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t pid, tgid, ppid;
+	uint32_t ids[8];
+	int32_t exit_code;
+};
+
+#define USHER_PIDFD_GET_INFO _IOWR(0xFF, 11, struct usher_pidfd_info)
+#define USHER_PIDFD_INFO_PID 1
+
+_Static_assert(sizeof(struct usher_pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
+
+int thread_open(pid_t tid, struct thread_ref *out)
+{
+	int fd = (int)syscall(SYS_pidfd_open, tid, USHER_PIDFD_THREAD);
+
+	if (fd >= 0) {
+		*out = (struct thread_ref){ fd, true };
+		return 0;
+	}
+	if (errno != EINVAL)
+		return -errno;
+	/* Before 6.9 only a leader has a pidfd; since then EINVAL says that no such thread exists. */
+	fd = (int)syscall(SYS_pidfd_open, tid, 0);
+	if (fd >= 0) {
+		*out = (struct thread_ref){ fd, true };
+		return 0;
+	}
+	if (errno != EINVAL && errno != ENOENT)
+		return -errno;
+	char path[32];
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	*out = (struct thread_ref){ fd, false };
+	return 0;
+}
+
+bool thread_alive(const struct thread_ref *t)
+{
+	if (t->pidfd)
+		return syscall(SYS_pidfd_send_signal, t->fd, 0, NULL, 0) == 0 || errno == EPERM;
+	return faccessat(t->fd, "stat", F_OK, 0) == 0;
+}
+
+static pid_t status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? (pid_t)strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+static int family_from_status(pid_t tid, pid_t *tgid, pid_t *ppid)
+{
+	char path[48], text[2048];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	/* Name: comes first and has its newlines escaped, so that a line's beginning is the kernel's. */
+	*tgid = status_number(text, "\nTgid:");
+	*ppid = status_number(text, "\nPPid:");
+	return *tgid > 0 && *ppid >= 0 ? 0 : -ESRCH;
+}
+
+int thread_family(const struct thread_ref *t, pid_t tid, pid_t *tgid, pid_t *ppid)
+{
+	struct usher_pidfd_info info = { .mask = USHER_PIDFD_INFO_PID };
+
+	if (t->pidfd && ioctl(t->fd, USHER_PIDFD_GET_INFO, &info) == 0 && (info.mask & USHER_PIDFD_INFO_PID)) {
+		*tgid = (pid_t)info.tgid;
+		*ppid = (pid_t)info.ppid;
+		return *tgid > 0 ? 0 : -ESRCH;
+	}
+	int err = family_from_status(tid, tgid, ppid);
+	if (err)
+		return err;
+	return thread_alive(t) ? 0 : -ESRCH;
+}
+
+int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, struct image *out)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
+	if (stat(path, &st) < 0)
+		return -errno;
+	*out = (struct image){ .dev = st.st_dev, .ino = st.st_ino };
+	if (like && like->ino == out->ino && like->dev == out->dev) {
+		out->exe = like->exe;
+		return 0;
+	}
+	ssize_t n = readlink(path, buf, cap);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == cap)
+		return -ENAMETOOLONG;
+	out->exe = (struct span){ buf, (uint32_t)n };
+	return 0;
+}
+
+bool thread_same_files(pid_t a, pid_t b)
+{
+	return a == b || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0;
+}

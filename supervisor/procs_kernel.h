@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kernel itself says of a thread: identity, parentage, executable. */
+#ifndef USHER_SUPERVISOR_PROCS_KERNEL_H
+#define USHER_SUPERVISOR_PROCS_KERNEL_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "rules/call.h"
+
+/* A thread held by identity, not by number. */
+struct thread_ref {
+	int fd;
+	bool pidfd; /* FD is a pidfd of this very thread; else an O_PATH descriptor of /proc/TID (before Linux 6.9) */
+};
+
+/* Returns 0, -ESRCH, -EMFILE or another negative errno. */
+int thread_open(pid_t tid, struct thread_ref *out);
+
+/* Whether the thread (or the leader's zombie) still has its number. */
+bool thread_alive(const struct thread_ref *t);
+
+/* Thread group and parent of thread TID, which T holds. Returns 0 or -ESRCH. */
+int thread_family(const struct thread_ref *t, pid_t tid, pid_t *tgid, pid_t *ppid);
+
+/*
+ * The executable TID runs, into *out; the name goes to BUF (CAP bytes, the kernel's own name for it). When the file is LIKE's, LIKE's name
+ * is taken (LIKE may be NULL). Returns 0 or a negative errno (-ENOENT: it has no executable any more).
+ */
+int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, struct image *out);
+
+/* Whether two threads share one descriptor table. */
+bool thread_same_files(pid_t a, pid_t b);
+
+#endif

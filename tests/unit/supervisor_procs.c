@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The process table against real processes and threads. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/procs.h"
+#include "supervisor/session.h"
+
+static struct session session_for_self(void)
+{
+	/* As seen from a child: the test plays the command. */
+	return (struct session){ .command = getpid(), .guardian = getppid(), .usher = 1 };
+}
+
+static pid_t child_pausing(void)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void child_end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void image_and_ancestors(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *p;
+	struct subject by = { 0 };
+	struct stat st;
+
+	assert_int_equal(procs_new(&s, &ps), 0);
+	pid_t pid = child_pausing();
+	assert_int_equal(procs_get(ps, pid, &p), 0);
+	proc_subject(p, &by);
+	assert_int_equal(stat("/proc/self/exe", &st), 0);
+	assert_int_equal(by.pid, pid);
+	assert_int_equal(by.image.ino, st.st_ino);
+	assert_int_equal(by.n_ancestors, 1);
+	assert_int_equal(by.ancestors[0].pid, getpid());
+	assert_ptr_equal(by.image.exe.bytes, by.ancestors[0].exe.bytes); /* one copy of the name */
+	assert_true(procs_inside(ps, pid));
+	assert_false(procs_inside(ps, getppid()));
+	assert_false(procs_inside(ps, 1));
+
+	assert_int_equal(proc_image(ps, p, SPAN_LITERAL("/bin/other"), 7, 8), 0);
+	struct subject after = { 0 };
+	proc_subject(p, &after);
+	assert_string_equal(after.image.exe.bytes, "/bin/other");
+	assert_int_equal(after.n_ancestors, 1);
+	assert_string_not_equal(by.image.exe.bytes, "/bin/other"); /* the old span still lives */
+	proc_put(p);
+	child_end(pid);
+	assert_int_not_equal(procs_get(ps, pid, &p), 0);
+	procs_free(ps);
+}
+
+/* A parent that has replaced its image since the fork does not lend the new one to its child. */
+static void ancestry_as_forked(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *me, *p;
+	struct subject by = { 0 };
+
+	assert_int_equal(procs_new(&s, &ps), 0);
+	pid_t pid = child_pausing();
+	assert_int_equal(procs_get(ps, getpid(), &me), 0);
+	assert_int_equal(proc_image(ps, me, SPAN_LITERAL("/usr/bin/trusted"), 7, 8), 0);
+	assert_int_equal(procs_get(ps, pid, &p), 0);
+	proc_subject(p, &by);
+	assert_int_equal(by.n_ancestors, 1);
+	assert_null(strstr(by.ancestors[0].exe.bytes, "trusted"));
+	assert_int_equal(by.ancestors[0].pid, getpid());
+	proc_put(p);
+	proc_put(me);
+	child_end(pid);
+	procs_free(ps);
+}
+
+static void *thread_body(void *arg)
+{
+	int *to = arg;
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+
+	write(to[1], &tid, sizeof(tid));
+	pause();
+	return NULL;
+}
+
+static void threads_share_a_record(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *a, *b;
+	int fds[2];
+	pid_t tid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid_t pid = fork();
+	if (!pid) {
+		pthread_t t;
+
+		pthread_create(&t, NULL, thread_body, fds);
+		syscall(SYS_exit, 0); /* the leader ends, its thread stays */
+	}
+	assert_int_equal(read(fds[0], &tid, sizeof(tid)), sizeof(tid));
+	usleep(20000);
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, tid, &a), 0);
+	assert_int_equal(proc_pid(a), pid);
+	assert_true(proc_pidfd(a, tid) >= 0);
+	assert_int_equal(procs_get(ps, pid, &b), 0);
+	assert_ptr_equal(a, b);
+	proc_put(a);
+	proc_put(b);
+	child_end(pid);
+	procs_free(ps);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static int dropped;
+
+static void count_drop(void *value)
+{
+	dropped++;
+}
+
+static void slot(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *p;
+	int a, b;
+
+	dropped = 0;
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, getpid(), &p), 0);
+	assert_null(proc_slot_take(p));
+	proc_slot_give(p, &a, count_drop);
+	assert_ptr_equal(proc_slot_take(p), &a);
+	assert_null(proc_slot_take(p));
+	proc_slot_give(p, &a, count_drop);
+	proc_slot_give(p, &b, count_drop);
+	assert_int_equal(dropped, 1);
+	proc_put(p);
+	procs_free(ps);
+	assert_int_equal(dropped, 2);
+}
+
+static unsigned open_descriptors(void)
+{
+	unsigned n = 0;
+
+	for (int fd = 3; fd < 20000; fd++)
+		n += fcntl(fd, F_GETFD) >= 0;
+	return n;
+}
+
+/* Thousands of processes that come and go leave no descriptor behind. */
+static void churn(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	unsigned before = open_descriptors();
+
+	assert_int_equal(procs_new(&s, &ps), 0);
+	for (int i = 0; i < 3000; i++) {
+		struct proc *p;
+		pid_t pid = fork();
+
+		if (!pid) {
+			pause();
+			_exit(0);
+		}
+		assert_int_equal(procs_get(ps, pid, &p), 0);
+		proc_put(p);
+		child_end(pid);
+	}
+	assert_true(open_descriptors() < before + 400);
+	procs_free(ps);
+	assert_int_equal(open_descriptors(), before);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked),
+		cmocka_unit_test(threads_share_a_record), cmocka_unit_test(slot), cmocka_unit_test(churn),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
