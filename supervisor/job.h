@@ -12,6 +12,7 @@
 #define USHER_SUPERVISOR_JOB_H
 
 #include <linux/seccomp.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -93,7 +94,16 @@ struct job {
 	struct verdict verdict;
 	struct reply reply;
 	bool full;               /* resolve without shortcuts: no tentative names */
-	bool answered;           /* a person (or a grant) has answered: verdict is final */
+	bool answered;           /* a person has answered: verdict is final */
+	bool recorded;           /* the final record is in the journal */
+	bool charged;            /* limits were taken into account */
+	uint32_t limit_used;     /* calls so far in the period of the rule's limit */
+	struct text answer;      /* who answered, for the record */
+	struct text rewritten;   /* rewrite: the other object's name */
+	struct inet_endpoint rewritten_inet;
+	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
+	uid_t uid;               /* the caller's effective uid */
+	uint64_t flags;          /* the call's own flag word, for people and records; set by resolve */
 	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
 	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
@@ -103,8 +113,20 @@ struct job {
 	char arena[JOB_ARENA];   /* last: job_pack() copies only what is used */
 };
 
+void job_init(struct job *j, struct session *s, struct worker *w);
+
 /* Makes J ready for the next notification: closes what is held, empties the arena. */
 void job_reset(struct job *j);
+
+/* Closes and forgets the targets: before resolving again. */
+void job_drop_targets(struct job *j);
+
+/* Moves J, with all it holds, into memory of its own size (job_unpack() or job_discard() frees it). 0 or -ENOMEM. */
+int job_pack(struct job *j, struct job **out);
+/* Moves PACKED into J, which must be freshly reset. Frees PACKED. */
+void job_unpack(struct job *packed, struct job *j);
+/* Releases what PACKED holds, and itself. */
+void job_discard(struct job *packed);
 
 /* N bytes of arena with a NUL behind; absent when the arena is full (deny the call with ENOMEM). */
 struct text job_alloc(struct job *j, size_t n);

@@ -28,6 +28,17 @@ struct session {
 	struct journal *journal;
 	struct procs *procs;
 	struct pool *pool;
+	int control;             /* to the guardian: see guardian.h */
+	int status;              /* from the guardian and, until its exec, the command */
+	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
+	atomic_uint refused;     /* denied calls, for the closing line */
+	bool quiet;              /* say nothing but errors */
 };
+
+/* Ends the whole tree: the guardian kills it. Any thread; idempotent. */
+void session_kill(struct session *s);
+
+/* The journal cannot be written any more: says so once. From here on every mediated call is refused. */
+void session_journal_failed(struct session *s, int error);
 
 #endif

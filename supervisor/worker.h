@@ -7,6 +7,9 @@
 #ifndef USHER_SUPERVISOR_WORKER_H
 #define USHER_SUPERVISOR_WORKER_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "audit/record.h"
 #include "supervisor/job.h"
 
@@ -15,8 +18,13 @@ struct worker {
 	unsigned index;
 	int umask_set;            /* umask this thread has now, -1 unknown */
 	bool dropped;             /* credentials differ from usher's own */
+	bool receiving;           /* counted in the pool's receivers */
 	bool blocking;            /* reception was handed on for the current job */
+	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
+	pthread_t thread;
+	struct worker *next;      /* in the pool's lists */
 	char path[4096 + 1];      /* scratch for one name */
+	struct record evidence;   /* the current job's record, in buffer record */
 	char record[RECORD_MAX];
 	struct job job;
 };

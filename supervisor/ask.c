@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/ask.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/journal.h"
+#include "supervisor/facts.h"
+#include "supervisor/memory.h"
+#include "supervisor/pool.h"
+#include "supervisor/reply.h"
+#include "supervisor/session.h"
+
+/* The kernel's own code for "interrupted, restart if the handler says so"; not in user headers. */
+#define ERESTARTSYS 512
+
+static void parked_link(struct pool *p, struct parked *k)
+{
+	k->next = p->parked;
+	k->prev = NULL;
+	if (p->parked)
+		p->parked->prev = k;
+	p->parked = k;
+}
+
+static void parked_unlink(struct pool *p, struct parked *k)
+{
+	if (k->prev)
+		k->prev->next = k->next;
+	else
+		p->parked = k->next;
+	if (k->next)
+		k->next->prev = k->prev;
+	k->next = NULL;
+	k->prev = NULL;
+}
+
+static struct parked *parked_find(struct pool *p, uint64_t token)
+{
+	struct parked *k = p->parked;
+
+	while (k && k->token != token)
+		k = k->next;
+	return k;
+}
+
+static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict)
+{
+	uint64_t seq;
+
+	record_begin(&w->evidence, w->record, sizeof(w->record), "note");
+	record_text(&w->evidence, "event", "question");
+	record_call(&w->evidence, call, verdict);
+	int rc = journal_append(w->session->journal, &w->evidence, &seq);
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+}
+
+/* Takes K back out after a question that could not be put. False when an answer was quicker. */
+static bool take_back(struct pool *p, uint64_t token)
+{
+	pthread_mutex_lock(&p->lock);
+	struct parked *k = parked_find(p, token);
+	if (k)
+		parked_unlink(p, k);
+	pthread_mutex_unlock(&p->lock);
+	return k != NULL;
+}
+
+static void question_known(struct pool *p, uint64_t token, uint64_t id)
+{
+	pthread_mutex_lock(&p->lock);
+	struct parked *k = parked_find(p, token);
+	if (k) {
+		k->question = id;
+		k->job->question = id;
+		k->asked = true;
+		pthread_cond_signal(&p->watch);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+int ask_park(struct worker *w, const struct call *call)
+{
+	struct pool *p = w->session->pool;
+	struct verdict verdict = w->job.verdict;
+	struct parked *k = calloc(1, sizeof(*k));
+	struct facts *facts = NULL;
+	uint64_t id;
+
+	if (!k)
+		return -ENOMEM;
+	note_question(w, call, &verdict);
+	facts_gather(&w->job, call, &facts);
+	int rc = job_pack(&w->job, &k->job);
+	if (rc < 0) {
+		facts_free(facts);
+		free(k);
+		return rc;
+	}
+	pthread_mutex_lock(&p->lock);
+	uint64_t token = k->token = ++p->next_token;
+	parked_link(p, k);
+	pthread_mutex_unlock(&p->lock);
+
+	struct question q = { .call = call, .verdict = &verdict };
+	q.n_facts = facts_list(facts, &q.facts);
+	rc = questions_ask(w->session->questions, &q, token, &id);
+	facts_free(facts);
+	if (rc == 0) {
+		question_known(p, token, id);
+		return 0;
+	}
+	if (take_back(p, token)) {
+		job_unpack(k->job, &w->job);
+		free(k);
+		return -EACCES;
+	}
+	return 0;
+}
+
+void ask_answered(void *context, uint64_t token, const struct answer *answer)
+{
+	struct session *s = context;
+	struct pool *p = s->pool;
+	struct answer *copy = malloc(sizeof(*copy));
+
+	pthread_mutex_lock(&p->lock);
+	struct parked *k = parked_find(p, token);
+	if (!k) {
+		pthread_mutex_unlock(&p->lock);
+		free(copy);
+		return;
+	}
+	parked_unlink(p, k);
+	if (copy)
+		*copy = *answer;
+	k->answer = copy; /* without memory for it the call is denied */
+	if (p->answered_last)
+		p->answered_last->next = k;
+	else
+		p->answered = k;
+	p->answered_last = k;
+	pool_work_locked(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void ask_note(void *context, const char *event, const char *text)
+{
+	struct session *s = context;
+	struct record r;
+	char buf[8192];
+	uint64_t seq;
+
+	record_begin(&r, buf, sizeof(buf), "note");
+	record_text(&r, "event", event);
+	record_text(&r, "text", text);
+	int rc = journal_append(s->journal, &r, &seq);
+	if (rc < 0)
+		session_journal_failed(s, rc);
+}
+
+static bool wants_out(struct parked *k)
+{
+	return k->asked && (!job_alive(k->job) || pool_signal_waits((pid_t)k->job->notif.pid));
+}
+
+/* A parked call whose caller cannot wait any longer: its token and question, not yet taken out. */
+static bool find_interrupted(struct pool *p, uint64_t *token, uint64_t *question, unsigned *waiting)
+{
+	bool found = false;
+
+	*waiting = 0;
+	pthread_mutex_lock(&p->lock);
+	for (struct parked *k = p->parked; k; k = k->next) {
+		++*waiting;
+		if (found || !wants_out(k))
+			continue;
+		found = true;
+		*token = k->token;
+		*question = k->question;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return found;
+}
+
+static void withdraw(struct pool *p, uint64_t token)
+{
+	pthread_mutex_lock(&p->lock);
+	struct parked *k = parked_find(p, token);
+	if (k)
+		parked_unlink(p, k);
+	pthread_mutex_unlock(&p->lock);
+	if (!k)
+		return;
+	/* As a native call that was interrupted: the kernel runs the handler, then restarts it or gives EINTR. */
+	(void)reply_send(k->job, 0, -ERESTARTSYS, false);
+	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
+	job_discard(k->job);
+	free(k);
+}
+
+unsigned ask_watch(struct pool *p)
+{
+	unsigned waiting;
+	uint64_t token, question;
+
+	/* An answer that is already on its way wins: then withdrawing returns 1 and the worker finds the caller alive or not. */
+	while (find_interrupted(p, &token, &question, &waiting)) {
+		if (questions_withdraw(p->session->questions, question) != 0)
+			break;
+		withdraw(p, token);
+	}
+	return waiting;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that wait for an answer: parked, so that no thread waits with them.
+ *
+ * MUST: a parked call is taken out of the list exactly once: by its answer, by the
+ * watch (the caller is gone or has a signal to handle), or by the end of the session.
+ */
+#ifndef USHER_SUPERVISOR_ASK_H
+#define USHER_SUPERVISOR_ASK_H
+
+#include "policy/question.h"
+#include "supervisor/worker.h"
+
+struct pool;
+
+/*
+ * Packs w->job and puts its question. Returns 0 when parked (w->job is empty then), or a negative errno: refuse
+ * the call.
+ */
+int ask_park(struct worker *w, const struct call *call);
+
+/* answer_fn and note_fn for questions_start(); CONTEXT is the session. */
+void ask_answered(void *context, uint64_t token, const struct answer *answer);
+void ask_note(void *context, const char *event, const char *text);
+
+/* One round of the watch over all parked calls. Returns how many wait. */
+unsigned ask_watch(struct pool *pool);
+
+#endif

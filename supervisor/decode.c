@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/decode.h"
+
+#include "supervisor/memory.h"
+#include "supervisor/table.h"
+
+/* The kernel takes int arguments from the low half of a register; what is above it is junk. */
+static uint64_t narrow(enum arg_kind kind, uint64_t raw)
+{
+	switch (kind) {
+	case ARG_INT:
+	case ARG_FD:
+	case ARG_DIRFD:
+		return (uint64_t)(int64_t)(int32_t)raw;
+	case ARG_UINT:
+		return (uint32_t)raw;
+	case ARG_NONE:
+	case ARG_LONG:
+	case ARG_POINTER:
+	case ARG_PATH:
+	case ARG_PATH_NULL:
+		break;
+	}
+	return raw;
+}
+
+int decode(struct job *j)
+{
+	unsigned paths = 0;
+
+	for (unsigned i = 0; i < 6; i++) {
+		enum arg_kind kind = (enum arg_kind)j->row->arg[i];
+		j->arg[i] = narrow(kind, j->notif.data.args[i]);
+		if (kind != ARG_PATH && kind != ARG_PATH_NULL)
+			continue;
+		struct text *path = &j->path[paths++];
+		if (kind == ARG_PATH_NULL && !j->arg[i])
+			continue;
+		int rc = memory_path(j, j->arg[i], path);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}

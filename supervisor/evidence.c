@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/evidence.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/journal.h"
+#include "supervisor/session.h"
+#include "supervisor/unwind.h"
+
+static const char *scope_name(enum answer_scope scope)
+{
+	static const char *const names[] = {
+		[SCOPE_ONCE] = "once", [SCOPE_TIME] = "time", [SCOPE_TREE] = "tree",
+		[SCOPE_SESSION] = "session", [SCOPE_ALWAYS] = "always",
+	};
+	return names[scope];
+}
+
+void evidence_open(struct worker *w)
+{
+	struct job *j = &w->job;
+	struct call call;
+	struct record *r = &w->evidence;
+
+	job_call(j, &call);
+	record_begin(r, w->record, sizeof(w->record), "call");
+	record_call(r, &call, &j->verdict);
+	if (j->rewritten.off)
+		record_bytes(r, "to", job_span(j, j->rewritten));
+	if (j->limit_used)
+		record_int(r, "count", j->limit_used);
+	if (j->answered)
+		record_bytes(r, "answer", job_span(j, j->answer));
+	if (!j->replied && (j->verdict.kind == VERDICT_DENY || j->verdict.stack) && j->verdict.where &&
+	    strcmp(j->verdict.where, "native") != 0)
+		unwind_caller(j, r);
+}
+
+int evidence_intent(struct worker *w, uint32_t *slot)
+{
+	return journal_intent(w->session->journal, &w->evidence, slot);
+}
+
+int evidence_append(struct worker *w, int64_t result)
+{
+	uint64_t seq;
+
+	record_result(&w->evidence, result);
+	int rc = journal_append(w->session->journal, &w->evidence, &seq);
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+	return rc;
+}
+
+void evidence_answer(struct worker *w, const struct answer *a)
+{
+	struct job *j = &w->job;
+	struct record *r = &w->evidence;
+	char line[256];
+	uint64_t seq;
+
+	int n = snprintf(line, sizeof(line), "%s by %s%s%s, %s, after %llu ms", verdict_name(a->kind), a->channel,
+			 a->who[0] ? " " : "", a->who, scope_name(a->scope),
+			 (unsigned long long)(a->waited_us / 1000));
+	j->answer = job_copy(j, line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1);
+	j->answered = true;
+
+	struct call call;
+	job_call(j, &call);
+	record_begin(r, w->record, sizeof(w->record), "answer");
+	record_int(r, "question", (int64_t)j->question);
+	record_call(r, &call, &j->verdict);
+	record_object(r, "answer");
+	record_text(r, "verdict", verdict_name(a->kind));
+	record_text(r, "scope", scope_name(a->scope));
+	if (a->scope == SCOPE_TIME)
+		record_int(r, "seconds", a->scope_s);
+	record_text(r, "channel", a->channel);
+	record_text(r, "who", a->who);
+	if (a->message[0])
+		record_text(r, "message", a->message);
+	if (a->target[0])
+		record_text(r, "to", a->target);
+	record_int(r, "waited_us", (int64_t)a->waited_us);
+	char hex[2 * sizeof(a->shown) + 1];
+	for (size_t i = 0; i < sizeof(a->shown); i++)
+		snprintf(hex + 2 * i, 3, "%02x", a->shown[i]);
+	record_text(r, "shown", hex);
+	record_close(r);
+	int rc = journal_append(w->session->journal, r, &seq);
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+}
+
+void evidence_unknown(struct worker *w)
+{
+	struct job *j = &w->job;
+	struct record *r = &w->evidence;
+	uint64_t seq;
+
+	record_begin(r, w->record, sizeof(w->record), "call");
+	record_int(r, "tid", (int64_t)j->notif.pid);
+	record_int(r, "number", j->notif.data.nr);
+	record_text(r, "verdict", verdict_name(VERDICT_DENY));
+	record_text(r, "rule", "unknown call");
+	record_text(r, "result", "ENOSYS");
+	int rc = journal_append(w->session->journal, r, &seq);
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+}

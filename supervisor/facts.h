@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person should know before answering: facts about the caller and the object. */
+#ifndef USHER_SUPERVISOR_FACTS_H
+#define USHER_SUPERVISOR_FACTS_H
+
+#include "policy/question.h"
+#include "supervisor/job.h"
+
+struct facts;
+
+/* Gathers what can be had at once; what cannot is left out. *out may be NULL when memory is short. Free with facts_free(). */
+void facts_gather(struct job *j, const struct call *call, struct facts **out);
+size_t facts_list(const struct facts *f, const struct fact **out);
+void facts_free(struct facts *f);
+
+#endif

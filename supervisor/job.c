@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/job.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/procs.h"
+#include "supervisor/table.h"
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void job_drop_targets(struct job *j)
+{
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		close_fd(&j->target[i].fd);
+		close_fd(&j->target[i].dir);
+	}
+	j->n_targets = 0;
+}
+
+/* Everything but the arena's content, which used = 1 makes unreachable. */
+static void job_clear(struct job *j)
+{
+	struct worker *worker = j->worker;
+	struct session *session = j->session;
+
+	memset(j, 0, offsetof(struct job, arena));
+	j->worker = worker;
+	j->session = session;
+	j->sock = -1;
+	j->reply.fd = -1;
+	for (size_t i = 0; i < sizeof(j->scratch) / sizeof(j->scratch[0]); i++)
+		j->scratch[i] = -1;
+	j->used = 1; /* offset 0 means absent */
+}
+
+void job_init(struct job *j, struct session *s, struct worker *w)
+{
+	j->session = s;
+	j->worker = w;
+	job_clear(j);
+}
+
+void job_reset(struct job *j)
+{
+	job_drop_targets(j);
+	close_fd(&j->sock);
+	close_fd(&j->reply.fd);
+	for (size_t i = 0; i < sizeof(j->scratch) / sizeof(j->scratch[0]); i++)
+		close_fd(&j->scratch[i]);
+	free(j->heap);
+	if (j->proc)
+		proc_put(j->proc);
+	job_clear(j);
+}
+
+struct text job_alloc(struct job *j, size_t n)
+{
+	if (n >= JOB_ARENA || j->used + n + 1 > JOB_ARENA)
+		return (struct text){ 0, 0 };
+	struct text t = { j->used, (uint32_t)n };
+	j->arena[j->used + n] = '\0';
+	j->used += (uint32_t)n + 1;
+	return t;
+}
+
+struct text job_copy(struct job *j, const void *bytes, size_t n)
+{
+	struct text t = job_alloc(j, n);
+	if (t.off)
+		memcpy(j->arena + t.off, bytes, n);
+	return t;
+}
+
+void job_trim(struct job *j, struct text *t, size_t n)
+{
+	if (!t->off || n > t->len || t->off + t->len + 1 != j->used)
+		return;
+	t->len = (uint32_t)n;
+	j->arena[t->off + n] = '\0';
+	j->used = t->off + (uint32_t)n + 1;
+}
+
+struct target *job_target(struct job *j, enum object_kind kind, op_set ops)
+{
+	if (j->n_targets == JOB_TARGETS)
+		return NULL;
+	struct target *t = &j->target[j->n_targets++];
+	memset(t, 0, sizeof(*t));
+	t->kind = kind;
+	t->ops = ops;
+	t->fd = -1;
+	t->dir = -1;
+	return t;
+}
+
+static void target_object(const struct job *j, const struct target *t, struct object *o)
+{
+	*o = (struct object){
+		.kind = t->kind,
+		.ops = t->ops,
+		.name = job_span(j, t->name),
+		.named = job_span(j, t->named),
+		.inet = t->inet,
+		.identified = t->exists && t->ino != 0,
+		.dev = t->dev,
+		.ino = t->ino,
+		.nlink = t->nlink,
+	};
+}
+
+void job_call(const struct job *j, struct call *out)
+{
+	memset(out, 0, sizeof(*out));
+	out->syscall = j->row ? j->row->name : "unknown";
+	if (j->proc)
+		proc_subject(j->proc, &out->by);
+	out->by.tid = (pid_t)j->notif.pid;
+	out->by.uid = j->uid;
+	out->n_objects = j->n_targets;
+	for (uint32_t i = 0; i < j->n_targets; i++)
+		target_object(j, &j->target[i], &out->object[i]);
+	out->argv = job_span(j, j->argv);
+	out->flags = j->flags;
+}
+
+int job_error(struct job *j, int negative_errno)
+{
+	j->reply.kind = REPLY_ERROR;
+	j->reply.value = negative_errno < 0 ? negative_errno : -EPERM;
+	return 0;
+}
+
+int job_value(struct job *j, int64_t value)
+{
+	j->reply.kind = REPLY_VALUE;
+	j->reply.value = value;
+	return 0;
+}
+
+int job_inject(struct job *j, int fd, uint32_t fd_flags)
+{
+	j->reply.kind = REPLY_INJECT;
+	j->reply.fd = fd;
+	j->reply.fd_flags = fd_flags;
+	return 0;
+}
+
+int job_continue(struct job *j)
+{
+	j->reply.kind = REPLY_CONTINUE;
+	j->reply.value = 0;
+	return 0;
+}
+
+int job_result(struct job *j, long rc)
+{
+	return rc < 0 ? job_error(j, -errno) : job_value(j, rc);
+}
+
+int job_pack(struct job *j, struct job **out)
+{
+	size_t size = offsetof(struct job, arena) + j->used;
+	struct job *packed = malloc(size);
+
+	if (!packed)
+		return -ENOMEM;
+	memcpy(packed, j, size);
+	job_clear(j); /* what it held belongs to the packed job now */
+	*out = packed;
+	return 0;
+}
+
+void job_unpack(struct job *packed, struct job *j)
+{
+	struct worker *worker = j->worker;
+
+	memcpy(j, packed, offsetof(struct job, arena) + packed->used);
+	j->worker = worker;
+	free(packed);
+}
+
+void job_discard(struct job *packed)
+{
+	job_drop_targets(packed);
+	close_fd(&packed->sock);
+	close_fd(&packed->reply.fd);
+	for (size_t i = 0; i < sizeof(packed->scratch) / sizeof(packed->scratch[0]); i++)
+		close_fd(&packed->scratch[i]);
+	free(packed->heap);
+	if (packed->proc)
+		proc_put(packed->proc);
+	free(packed);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/filter.h"
+#include "supervisor/floor.h"
+
+/* As fork(), but the descriptor table stays shared. */
+static pid_t fork_sharing_files(void)
+{
+	return (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+}
+
+static _Noreturn void fail(int status, const char *step)
+{
+	report_send(status, REPORT_FAILED, errno, step);
+	_exit(125);
+}
+
+/* Takes a descriptor table of its own that holds 0, 1, 2 and what is in KEEP (ascending, above 2). */
+static int keep_only(const int *keep, size_t n)
+{
+	unsigned from = 3;
+
+	/* The call that unshares is not one that the filter stops: nobody receives yet. */
+	if (close_range(~0U, ~0U, CLOSE_RANGE_UNSHARE) < 0)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		if ((unsigned)keep[i] > from && close_range(from, (unsigned)keep[i] - 1, 0) < 0)
+			return -1;
+		from = (unsigned)keep[i] + 1;
+	}
+	return close_range(from, ~0U, 0);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+
+/* Default dispositions but for what usher itself was started to ignore. */
+static void restore_signals(const struct launch_options *o)
+{
+	for (int sig = 1; sig < NSIG; sig++) {
+		struct sigaction sa;
+		if (sigaction(sig, NULL, &sa) < 0 || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+			continue;
+		sa.sa_handler = SIG_DFL;
+		sigaction(sig, &sa, NULL);
+	}
+	sigprocmask(SIG_SETMASK, &o->mask, NULL);
+}
+
+static void restore_limits(const struct launch_options *o)
+{
+	const struct rlimit none = { 0, 0 };
+
+	(void)setrlimit(RLIMIT_NOFILE, &o->files);
+	/* A core dump is a file written by the kernel, past every rule. */
+	(void)setrlimit(RLIMIT_CORE, &none);
+}
+
+static int take_terminal(int terminal)
+{
+	if (setpgid(0, 0) < 0 || tcsetpgrp(terminal, getpgrp()) < 0)
+		return -1;
+	for (int fd = 0; fd < 3; fd++) {
+		if (dup2(terminal, fd) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static _Noreturn void command_main(const struct launch_options *o, pid_t guardian, int status)
+{
+	int listener = -1;
+	int keep[64];
+	size_t n = 0;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
+		fail(status, "tie the command to its guardian");
+	restore_limits(o);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		fail(status, "set no_new_privs");
+	if (o->floor && floor_enter(o->floor) < 0)
+		fail(status, "enter the Landlock domain");
+	if (filter_install(o->filter, &listener) < 0)
+		fail(status, "install the seccomp filter");
+	keep[n++] = status;
+	if (o->terminal >= 0)
+		keep[n++] = o->terminal;
+	for (size_t i = 0; i < o->n_keep && n < sizeof(keep) / sizeof(keep[0]); i++)
+		keep[n++] = o->keep[i];
+	qsort(keep, n, sizeof(keep[0]), by_number);
+	if (keep_only(keep, n) < 0)
+		fail(status, "close inherited descriptors");
+	report_send(status, REPORT_LISTENER, listener, NULL);
+	if (o->terminal >= 0 && take_terminal(o->terminal) < 0)
+		fail(status, "take the terminal");
+	if (o->terminal >= 3)
+		close(o->terminal);
+	restore_signals(o);
+	execvpe(o->argv[0], o->argv, o->envp);
+	int error = errno;
+	report_send(status, REPORT_EXEC_FAILED, error, NULL);
+	_exit(error == ENOENT ? 127 : 126);
+}
+
+static _Noreturn void guardian_start(const struct launch_options *o, int control, int status)
+{
+	pid_t self = (pid_t)syscall(SYS_getpid);
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		fail(status, "become the reaper");
+	if (o->terminal >= 0 && (setsid() < 0 || ioctl(o->terminal, TIOCSCTTY, 0) < 0))
+		fail(status, "make a session on the terminal");
+	pid_t command = fork_sharing_files();
+	if (command < 0)
+		fail(status, "fork the command");
+	if (command == 0)
+		command_main(o, self, status);
+	int keep[] = { control < status ? control : status, control < status ? status : control };
+	if (keep_only(keep, 2) < 0)
+		fail(status, "close the guardian's descriptors");
+	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
+	report_send(status, REPORT_COMMAND, command, NULL);
+	guardian_main(command, control, status);
+}
+
+int launch_report(struct session *s, struct report *report)
+{
+	ssize_t n;
+
+	do
+		n = read(s->status, report, sizeof(*report));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return n == (ssize_t)sizeof(*report);
+}
+
+/* Until both the command's pid and the listener are known. */
+static int await_start(struct session *s, struct report *report)
+{
+	s->command = -1;
+	s->listener = -1;
+	while (s->command < 0 || s->listener < 0) {
+		int rc = launch_report(s, report);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			return -ECHILD;
+		if (report->kind == REPORT_COMMAND)
+			s->command = report->value;
+		else if (report->kind == REPORT_LISTENER)
+			s->listener = report->value;
+		else if (report->kind == REPORT_FAILED)
+			return report->value > 0 ? -report->value : -EPERM;
+	}
+	return 0;
+}
+
+int launch(struct session *s, const struct launch_options *o, struct report *report)
+{
+	int pair[2], control[2];
+
+	memset(report, 0, sizeof(*report));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	int ours CLEANUP_FD = pair[0], theirs CLEANUP_FD = pair[1];
+	if (pipe2(control, O_CLOEXEC) < 0)
+		return -errno;
+	int orders CLEANUP_FD = control[0], order CLEANUP_FD = control[1];
+	/* usher is a reaper too: should the guardian be killed, the tree comes to usher and not to init. */
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		return -errno;
+	pid_t guardian = fork_sharing_files();
+	if (guardian < 0)
+		return -errno;
+	if (guardian == 0)
+		guardian_start(o, orders, theirs);
+	s->guardian = guardian;
+	s->status = ours;
+	s->control = order;
+	int rc = await_start(s, report);
+	if (rc < 0) {
+		s->status = -1;
+		s->control = -1;
+		return rc;
+	}
+	(void)steal_fd(&ours);
+	(void)steal_fd(&order);
+	return 0;
+}

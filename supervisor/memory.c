@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: read through process_vm_readv and not /proc/PID/mem, which ignores page
+ * protections (a PROT_NONE page would be read where the kernel gives EFAULT).
+ */
+#include "supervisor/memory.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/uio.h>
+
+#include "supervisor/session.h"
+
+#define PAGE 4096u
+
+static int memory_error(void)
+{
+	return errno == EPERM || errno == ESRCH ? -errno : -EFAULT;
+}
+
+int memory_read(pid_t tid, uint64_t addr, void *out, size_t len)
+{
+	struct iovec local = { out, len };
+	struct iovec remote = { (void *)(uintptr_t)addr, len };
+
+	if (!len)
+		return 0;
+	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	if (n == (ssize_t)len)
+		return 0;
+	if (n >= 0)
+		return -EFAULT;
+	return memory_error();
+}
+
+/*
+ * The first read asks for up to the end of the page and a little into the next,
+ * as two elements: process_vm_readv stops at whole elements, so a string that ends
+ * before an unmapped page is still read.
+ */
+ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
+{
+	size_t done = 0;
+
+	while (done < cap) {
+		size_t page = PAGE - (size_t)((addr + done) & (PAGE - 1));
+		size_t want = cap - done < page ? cap - done : page;
+		struct iovec local = { out + done, want };
+		struct iovec remote = { (void *)(uintptr_t)(addr + done), want };
+		ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+		if (n <= 0)
+			return n == 0 ? -EFAULT : memory_error();
+		char *nul = memchr(out + done, '\0', (size_t)n);
+		if (nul)
+			return nul - out;
+		done += (size_t)n;
+	}
+	return -ENAMETOOLONG;
+}
+
+int memory_write(pid_t tid, uint64_t addr, const void *data, size_t len)
+{
+	struct iovec local = { (void *)(uintptr_t)data, len };
+	struct iovec remote = { (void *)(uintptr_t)addr, len };
+
+	if (!len)
+		return 0;
+	ssize_t n = process_vm_writev(tid, &local, 1, &remote, 1, 0);
+	if (n == (ssize_t)len)
+		return 0;
+	if (n >= 0)
+		return -EFAULT;
+	return memory_error();
+}
+
+int memory_path(struct job *j, uint64_t addr, struct text *out)
+{
+	struct text t = job_alloc(j, PATH_MAX);
+	if (!t.off)
+		return -ENOMEM;
+	ssize_t n = memory_string((pid_t)j->notif.pid, addr, job_text(j, t), PATH_MAX);
+	if (n < 0) {
+		job_trim(j, &t, 0);
+		return (int)n;
+	}
+	job_trim(j, &t, (size_t)n);
+	*out = t;
+	return 0;
+}
+
+int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out)
+{
+	struct text t = job_alloc(j, len);
+	if (!t.off)
+		return -ENOMEM;
+	int rc = memory_read((pid_t)j->notif.pid, addr, job_text(j, t), len);
+	if (rc < 0) {
+		job_trim(j, &t, 0);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+bool job_alive(const struct job *j)
+{
+	return ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &j->notif.id) == 0;
+}

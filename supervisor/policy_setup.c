@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/policy_setup.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "rules/cleanup.h"
+
+#define MAX_PINNED 128
+
+/* Names that patterns are matched against are canonical: so is every variable that is one. */
+static const char *canonical(const char *path, char out[PATH_MAX])
+{
+	return path && realpath(path, out) ? out : path;
+}
+
+struct places {
+	char home[PATH_MAX];
+	char pwd[PATH_MAX];
+	char tmp[PATH_MAX];
+	char self[PATH_MAX];
+	char journal[PATH_MAX];
+	char uid[16];
+};
+
+static const char *home_of_user(const struct passwd *pw)
+{
+	const char *home = getenv("HOME");
+
+	if (home && home[0] == '/')
+		return home;
+	return pw ? pw->pw_dir : "/";
+}
+
+static size_t set_variables(struct places *at, struct variable *v)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *tmp = getenv("TMPDIR");
+	char cwd[PATH_MAX];
+	size_t n = 0;
+
+	snprintf(at->uid, sizeof(at->uid), "%u", (unsigned)getuid());
+	v[n++] = (struct variable){ "HOME", canonical(home_of_user(pw), at->home) };
+	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, at->pwd))
+		v[n++] = (struct variable){ "PWD", at->pwd };
+	v[n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };
+	v[n++] = (struct variable){ "USER", pw ? pw->pw_name : at->uid };
+	v[n++] = (struct variable){ "UID", at->uid };
+	return n;
+}
+
+static void print_findings(const struct diagnostics *found, bool failed)
+{
+	/* Warnings are for usher check; here only what stops the start is said. */
+	if (failed)
+		diagnostics_print(found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+}
+
+/* Real names of the rule files, so that nothing in the tree can change them. Returns how many; out[] is malloc'd strings. */
+static size_t pin_files(const struct run_options *o, const char **out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < o->n_files && n < MAX_PINNED; i++) {
+		if (strncmp(o->files[i], "builtin:", 8) == 0)
+			continue;
+		char *real = realpath(o->files[i], NULL);
+		if (real)
+			out[n++] = real;
+	}
+	return n;
+}
+
+int policy_setup(const struct run_options *o, const struct session *s, struct policy **out)
+{
+	static const char *const agent[] = { "builtin:agent" };
+	struct places at = { 0 };
+	struct variable variables[8];
+	const char *pinned[MAX_PINNED + 1];
+	const char *guarded[1];
+	struct diagnostics found = { 0 };
+
+	size_t n_pinned = pin_files(o, pinned);
+	size_t n_files = n_pinned;
+	if (realpath("/proc/self/exe", at.self))
+		pinned[n_pinned++] = at.self;
+	guarded[0] = canonical(journal_dir(s->journal), at.journal);
+	struct policy_options po = {
+		.files = o->n_files ? o->files : agent,
+		.n_files = o->n_files ? o->n_files : 1,
+		.variables = variables,
+		.n_variables = set_variables(&at, variables),
+		.guarded = guarded,
+		.n_guarded = 1,
+		.pinned = pinned,
+		.n_pinned = n_pinned,
+	};
+	int rc = policy_new(&po, &found, out);
+	print_findings(&found, rc != 0);
+	if (rc < 0)
+		fprintf(stderr, "usher: load the rules: %s\n", strerror(-rc));
+	diagnostics_free(&found);
+	for (size_t i = 0; i < n_files; i++)
+		free((void *)(uintptr_t)pinned[i]);
+	return rc ? -1 : 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the command line to the session's policy: variables, files, what is guarded. */
+#ifndef USHER_SUPERVISOR_POLICY_SETUP_H
+#define USHER_SUPERVISOR_POLICY_SETUP_H
+
+#include "policy/policy.h"
+#include "supervisor/run.h"
+#include "supervisor/session.h"
+
+/* Loads the policy of O; prints what was found. Returns 0 or -1 (told). */
+int policy_setup(const struct run_options *o, const struct session *s, struct policy **out);
+
+#endif

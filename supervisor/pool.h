@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The threads of a session: who receives, who may wait, what is parked.
+ *
+ * The lock is taken when a worker changes its part (starts to wait, comes back, parks
+ * a call), never for a call that is decided and answered at once.
+ */
+#ifndef USHER_SUPERVISOR_POOL_H
+#define USHER_SUPERVISOR_POOL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy/question.h"
+#include "supervisor/worker.h"
+
+/* Interrupts a worker that waits in a system call. */
+#define POOL_SIGNAL SIGUSR2
+
+/* A call that waits for an answer, or has it and waits for a worker. */
+struct parked {
+	struct parked *prev;
+	struct parked *next;
+	struct job *job;
+	uint64_t token;
+	uint64_t question;
+	bool asked;             /* question is valid */
+	struct answer *answer;  /* once answered */
+};
+
+struct pool {
+	struct session *session;
+	pthread_mutex_t lock;
+	pthread_cond_t spare;     /* something for a spare worker to do */
+	pthread_cond_t watch;     /* something for the watch to look after */
+	unsigned receivers;       /* workers receiving or walking without waiting */
+	unsigned want;            /* how many there should be */
+	unsigned spares;          /* workers waiting on spare */
+	unsigned threads;         /* all workers */
+	unsigned blocked;         /* workers that may be waiting */
+	struct worker *workers;   /* all of them */
+	struct parked *parked;    /* waiting for an answer */
+	struct parked *answered;  /* have one, in order */
+	struct parked *answered_last;
+	uint64_t next_token;
+	pthread_t watcher;
+	bool watcher_runs;
+	bool stopping;
+};
+
+/* Starts the workers and the watch. Returns 0 or a negative errno. */
+int pool_start(struct session *s, struct pool **out);
+
+/* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */
+void pool_stop(struct pool *p);
+
+/* Makes sure that a worker takes what was put into p->answered. Called with the lock held. */
+void pool_work_locked(struct pool *p);
+
+/* Whether thread TID has a signal that it would handle were it not waiting for us; or is gone. */
+bool pool_signal_waits(pid_t tid);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first and the last record of a session. */
+#ifndef USHER_SUPERVISOR_RECORDS_H
+#define USHER_SUPERVISOR_RECORDS_H
+
+#include "supervisor/run.h"
+#include "supervisor/session.h"
+#include "supervisor/supervise.h"
+
+/* Writes what the session is: version, kernel, command, rules in full, mechanisms in force. 0 or a negative errno (told). */
+int records_start(struct session *s, const struct run_options *o);
+
+/* Writes how it ended and closes the journal. */
+void records_end(struct session *s, const struct supervise_result *r);
+
+#endif

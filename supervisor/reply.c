@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: order is ADDFD, close, SEND. With ADDFD_SEND usher would hold a second
+ * reference for a moment after the caller runs on: ETXTBSY, late EOF, unreleased locks.
+ */
+#include "supervisor/reply.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/session.h"
+
+int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
+{
+	struct seccomp_notif_resp resp = {
+		.id = j->notif.id,
+		.val = error || cont ? 0 : value,
+		.error = cont ? 0 : error,
+		.flags = cont ? SECCOMP_USER_NOTIF_FLAG_CONTINUE : 0,
+	};
+
+	if (j->replied)
+		return -ENOENT;
+	j->replied = true;
+	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+int reply_addfd(struct job *j)
+{
+	int fd CLEANUP_FD = steal_fd(&j->reply.fd);
+	struct seccomp_notif_addfd add = {
+		.id = j->notif.id,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = j->reply.fd_flags & O_CLOEXEC,
+	};
+	int at;
+
+	do
+		at = ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	while (at < 0 && errno == EINTR);
+	return at < 0 ? -errno : at;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The only place that tells the kernel an answer. */
+#ifndef USHER_SUPERVISOR_REPLY_H
+#define USHER_SUPERVISOR_REPLY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/job.h"
+
+/*
+ * Answers the job's notification: with VALUE when ERROR is 0, with ERROR (negative errno), or lets
+ * the kernel go on with the call (CONT). Marks the job replied. Returns 0, or -ENOENT when the caller is gone.
+ */
+int reply_send(struct job *j, int64_t value, int32_t error, bool cont);
+
+/*
+ * Puts job->reply.fd into the caller's table and closes our own copy before
+ * anything is answered (kernel-notes: no second reference when the target runs on).
+ * Returns the number there, or a negative errno (EMFILE as natively; ENOENT: gone).
+ */
+int reply_addfd(struct job *j);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "policy/policy.h"
+#include "policy/question.h"
+#include "rules/cleanup.h"
+#include "supervisor/ask.h"
+#include "supervisor/compat.h"
+#include "supervisor/filter.h"
+#include "supervisor/floor.h"
+#include "supervisor/harden.h"
+#include "supervisor/launch.h"
+#include "supervisor/policy_setup.h"
+#include "supervisor/pool.h"
+#include "supervisor/procs.h"
+#include "supervisor/records.h"
+#include "supervisor/relay.h"
+#include "supervisor/session.h"
+#include "supervisor/supervise.h"
+
+/* All that a session holds while it runs, released in reverse by run_close(). */
+struct run {
+	struct session s;
+	struct sock_fprog filter;
+	struct floor *floor;
+	struct relay *relay;
+	struct launch_options launch;
+	struct supervise_result result;
+	int signals;
+};
+
+static int complain(const char *what, int rc, const char *why)
+{
+	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), why ? ": " : "", why ? why : "");
+	return rc;
+}
+
+/* As many descriptors as allowed: each process of the tree costs one or two. The command gets the old limit back. */
+static void raise_files(struct rlimit *before)
+{
+	if (getrlimit(RLIMIT_NOFILE, before) < 0)
+		return;
+	struct rlimit more = { before->rlim_max, before->rlim_max };
+	(void)setrlimit(RLIMIT_NOFILE, &more);
+}
+
+static int open_proc(struct session *s)
+{
+	struct stat st;
+
+	s->self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (s->self_proc < 0 || fstat(s->self_proc, &st) < 0)
+		return complain("open /proc (usher needs it mounted)", -errno, NULL);
+	s->proc_dev = st.st_dev;
+	return 0;
+}
+
+static int open_journal(struct run *run, const struct run_options *o)
+{
+	char dir[PATH_MAX];
+	const char *why = NULL;
+	struct journal_options jo = { .dir = o->journal, .anchor = o->anchor };
+
+	if (o->sync && strcmp(o->sync, "each") == 0)
+		jo.sync = SYNC_EACH;
+	else if (o->sync && strcmp(o->sync, "batch") == 0)
+		jo.sync = SYNC_BATCH;
+	if (!jo.dir) {
+		int rc = journal_default_dir(dir, sizeof(dir));
+		if (rc < 0)
+			return complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
+		jo.dir = dir;
+	}
+	int rc = journal_create(&jo, &run->s.journal, &why);
+	if (rc < 0) {
+		fprintf(stderr, "usher: make the journal %s: %s: %s\n", jo.dir, why ? why : "failed", strerror(-rc));
+		return rc;
+	}
+	return 0;
+}
+
+static int build_filter(struct run *run)
+{
+	const char *why = NULL;
+	struct filter_options fo = {
+		.policy = run->s.policy,
+		.privileged = run->s.privileged,
+		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) != 0,
+		.scoped = run->floor && floor_scopes_signals(run->floor),
+	};
+	int rc = filter_build(&fo, &run->filter, &why);
+
+	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
+}
+
+static int start_questions(struct run *run, const struct run_options *o)
+{
+	const char *why = NULL;
+	struct questions_options qo = {
+		.channel = o->ask ? o->ask : run->relay ? "tty" : "deny",
+		.policy = run->s.policy,
+		.answered = ask_answered,
+		.note = ask_note,
+		.context = &run->s,
+		.session = o->argv[0],
+		.tty = -1,
+	};
+	int rc = questions_start(&qo, &run->s.questions, &why);
+
+	if (rc < 0)
+		return complain("--ask", rc, why);
+	return 0;
+}
+
+static int prepare(struct run *run, const struct run_options *o)
+{
+	struct session *s = &run->s;
+
+	s->usher = getpid();
+	s->listener = -1;
+	s->status = -1;
+	s->control = -1;
+	s->privileged = geteuid() == 0;
+	raise_files(&run->launch.files);
+	if (open_proc(s) < 0 || open_journal(run, o) < 0)
+		return -1;
+	if (policy_setup(o, s, &s->policy) < 0)
+		return -1;
+	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
+		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
+	if (build_filter(run) < 0)
+		return -1;
+	return 0;
+}
+
+static int start(struct run *run, const struct run_options *o, char *const *envp)
+{
+	struct session *s = &run->s;
+	struct report report;
+
+	run->launch.argv = o->argv;
+	run->launch.envp = envp;
+	run->launch.keep = o->keep;
+	run->launch.n_keep = o->n_keep;
+	run->launch.filter = &run->filter;
+	run->launch.floor = run->floor;
+	run->launch.terminal = -1;
+	int rc = launch(s, &run->launch, &report);
+	if (rc < 0)
+		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
+	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = pool_start(s, &s->pool)) < 0)
+		return complain("start the workers", rc, NULL);
+	return 0;
+}
+
+/* The listener wakes receivers on the caller's core (Linux 6.6); older kernels just are slower. */
+static void wake_synchronously(int listener)
+{
+	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
+}
+
+static void run_close(struct run *run)
+{
+	struct session *s = &run->s;
+
+	questions_stop(s->questions);
+	pool_stop(s->pool);
+	records_end(s, &run->result);
+	relay_close(run->relay);
+	filter_free(&run->filter);
+	floor_free(run->floor);
+}
+
+static int exit_status(const struct run *run, const struct run_options *o, int *by_signal)
+{
+	const struct supervise_result *r = &run->result;
+
+	*by_signal = 0;
+	if (r->exec_error) {
+		fprintf(stderr, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
+		return r->exec_error == ENOENT ? 127 : 126;
+	}
+	if (r->lost) {
+		fprintf(stderr, "usher: the guardian of %s was killed; the tree was ended\n", o->argv[0]);
+		return RUN_FAILED;
+	}
+	if (WIFSIGNALED(r->wait_status)) {
+		*by_signal = WTERMSIG(r->wait_status);
+		return 128 + *by_signal;
+	}
+	return WEXITSTATUS(r->wait_status);
+}
+
+int run_session(const struct run_options *o, int *by_signal)
+{
+	struct run *run = calloc(1, sizeof(*run));
+	int status = RUN_FAILED;
+
+	*by_signal = 0;
+	if (!run)
+		return RUN_FAILED;
+	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
+		goto out;
+	if (records_start(&run->s, o) < 0 || start_questions(run, o) < 0)
+		goto out;
+	if (start(run, o, environ) < 0)
+		goto out;
+	wake_synchronously(run->s.listener);
+	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
+	run_close(run);
+	status = exit_status(run, o, by_signal);
+out:
+	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
+	return status;
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signals: what a terminal sends reaches the command by itself (it shares usher's
+ * process group, or has a terminal of its own), so only what a process sent is
+ * passed on. A command that stops under job control stops usher too, so that the shell sees it.
+ */
+#include "supervisor/supervise.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/guardian.h"
+#include "supervisor/launch.h"
+#include "supervisor/relay.h"
+
+static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
+				 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
+
+int supervise_block(sigset_t *before, int *signals)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
+		sigaddset(&set, forwarded[i]);
+	sigaddset(&set, SIGPIPE);
+	if (sigprocmask(SIG_BLOCK, &set, before) < 0)
+		return -errno;
+	sigdelset(&set, SIGPIPE);
+	*signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return *signals < 0 ? -errno : 0;
+}
+
+static void stop_self(struct relay *relay)
+{
+	if (relay)
+		relay_suspend(relay);
+	(void)kill(getpid(), SIGSTOP);
+	if (relay)
+		relay_resume(relay);
+}
+
+/* SIGSTOP is somebody's direct order to the command; only a person at a terminal needs to see usher stop for it. */
+static bool job_control(int sig)
+{
+	return sig != SIGSTOP || tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
+{
+	int sig = (int)si->ssi_signo;
+	bool by_terminal = si->ssi_code == SI_KERNEL;
+
+	if (sig == SIGWINCH && relay) {
+		relay_resize(relay);
+		return;
+	}
+	if (sig == SIGCONT) {
+		(void)kill(s->command, SIGCONT);
+		return;
+	}
+	if (by_terminal && !relay)
+		return;
+	(void)kill(s->command, sig);
+}
+
+static void read_signals(struct session *s, int signals, struct relay *relay)
+{
+	struct signalfd_siginfo si;
+
+	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
+		on_signal(s, relay, &si);
+}
+
+/* Returns false when the guardian has gone. */
+static bool on_report(struct session *s, struct relay *relay, bool wait, struct supervise_result *out)
+{
+	struct report r;
+
+	if (launch_report(s, &r) <= 0)
+		return false;
+	if (r.kind == REPORT_STOPPED && job_control(r.value))
+		stop_self(relay);
+	if (r.kind == REPORT_EXEC_FAILED)
+		out->exec_error = r.value;
+	if (r.kind == REPORT_EXITED) {
+		out->exited = true;
+		out->wait_status = r.value;
+		if (!wait)
+			session_kill(s);
+	}
+	return true;
+}
+
+/* Somebody killed the guardian: its children are ours now (subreaper), and they end. */
+static void kill_orphans(void)
+{
+	int st;
+
+	for (int round = 0; round < 1000; round++) {
+		guardian_kill_round(getpid());
+		pid_t pid;
+		do
+			pid = waitpid(-1, &st, WNOHANG);
+		while (pid > 0);
+		if (pid < 0 && errno == ECHILD)
+			return;
+		poll(NULL, 0, 2);
+	}
+}
+
+void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
+{
+	int st;
+
+	memset(out, 0, sizeof(*out));
+	for (;;) {
+		struct pollfd fds[] = { { s->status, POLLIN, 0 }, { signals, POLLIN, 0 } };
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		if (fds[1].revents)
+			read_signals(s, signals, relay);
+		if (fds[0].revents && !on_report(s, relay, wait, out))
+			break;
+	}
+	out->lost = !out->exited;
+	while (waitpid(s->guardian, &st, 0) < 0 && errno == EINTR)
+		;
+	kill_orphans();
+}

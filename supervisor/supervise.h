@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The main thread's work while the command runs: signals one way, status the other. */
+#ifndef USHER_SUPERVISOR_SUPERVISE_H
+#define USHER_SUPERVISOR_SUPERVISE_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "supervisor/session.h"
+
+struct relay;
+
+struct supervise_result {
+	bool exited;      /* wait_status is the command's */
+	int wait_status;
+	int exec_error;   /* errno of the command's own exec, 0 when it ran */
+	bool lost;        /* the guardian ended before the command did */
+};
+
+/* Blocks the signals that the main thread forwards; before any thread is made. *before gets the old mask. */
+int supervise_block(sigset_t *before, int *signals);
+
+/*
+ * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().
+ * With WAIT the tree may outlive the command.
+ */
+void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out);
+
+#endif

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST:
+ *  - job_alive() is asked after the last read through the caller's tid and before anything is done:
+ *    when the notification is still valid then, the tid was the caller's all along;
+ *  - the intent is in the journal before perform, the record before the reply;
+ *  - every way out replies, parks, or finds the caller gone.
+ */
+#include "supervisor/walk.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "audit/journal.h"
+#include "policy/policy.h"
+#include "supervisor/ask.h"
+#include "supervisor/decode.h"
+#include "supervisor/evidence.h"
+#include "supervisor/memory.h"
+#include "supervisor/procs.h"
+#include "supervisor/reply.h"
+#include "supervisor/session.h"
+#include "supervisor/table.h"
+
+/* A name that is still a link after this many full resolutions is being changed under our hands. */
+#define MAX_ROUNDS 8
+
+static void reply_error(struct job *j, int error)
+{
+	(void)reply_send(j, 0, error, false);
+}
+
+/* A call that failed before anything was decided: as natively, with a record. */
+static void native_failure(struct worker *w, int error)
+{
+	struct job *j = &w->job;
+
+	if (error == -ESRCH && !job_alive(j))
+		return;
+	if (error == -ESRCH)
+		error = -EPERM;
+	if (!j->n_targets && j->path[0].off) {
+		struct target *t = job_target(j, OBJECT_FILE, j->row->ops);
+		t->named = j->path[0];
+	}
+	j->verdict.kind = error == -EFAULT || error == -EPERM ? VERDICT_DENY : VERDICT_NONE;
+	j->verdict.where = "native";
+	evidence_open(w);
+	if (evidence_append(w, error) < 0)
+		error = -EIO;
+	reply_error(j, error);
+}
+
+static void refuse(struct worker *w, int error)
+{
+	struct job *j = &w->job;
+
+	atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
+	if (!j->recorded && j->verdict.log != LOG_NONE) {
+		evidence_open(w);
+		if (evidence_append(w, error) < 0)
+			error = -EIO;
+	}
+	reply_error(j, error);
+}
+
+static void kill_tree(struct worker *w)
+{
+	evidence_open(w);
+	(void)evidence_append(w, -EPERM);
+	session_kill(w->session);
+	reply_error(&w->job, -EPERM);
+}
+
+/* What perform left in job->reply, recorded and sent. */
+static void conclude(struct worker *w, bool intent, uint32_t slot)
+{
+	struct job *j = &w->job;
+	int64_t value = j->reply.value;
+	int rc = 0;
+
+	if (j->reply.kind == REPLY_INJECT) {
+		value = reply_addfd(j);
+		j->reply.kind = value < 0 ? REPLY_ERROR : REPLY_VALUE;
+		j->reply.value = value;
+	}
+	if (intent && !j->recorded && j->reply.kind != REPLY_GONE) {
+		rc = evidence_append(w, value);
+		j->recorded = true;
+	}
+	if (intent)
+		journal_intent_done(w->session->journal, slot);
+	if (rc < 0)
+		reply_error(j, -EIO);
+	else if (j->reply.kind == REPLY_CONTINUE)
+		(void)reply_send(j, 0, 0, true);
+	else if (j->reply.kind == REPLY_VALUE)
+		(void)reply_send(j, value, 0, false);
+	else if (j->reply.kind == REPLY_ERROR)
+		reply_error(j, (int)value);
+}
+
+/* Returns PERFORM_AGAIN when the name must be resolved again, else 0. */
+static int perform(struct worker *w)
+{
+	struct job *j = &w->job;
+	bool record = j->verdict.log != LOG_NONE || j->row->class == CLASS_EXEC;
+	uint32_t slot = 0;
+
+	if (!job_alive(j))
+		return 0;
+	if (record) {
+		evidence_open(w);
+		int rc = evidence_intent(w, &slot);
+		if (rc < 0) {
+			session_journal_failed(w->session, rc);
+			reply_error(j, -EIO);
+			return 0;
+		}
+	}
+	if (j->row->may_block)
+		worker_blocking(w);
+	int rc = j->row->perform(j);
+	if (rc == PERFORM_AGAIN && record)
+		journal_intent_done(w->session->journal, slot);
+	if (rc == PERFORM_AGAIN)
+		return rc;
+	if (rc < 0)
+		(void)job_error(j, rc);
+	conclude(w, record, slot);
+	return 0;
+}
+
+/* Points the target that decided at the rule's (or the person's) other object. */
+static int redirect(struct worker *w, const struct call *call, const char *answered_name)
+{
+	struct job *j = &w->job;
+	struct object to = { 0 };
+	size_t len = 0;
+
+	if (!j->row->redirect)
+		return -EPERM;
+	const struct object *from = &call->object[j->verdict.object];
+	if (answered_name) {
+		to = *from;
+		len = strlen(answered_name);
+		if (len >= sizeof(w->path))
+			return -ENAMETOOLONG;
+		memcpy(w->path, answered_name, len + 1);
+	} else {
+		int rc = rule_rewrite(j->verdict.rule, from, w->path, &len, &to);
+		if (rc < 0)
+			return rc;
+	}
+	if (to.kind != OBJECT_INET) {
+		to.name = (struct span){ w->path, (uint32_t)len };
+		j->rewritten = job_copy(j, w->path, len);
+	} else {
+		j->rewritten_inet = to.inet;
+	}
+	return j->row->redirect(j, j->verdict.object, &to);
+}
+
+static bool tentative(const struct job *j)
+{
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		if (j->target[i].tentative)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Resolves and decides. A tentative name is believed only when it is allowed:
+ * before anything else is said of it, it is resolved in full.
+ */
+static int resolve_and_decide(struct worker *w, struct call *call)
+{
+	struct job *j = &w->job;
+
+	for (;;) {
+		job_drop_targets(j);
+		int rc = j->row->resolve(j);
+		if (rc < 0)
+			return rc;
+		job_call(j, call);
+		policy_decide(w->session->policy, call, &j->verdict);
+		if (j->verdict.kind == VERDICT_ALLOW || j->full || !tentative(j))
+			return 0;
+		j->full = true;
+	}
+}
+
+/* Takes limits into account, once a call. A verdict that tightens needs the object itself. Returns 0 or a native error. */
+static int charge(struct worker *w, struct call *call)
+{
+	struct job *j = &w->job;
+
+	if (j->charged)
+		return 0;
+	j->charged = true;
+	if (policy_charge(w->session->policy, call, &j->verdict, &j->limit_used) == 0 || !tentative(j))
+		return 0;
+	struct verdict limited = j->verdict;
+	j->full = true;
+	int rc = resolve_and_decide(w, call);
+	if (verdict_compare(limited.kind, j->verdict.kind) > 0)
+		j->verdict = limited;
+	return rc;
+}
+
+/* Returns PERFORM_AGAIN when a tentative name turned out to be a link. */
+static int carry_out(struct worker *w, const struct call *call)
+{
+	struct job *j = &w->job;
+	int rc;
+
+	switch (j->verdict.kind) {
+	case VERDICT_ALLOW:
+		return perform(w);
+	case VERDICT_REWRITE:
+		rc = redirect(w, call, NULL);
+		if (rc < 0)
+			refuse(w, rc);
+		else
+			return perform(w);
+		return 0;
+	case VERDICT_ASK:
+		rc = ask_park(w, call);
+		if (rc < 0)
+			refuse(w, rc);
+		return 0;
+	case VERDICT_KILL:
+		kill_tree(w);
+		return 0;
+	case VERDICT_DENY:
+	case VERDICT_NONE:
+		break;
+	}
+	refuse(w, j->verdict.error > 0 ? -j->verdict.error : -EACCES);
+	return 0;
+}
+
+static void walk(struct worker *w)
+{
+	struct job *j = &w->job;
+	struct call call;
+
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		int rc = resolve_and_decide(w, &call);
+		if (rc == 0)
+			rc = charge(w, &call);
+		if (rc < 0) {
+			native_failure(w, rc);
+			return;
+		}
+		if (carry_out(w, &call) != PERFORM_AGAIN)
+			return;
+		j->full = true;
+	}
+	native_failure(w, -ELOOP);
+}
+
+void walk_new(struct worker *w)
+{
+	struct job *j = &w->job;
+
+	j->row = table_row(j->notif.data.nr);
+	if (!j->row) {
+		evidence_unknown(w);
+		reply_error(j, -ENOSYS);
+		return;
+	}
+	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
+	if (rc == 0)
+		rc = decode(j);
+	if (rc < 0)
+		native_failure(w, rc);
+	else
+		walk(w);
+}
+
+void walk_answered(struct worker *w, const struct answer *answer)
+{
+	struct job *j = &w->job;
+	struct call call;
+	int rc = 0;
+
+	evidence_answer(w, answer);
+	if (!job_alive(j))
+		return;
+	job_call(j, &call);
+	j->verdict.kind = answer->kind;
+	if (answer->kind == VERDICT_REWRITE)
+		rc = redirect(w, &call, answer->target);
+	if (rc < 0) {
+		refuse(w, rc);
+		return;
+	}
+	if (answer->kind == VERDICT_REWRITE)
+		j->verdict.kind = VERDICT_ALLOW;
+	/* What a person was shown is held; a name that must be walked again is a new question. */
+	if (carry_out(w, &call) == PERFORM_AGAIN)
+		walk(w);
+}
+
+int walk_record(struct job *j, int64_t result)
+{
+	int rc = evidence_append(j->worker, result);
+
+	j->recorded = true;
+	return rc;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looks after calls that wait, on nobody's hot path: runs only while something waits.
+ * A caller that was killed, or that has a signal to handle, must not wait for us
+ * (WAIT_KILLABLE_RECV holds back every signal but the fatal ones).
+ */
+#include "supervisor/watch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/ask.h"
+#include "supervisor/memory.h"
+#include "supervisor/pool.h"
+
+#define ROUND_NS (10 * 1000 * 1000)
+
+static uint64_t status_mask(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
+}
+
+bool pool_signal_waits(pid_t tid)
+{
+	char path[64], text[4096];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	uint64_t pending = status_mask(text, "\nSigPnd:\t") | status_mask(text, "\nShdPnd:\t");
+	uint64_t blocked = status_mask(text, "\nSigBlk:\t");
+	return (pending & ~blocked) != 0;
+}
+
+/* A blocked worker whose caller cannot wait: interrupted again in every round, since the signal may come before the wait. */
+static void look_after_locked(struct worker *w)
+{
+	if (!w->blocking || w->job.replied)
+		return;
+	if (!job_alive(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
+		atomic_store(&w->interrupted, true);
+		pthread_kill(w->thread, POOL_SIGNAL);
+	}
+}
+
+static void wait_round_locked(struct pool *p)
+{
+	struct timespec at;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	at.tv_nsec += ROUND_NS;
+	if (at.tv_nsec >= 1000000000) {
+		at.tv_nsec -= 1000000000;
+		at.tv_sec++;
+	}
+	pthread_cond_timedwait(&p->watch, &p->lock, &at);
+}
+
+static void *watch_main(void *arg)
+{
+	struct pool *p = arg;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stopping) {
+		if (!p->blocked && !p->parked) {
+			pthread_cond_wait(&p->watch, &p->lock);
+			continue;
+		}
+		wait_round_locked(p);
+		for (struct worker *w = p->workers; w && p->blocked; w = w->next)
+			look_after_locked(w);
+		bool parked = p->parked != NULL;
+		pthread_mutex_unlock(&p->lock);
+		if (parked)
+			(void)ask_watch(p);
+		pthread_mutex_lock(&p->lock);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+int watch_start(struct pool *p)
+{
+	int rc = pthread_create(&p->watcher, NULL, watch_main, p);
+
+	p->watcher_runs = rc == 0;
+	return -rc;
+}

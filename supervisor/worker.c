@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Leader and followers: a worker that may have to wait hands reception on and
+ * comes back as a spare. MUST: p->receivers counts exactly the workers that receive or walk without waiting.
+ */
+#include "supervisor/worker.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "supervisor/ask.h"
+#include "supervisor/pool.h"
+#include "supervisor/session.h"
+#include "supervisor/walk.h"
+#include "supervisor/watch.h"
+
+static int worker_spawn_locked(struct pool *p);
+
+/* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives. */
+static void fill_receivers_locked(struct pool *p)
+{
+	if (p->stopping || p->receivers >= p->want)
+		return;
+	if (p->spares)
+		pthread_cond_signal(&p->spare);
+	else
+		(void)worker_spawn_locked(p);
+}
+
+void pool_work_locked(struct pool *p)
+{
+	if (p->spares)
+		pthread_cond_signal(&p->spare);
+	else
+		(void)worker_spawn_locked(p);
+}
+
+void worker_blocking(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	if (w->blocking)
+		return;
+	pthread_mutex_lock(&p->lock);
+	w->blocking = true;
+	atomic_store(&w->interrupted, false);
+	if (w->receiving) {
+		w->receiving = false;
+		p->receivers--;
+	}
+	p->blocked++;
+	fill_receivers_locked(p);
+	pthread_cond_signal(&p->watch);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool worker_interrupted(const struct worker *w)
+{
+	return atomic_load(&w->interrupted);
+}
+
+static void unblock(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	if (!w->blocking)
+		return;
+	pthread_mutex_lock(&p->lock);
+	w->blocking = false;
+	p->blocked--;
+	pthread_mutex_unlock(&p->lock);
+}
+
+static struct parked *take_answered_locked(struct pool *p)
+{
+	struct parked *k = p->answered;
+
+	if (!k)
+		return NULL;
+	p->answered = k->next;
+	if (!p->answered)
+		p->answered_last = NULL;
+	return k;
+}
+
+/*
+ * What this worker does next: an answered call, or receiving (NULL with
+ * w->receiving), or ending (NULL without). Waits as a spare until there is one.
+ */
+static struct parked *next_part(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+	struct parked *k = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->stopping && !w->receiving) {
+		k = take_answered_locked(p);
+		if (k)
+			break;
+		if (p->receivers < p->want) {
+			p->receivers++;
+			w->receiving = true;
+			break;
+		}
+		p->spares++;
+		pthread_cond_wait(&p->spare, &p->lock);
+		p->spares--;
+	}
+	if (p->stopping) {
+		k = NULL;
+		w->receiving = false;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return k;
+}
+
+static void go_on(struct worker *w, struct parked *k)
+{
+	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
+
+	job_unpack(k->job, &w->job);
+	walk_answered(w, k->answer ? k->answer : &deny);
+	free(k->answer);
+	free(k);
+}
+
+static bool receive(struct worker *w)
+{
+	struct seccomp_notif *n = &w->job.notif;
+
+	memset(n, 0, sizeof(*n));
+	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0)
+		return true;
+	return false; /* EINTR, or ENOENT: the caller was killed in between */
+}
+
+static void *worker_main(void *arg)
+{
+	struct worker *w = arg;
+
+	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. */
+	if (unshare(CLONE_FS) < 0)
+		return NULL;
+	for (;;) {
+		struct parked *k = next_part(w);
+		if (k) {
+			go_on(w, k);
+		} else if (!w->receiving) {
+			return NULL;
+		} else if (receive(w)) {
+			walk_new(w);
+		} else {
+			job_reset(&w->job);
+			continue;
+		}
+		unblock(w);
+		job_reset(&w->job);
+	}
+}
+
+/* A worker touches only the part of its job and record that a call needs; the rest of this memory is never made real. */
+static int worker_spawn_locked(struct pool *p)
+{
+	struct worker *w = calloc(1, sizeof(*w));
+	pthread_attr_t attr;
+
+	if (!w)
+		return -ENOMEM;
+	w->session = p->session;
+	w->index = p->threads;
+	w->umask_set = -1;
+	job_init(&w->job, p->session, w);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 256 * 1024);
+	int rc = pthread_create(&w->thread, &attr, worker_main, w);
+	pthread_attr_destroy(&attr);
+	if (rc) {
+		free(w);
+		return -rc;
+	}
+	w->next = p->workers;
+	p->workers = w;
+	p->threads++;
+	return 0;
+}
+
+static void on_interrupt(int sig)
+{
+	(void)sig; /* its arrival is the message: the waiting system call returns EINTR */
+}
+
+static void install_interrupt(void)
+{
+	struct sigaction sa = { .sa_handler = on_interrupt };
+	sigset_t set;
+
+	sigaction(POOL_SIGNAL, &sa, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, POOL_SIGNAL);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+int pool_start(struct session *s, struct pool **out)
+{
+	struct pool *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->session = s;
+	p->want = 1;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->spare, NULL);
+	pthread_cond_init(&p->watch, NULL);
+	install_interrupt();
+	s->pool = p;
+	pthread_mutex_lock(&p->lock);
+	int rc = worker_spawn_locked(p);
+	pthread_mutex_unlock(&p->lock);
+	if (rc == 0)
+		rc = watch_start(p);
+	if (rc < 0) {
+		s->pool = NULL;
+		free(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+static void interrupt_all_locked(struct pool *p)
+{
+	for (struct worker *w = p->workers; w; w = w->next) {
+		atomic_store(&w->interrupted, true);
+		pthread_kill(w->thread, POOL_SIGNAL);
+	}
+}
+
+void pool_stop(struct pool *p)
+{
+	if (!p)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->stopping = true;
+	pthread_cond_broadcast(&p->spare);
+	pthread_cond_broadcast(&p->watch);
+	interrupt_all_locked(p);
+	pthread_mutex_unlock(&p->lock);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+static const struct tool *const tools[] = {
+	&tool_run, &tool_check, &tool_fmt, &tool_rules, &tool_desk, &tool_log, &tool_verify, &tool_doctor,
+};
+
+#define N_TOOLS (sizeof(tools) / sizeof(tools[0]))
+
+static void help(FILE *to)
+{
+	fprintf(to, "usher decides and records what a command does.\n\nusage:\n");
+	for (size_t i = 0; i < N_TOOLS; i++)
+		fprintf(to, "  usher %-7s %s\n", tools[i]->name, tools[i]->summary);
+	fprintf(to, "\n'usher COMMAND --help' tells more; the rule language is in usher.rules(5).\n");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2) {
+		help(stderr);
+		return 125;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+		help(stdout);
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("usher %s\n", USHER_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < N_TOOLS; i++) {
+		if (strcmp(argv[1], tools[i]->name) == 0)
+			return tools[i]->main(argc - 1, argv + 1);
+	}
+	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", argv[1]);
+	return 125;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/run.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+#define MAX_LIST 64
+
+enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR };
+
+static const struct option options[] = {
+	{ "policy", required_argument, NULL, 'p' },
+	{ "ask", required_argument, NULL, OPT_ASK },
+	{ "journal", required_argument, NULL, OPT_JOURNAL },
+	{ "sync", required_argument, NULL, OPT_SYNC },
+	{ "anchor", required_argument, NULL, OPT_ANCHOR },
+	{ "keep-fd", required_argument, NULL, OPT_KEEP },
+	{ "wait", no_argument, NULL, OPT_WAIT },
+	{ "floor", required_argument, NULL, OPT_FLOOR },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 },
+};
+
+static void usage(FILE *to)
+{
+	fprintf(to,
+		"usage: usher run [OPTION]... [--] CMD [ARG...]\n"
+		"\n"
+		"  -p, --policy=FILE    a rule file or builtin:NAME; may be given again, each is a layer\n"
+		"                       (default: builtin:agent)\n"
+		"      --ask=CHANNEL    who answers questions: tty, desk, deny, exec:CMD or chain:A,B\n"
+		"                       (default: tty with a terminal, else deny)\n"
+		"      --journal=DIR    write the journal to DIR, which is made (default: a new one\n"
+		"                       below $XDG_STATE_HOME/usher)\n"
+		"      --sync=WHEN      each, batch or none: when records are forced to the disk\n"
+		"                       (default none: safe against kill -9, not against a power cut)\n"
+		"      --anchor=WHERE   file:PATH or exec:CMD gets the journal's first key and heads\n"
+		"      --keep-fd=N      let the command inherit descriptor N\n"
+		"      --wait           wait for processes the command leaves behind\n"
+		"      --floor=off      without the Landlock floor\n"
+		"\n"
+		"The exit status is CMD's; 125 when usher itself failed, 126 when CMD cannot be\n"
+		"executed, 127 when it is not found.\n");
+}
+
+struct lists {
+	const char *files[MAX_LIST];
+	int keep[MAX_LIST];
+};
+
+static int wrong(const char *option, const char *value, const char *expected)
+{
+	fprintf(stderr, "usher: --%s=%s: expected %s\n", option, value, expected);
+	return -1;
+}
+
+static bool one_of(const char *value, const char *const *words)
+{
+	for (; *words; words++) {
+		if (strcmp(value, *words) == 0)
+			return true;
+	}
+	return false;
+}
+
+static int keep_fd(struct run_options *o, struct lists *l, const char *value)
+{
+	char *end;
+	long n = strtol(value, &end, 10);
+
+	if (*end || end == value || n < 3 || n > 1 << 20)
+		return wrong("keep-fd", value, "the number of an open descriptor above 2");
+	if (o->n_keep == MAX_LIST)
+		return wrong("keep-fd", value, "at most 64 of them");
+	l->keep[o->n_keep++] = (int)n;
+	return 0;
+}
+
+static int add_file(struct run_options *o, struct lists *l, const char *value)
+{
+	if (o->n_files == MAX_LIST)
+		return wrong("policy", value, "at most 64 of them");
+	l->files[o->n_files++] = value;
+	return 0;
+}
+
+/* Returns 0, 1 for help, or -1 (told). */
+static int take(struct run_options *o, struct lists *l, int c)
+{
+	static const char *const syncs[] = { "each", "batch", "none", NULL };
+	static const char *const floors[] = { "auto", "off", NULL };
+
+	switch (c) {
+	case 'p':
+		return add_file(o, l, optarg);
+	case OPT_ASK:
+		o->ask = optarg;
+		return 0;
+	case OPT_JOURNAL:
+		o->journal = optarg;
+		return 0;
+	case OPT_SYNC:
+		o->sync = optarg;
+		return one_of(optarg, syncs) ? 0 : wrong("sync", optarg, "each, batch or none");
+	case OPT_ANCHOR:
+		o->anchor = optarg;
+		return 0;
+	case OPT_KEEP:
+		return keep_fd(o, l, optarg);
+	case OPT_WAIT:
+		o->wait = true;
+		return 0;
+	case OPT_FLOOR:
+		o->no_floor = strcmp(optarg, "off") == 0;
+		return one_of(optarg, floors) ? 0 : wrong("floor", optarg, "auto or off");
+	case 'h':
+		return 1;
+	default:
+		return -1;
+	}
+}
+
+/* Ends as the command did, so that a shell sees the same. */
+static int end_by_signal(int sig, int status)
+{
+	sigset_t set;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	sigprocmask(SIG_UNBLOCK, &set, NULL);
+	(void)raise(sig);
+	return status;
+}
+
+static int run_main(int argc, char **argv)
+{
+	struct run_options o = { 0 };
+	struct lists l;
+	int c, by_signal;
+
+	o.files = l.files;
+	o.keep = l.keep;
+	optind = 1;
+	while ((c = getopt_long(argc, argv, "+p:h", options, NULL)) != -1) {
+		int rc = take(&o, &l, c);
+		if (rc == 1)
+			usage(stdout);
+		else if (rc < 0)
+			fprintf(stderr, "'usher run --help' lists the options\n");
+		if (rc)
+			return rc == 1 ? 0 : RUN_FAILED;
+	}
+	if (optind == argc) {
+		fprintf(stderr, "usher: run: which command? usage: usher run [OPTION]... -- CMD [ARG...]\n");
+		return RUN_FAILED;
+	}
+	o.argv = argv + optind;
+	int status = run_session(&o, &by_signal);
+	fflush(NULL);
+	if (by_signal)
+		status = end_by_signal(by_signal, status);
+	/* Not exit(): a worker may still be in the kernel, and must not meet destructors. */
+	_exit(status);
+}
+
+const struct tool tool_run = {
+	.name = "run",
+	.usage = "[OPTION]... [--] CMD [ARG...]",
+	.summary = "start a command under rules",
+	.main = run_main,
+};
