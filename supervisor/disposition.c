@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/disposition.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/sockios.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#include "supervisor/kernel.h"
+
+#define BY_RULES "decided by the rules, or by usher's own knowledge of the tree"
+#define ALLOW(why, nr) [__NR_##nr] = { #nr, CALL_ALLOWED, 0, 0, why },
+#define MEDIATE(cond, nr) [__NR_##nr] = { #nr, CALL_MEDIATED, cond, 0, BY_RULES },
+#define DECIDE(nr, why) [__NR_##nr] = { #nr, CALL_DECIDED, 0, 0, why },
+#define REFUSE(cond, err, nr, why) [__NR_##nr] = { #nr, CALL_REFUSED, cond, err, why },
+
+static const struct disposition table[] = {
+#include "supervisor/calls.inc"
+#ifdef __x86_64__
+#include "supervisor/calls_x86_64.inc"
+#endif
+};
+
+/* Constants of headers that cannot be included beside these, or that are newer than some. */
+#define PR_SCHED_CORE_ 62
+#define TIOCVHANGUP_ 0x5437
+#define USERFAULTFD_IOC_NEW_ _IO(0xAA, 0)
+#define FAT_SET_ATTRIBUTES _IOW('r', 0x11, uint32_t)
+#define BTRFS_(n) _IOW(0x94, n, char[4096])
+#define XFS_OPEN_BY_HANDLE _IOWR('X', 107, char[56])
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x00000080
+#endif
+
+#define WHERE(call, cond, err, text, why, ...) { __NR_##call, cond, err, { __VA_ARGS__ }, text, why },
+
+static const struct condition conditions[] = {
+#include "supervisor/conditions.inc"
+};
+
+static const struct disposition unknown = { "", CALL_UNKNOWN, 0, ENOSYS, "newer than this release, or no call at all" };
+
+int disposition_end(void)
+{
+	return (int)(sizeof(table) / sizeof(table[0]));
+}
+
+const struct disposition *disposition_of(int nr)
+{
+	if (nr < 0 || nr >= disposition_end() || !table[nr].name)
+		return &unknown;
+	return &table[nr];
+}
+
+const struct condition *condition_at(unsigned index)
+{
+	return index < sizeof(conditions) / sizeof(conditions[0]) ? &conditions[index] : NULL;
+}
+
+bool disposition_traps(int nr)
+{
+	if (disposition_of(nr)->kind == CALL_MEDIATED)
+		return true;
+	for (unsigned i = 0; i < sizeof(conditions) / sizeof(conditions[0]); i++) {
+		if (conditions[i].nr == nr && conditions[i].error == CONDITION_TRAP)
+			return true;
+	}
+	return false;
+}
