@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The seccomp filter of the command: built before the fork from the disposition table, installed in the child.
+ *
+ * MUST: another architecture, x32 and every number that the table does not know get ENOSYS; nothing
+ * but the table decides which calls reach usher.
+ */
+#ifndef USHER_SUPERVISOR_FILTER_H
+#define USHER_SUPERVISOR_FILTER_H
+
+#include <linux/filter.h>
+#include <stdbool.h>
+
+struct policy;
+
+struct filter_options {
+	const struct policy *policy; /* NULL: no rule tells one program of the tree from another */
+	bool privileged;             /* the command starts as root or with capabilities */
+	bool trap_stat;              /* some rule names stat */
+	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
+	bool scoped;                 /* that domain scopes signals (ABI 6) */
+};
+
+/*
+ * Builds the program into *out (free with filter_free). Not for the child after fork: allocates. Returns 0, or a
+ * negative errno with *why set to a static text of what failed.
+ */
+int filter_build(const struct filter_options *options, struct sock_fprog *out, const char **why);
+
+/* Safe on a zeroed program. */
+void filter_free(struct sock_fprog *program);
+
+/*
+ * In the child: sets no_new_privs and installs PROGRAM for the calling thread; *listener gets the notification
+ * descriptor (close-on-exec). Async-signal-safe. Returns 0 or a negative errno.
+ */
+int filter_install(const struct sock_fprog *program, int *listener);
+
+/* Whether the kernel knows these SECCOMP_FILTER_FLAG_* (each together with those it depends on). */
+bool filter_flags_known(unsigned flags);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef USHER_SUPERVISOR_LIKENESS_H
+#define USHER_SUPERVISOR_LIKENESS_H
+
+#include <stdbool.h>
+
+struct policy;
+
+/*
+ * Whether the rules give every program of the tree the same rights: no rule says by=, tree= or uid=.
+ * Only then may one process of the tree write into another (ptrace, process_vm_writev, pidfd_getfd)
+ * without gaining rights. True for NULL.
+ */
+bool likeness_holds(const struct policy *policy);
+
+#endif
