@@ -39,7 +39,7 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_STAT;
 	if (!o->scoped)
 		mode |= WHEN_UNSCOPED;
-	if (!o->domain || !likeness_holds(o->policy))
+	if (!(o->domain || o->scoped) || !likeness_holds(o->policy))
 		mode |= WHEN_APART;
 	return mode;
 }

@@ -18,7 +18,7 @@ struct filter_options {
 	bool privileged;             /* the command starts as root or with capabilities */
 	bool trap_stat;              /* some rule names stat */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
-	bool scoped;                 /* that domain scopes signals (ABI 6) */
+	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
 };
 
 /*

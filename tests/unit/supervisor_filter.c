@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The filter as a table "mode, call, registers -> action", evaluated without a kernel, and one real installation. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/disposition.h"
+#include "supervisor/filter.h"
+#include "supervisor/kernel.h"
+
+#define ALLOW SECCOMP_RET_ALLOW
+#define TRAP SECCOMP_RET_USER_NOTIF
+#define E(n) (SECCOMP_RET_ERRNO | (n))
+#define HIGH 0xdead000000000000ULL
+
+static const struct filter_options user = { .domain = true, .scoped = true };
+static const struct filter_options root = { .domain = true, .scoped = true, .privileged = true };
+static const struct filter_options hidden = { .domain = true, .scoped = true, .trap_stat = true };
+static const struct filter_options bare = { 0 };
+
+static uint32_t load(const struct seccomp_data *d, uint32_t off)
+{
+	uint32_t v;
+
+	assert_true(off % 4 == 0 && off + 4 <= sizeof(*d));
+	memcpy(&v, (const char *)d + off, 4);
+	return v;
+}
+
+/* Whether the jump at F is taken with accumulator A. */
+static int taken(const struct sock_filter *f, uint32_t a)
+{
+	switch (f->code) {
+	case BPF_JMP | BPF_JEQ | BPF_K:
+		return a == f->k;
+	case BPF_JMP | BPF_JGT | BPF_K:
+		return a > f->k;
+	case BPF_JMP | BPF_JGE | BPF_K:
+		return a >= f->k;
+	case BPF_JMP | BPF_JSET | BPF_K:
+		return (a & f->k) != 0;
+	default:
+		fail_msg("code %#x is not part of a seccomp program", f->code);
+		return 0;
+	}
+}
+
+/* The part of classic BPF that seccomp programs use. */
+static uint32_t run(const struct sock_fprog *p, const struct seccomp_data *d)
+{
+	uint32_t a = 0;
+
+	for (unsigned pc = 0; pc < p->len; pc++) {
+		const struct sock_filter *f = &p->filter[pc];
+
+		if (f->code == (BPF_RET | BPF_K))
+			return f->k;
+		if (f->code == (BPF_LD | BPF_W | BPF_ABS))
+			a = load(d, f->k);
+		else if (f->code == (BPF_ALU | BPF_AND | BPF_K))
+			a &= f->k;
+		else if (f->code == (BPF_JMP | BPF_JA))
+			pc += f->k;
+		else
+			pc += taken(f, a) ? f->jt : f->jf;
+	}
+	fail_msg("ran off the end");
+	return 0;
+}
+
+struct expectation {
+	const struct filter_options *mode;
+	int nr;
+	uint32_t action;
+	uint64_t arg[6];
+};
+
+#define X(mode, nr, action, ...) { &mode, nr, action, { __VA_ARGS__ } }
+
+static const struct expectation expected[] = {
+	X(user, __NR_read, ALLOW, 0),
+	X(user, __NR_openat, TRAP, 0),
+	X(user, __NR_execve, TRAP, 0),
+	X(user, __NR_newfstatat, ALLOW, 0),
+	X(hidden, __NR_newfstatat, TRAP, 0),
+	X(user, __NR_kill, ALLOW, 1, 9),
+	X(bare, __NR_kill, TRAP, 1, 9),
+	X(user, __NR_setuid, ALLOW, 0),
+	X(root, __NR_setuid, TRAP, 0),
+	X(user, __NR_clone3, E(ENOSYS), 0),
+	X(user, __NR_clone, ALLOW, CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_THREAD | CLONE_SIGHAND | CLONE_SETTLS),
+	X(user, __NR_clone, E(EPERM), CLONE_NEWUSER | 17),
+	X(user, __NR_clone, E(EPERM), HIGH | CLONE_NEWNET),
+	X(user, __NR_clone, E(EPERM), CLONE_UNTRACED | CLONE_VM),
+	X(root, __NR_unshare, E(EPERM), CLONE_NEWNS),
+	X(root, __NR_unshare, E(EPERM), 0x80),
+	X(user, __NR_unshare, ALLOW, CLONE_FILES | CLONE_FS),
+	X(user, __NR_setns, E(EPERM), 3, 0),
+	X(root, __NR_mount, E(EPERM), 0),
+	X(root, __NR_open_tree, E(EPERM), 0),
+	X(root, __NR_open_tree_attr, E(EPERM), 0),
+	X(root, __NR_open_by_handle_at, E(EPERM), 0),
+	X(user, __NR_io_uring_setup, E(ENOSYS), 0),
+	X(user, __NR_memfd_secret, E(ENOSYS), 0),
+	X(user, __NR_bpf, E(EPERM), 0),
+	X(user, __NR_perf_event_open, E(EACCES), 0),
+	X(user, __NR_userfaultfd, E(EPERM), 0),
+	X(user, __NR_keyctl, E(ENOSYS), 0),
+	X(user, __NR_ptrace, ALLOW, 0),
+	X(bare, __NR_ptrace, E(EPERM), 0),
+	X(bare, __NR_process_vm_writev, E(EPERM), 0),
+	X(bare, __NR_pidfd_getfd, E(EPERM), 0),
+	X(user, __NR_personality, ALLOW, 0xffffffff),
+	X(user, __NR_personality, ALLOW, 0x0040000),
+	X(user, __NR_personality, E(EPERM), HIGH | 0x0400000),
+	X(user, __NR_prctl, ALLOW, PR_SET_NAME),
+	X(user, __NR_prctl, ALLOW, PR_SET_DUMPABLE, 1),
+	X(user, __NR_prctl, E(0), HIGH | PR_SET_DUMPABLE, 0),
+	X(root, __NR_prctl, ALLOW, PR_SET_DUMPABLE, 0),
+	X(root, __NR_prctl, TRAP, PR_CAPBSET_DROP, 5),
+	X(user, __NR_prctl, ALLOW, PR_CAPBSET_DROP, 5),
+	X(user, __NR_prctl, E(EPERM), PR_SET_MM, 1),
+	X(user, __NR_prctl, E(EINVAL), PR_SET_PTRACER, 1),
+	X(user, __NR_seccomp, ALLOW, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC),
+	X(user, __NR_seccomp, E(EBUSY), HIGH | SECCOMP_SET_MODE_FILTER, HIGH | SECCOMP_FILTER_FLAG_NEW_LISTENER),
+	X(user, __NR_ioctl, ALLOW, 0, TCGETS),
+	X(user, __NR_ioctl, ALLOW, 0, TIOCSCTTY, 1),
+	X(user, __NR_ioctl, E(EPERM), 0, TIOCSTI),
+	X(user, __NR_ioctl, E(EPERM), 0, HIGH | TIOCSTI),
+	X(user, __NR_ioctl, E(EPERM), 0, HIGH | 0x100000000ULL | TIOCLINUX),
+	X(user, __NR_ioctl, TRAP, 0, 0x40086602),
+	X(user, __NR_ioctl, TRAP, 0, 0x401c5820),
+	X(user, __NR_fcntl, ALLOW, 0, F_SETOWN, 1),
+	X(bare, __NR_fcntl, TRAP, 0, F_SETOWN, 1),
+	X(bare, __NR_fcntl, ALLOW, 0, F_SETFL, 0),
+	X(user, __NR_sendto, ALLOW, 3, 4096, 10, 0, 0, 0),
+	X(user, __NR_sendto, TRAP, 3, 4096, 10, 0, 0x100000000ULL, 16),
+	X(user, __NR_prlimit64, ALLOW, 0, 7, 4096, 0),
+	X(user, __NR_prlimit64, ALLOW, 77, 7, 0, 4096),
+	X(user, __NR_prlimit64, TRAP, 77, 7, 4096, 0),
+	X(user, __NR_setpriority, ALLOW, PRIO_PROCESS, 0, 5),
+	X(user, __NR_setpriority, TRAP, PRIO_PROCESS, 77, 5),
+	X(user, __NR_setpriority, TRAP, PRIO_USER, 0, 5),
+	X(user, __NR_sched_setaffinity, ALLOW, 0, 8, 4096),
+	X(user, __NR_sched_setaffinity, TRAP, 77, 8, 4096),
+	X(user, __NR_clock_settime, ALLOW, 0),
+	X(root, __NR_clock_settime, E(EPERM), 0),
+	X(user, 400, E(ENOSYS), 0),
+	X(user, __NR_file_setattr + 1, E(ENOSYS), 0),
+	X(user, 0x40000000, E(ENOSYS), 0),
+	X(user, 0x40000001, E(ENOSYS), 0),
+	X(user, 0x40000208, E(ENOSYS), 0),
+	X(user, -2, E(ENOSYS), 0),
+	X(user, -1, ALLOW, 0),
+};
+
+static void build(const struct filter_options *o, struct sock_fprog *p)
+{
+	const char *why = "";
+	int rc = filter_build(o, p, &why);
+
+	if (rc)
+		fail_msg("%s: %d", why, rc);
+}
+
+static void registers_give_the_expected_action(void **state)
+{
+	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		const struct expectation *x = &expected[i];
+		struct seccomp_data d = { .nr = x->nr, .arch = NATIVE_AUDIT_ARCH };
+		struct sock_fprog p = { 0 };
+
+		memcpy(d.args, x->arg, sizeof(d.args));
+		build(x->mode, &p);
+		uint32_t got = run(&p, &d);
+		if (got != x->action)
+			print_error("line %zu: call %d: %#x, expected %#x\n", i, x->nr, got, x->action);
+		assert_int_equal(got, x->action);
+		filter_free(&p);
+	}
+}
+
+static void other_architectures_get_enosys(void **state)
+{
+	const uint32_t arch[] = { AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
+				  AUDIT_ARCH_X86_64 ^ AUDIT_ARCH_AARCH64 ^ NATIVE_AUDIT_ARCH };
+	struct sock_fprog p = { 0 };
+
+	build(&user, &p);
+	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]); i++) {
+		for (int nr = -1; nr < 500; nr++) {
+			struct seccomp_data d = { .nr = nr, .arch = arch[i] };
+			assert_int_equal(run(&p, &d), E(ENOSYS));
+		}
+	}
+	filter_free(&p);
+}
+
+static uint32_t plain_action(const struct disposition *d, unsigned mode)
+{
+	if (d->kind == CALL_UNKNOWN)
+		return E(ENOSYS);
+	if (d->kind == CALL_REFUSED && (d->when & mode) == d->when)
+		return E((unsigned)d->error);
+	if (d->kind == CALL_MEDIATED && (d->when & mode) == d->when)
+		return TRAP;
+	return ALLOW;
+}
+
+static void table_and_program_agree(void **state)
+{
+	static const struct {
+		const struct filter_options *o;
+		unsigned mode;
+	} modes[] = {
+		{ &user, WHEN_UNPRIVILEGED },
+		{ &root, WHEN_PRIVILEGED },
+		{ &hidden, WHEN_UNPRIVILEGED | WHEN_STAT },
+		{ &bare, WHEN_UNPRIVILEGED | WHEN_UNSCOPED | WHEN_APART },
+	};
+
+	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+		struct sock_fprog p = { 0 };
+
+		build(modes[m].o, &p);
+		for (int nr = 0; nr < 600; nr++) {
+			const struct disposition *d = disposition_of(nr);
+			struct seccomp_data data = { .nr = nr, .arch = NATIVE_AUDIT_ARCH };
+
+			if (d->kind != CALL_DECIDED)
+				assert_int_equal(run(&p, &data), plain_action(d, modes[m].mode));
+		}
+		filter_free(&p);
+	}
+}
+
+static int foreign_calls(void)
+{
+#ifdef __x86_64__
+	long rc;
+	__asm__ volatile("int $0x80" : "=a"(rc) : "0"(20L) : "memory", "r8", "r9", "r10", "r11");
+	if (rc != -ENOSYS)
+		return 1;
+	if (syscall(0x40000000 | 39) != -1 || errno != ENOSYS)
+		return 2;
+#endif
+	return 0;
+}
+
+static int probe(const struct sock_fprog *p)
+{
+	int listener = -1;
+
+	if (filter_install(p, &listener) < 0)
+		return 1;
+	if (!(fcntl(listener, F_GETFD) & FD_CLOEXEC))
+		return 2;
+	if (syscall(__NR_io_uring_setup, 1, NULL) != -1 || errno != ENOSYS)
+		return 3;
+	if (unshare(CLONE_NEWUSER) != -1 || errno != EPERM)
+		return 4;
+	if (syscall(9999) != -1 || errno != ENOSYS)
+		return 5;
+	if (foreign_calls())
+		return 6;
+	if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, p) != -1 || errno != EBUSY)
+		return 7;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
+		return 8;
+	return 0;
+}
+
+static void kernel_takes_it(void **state)
+{
+	struct sock_fprog p = { 0 };
+	int status;
+
+	build(&user, &p);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(probe(&p));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	filter_free(&p);
+}
+
+static void flags_are_probed(void **state)
+{
+	assert_true(filter_flags_known(SECCOMP_FILTER_FLAG_NEW_LISTENER));
+	assert_false(filter_flags_known(1u << 30));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(registers_give_the_expected_action),
+		cmocka_unit_test(other_architectures_get_enosys),
+		cmocka_unit_test(table_and_program_agree),
+		cmocka_unit_test(kernel_takes_it),
+		cmocka_unit_test(flags_are_probed),
+	};
+
+	return cmocka_run_group_tests_name("supervisor_filter", tests, NULL, NULL);
+}
