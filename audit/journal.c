@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of a journal: made, appended to, closed.
+ *
+ * MUST: an intent is emptied only after its record is in the chain, and never once the journal has failed: what took
+ * effect without a record stays visible in its slot.
+ */
+#include "audit/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/journal_state.h"
+#include "audit/stamp.h"
+#include "rules/cleanup.h"
+
+/* A record's final form is its intent with what is known later: a result, an answer. */
+#define RESERVE_EXTRA 2048
+
+static int write_anchor(struct journal *j)
+{
+	char line[160];
+	char key[DIGEST_HEX + 1] = "";
+	hex_write(key, epoch_key(j->epoch), crypto_sign_PUBLICKEYBYTES);
+	int n = snprintf(line, sizeof line, JOURNAL_FORMAT " ed25519 %s\n", key);
+	j->anchor = openat(j->dirfd, "anchor", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (j->anchor < 0)
+		return -errno;
+	if (write(j->anchor, line, (size_t)n) != n)
+		return errno ? -errno : -EIO;
+	/* Released by the kernel when this process dies: tells readers that the session lives. Not every file system can. */
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	(void)fcntl(j->anchor, F_SETLK, &lock);
+	return 0;
+}
+
+static int open_parts(struct journal *j, const char **why)
+{
+	*why = "cannot make the journal's keys";
+	int rc = epoch_new(&j->epoch);
+	if (rc != 0)
+		return rc;
+	*why = "cannot write the journal's anchor file";
+	rc = write_anchor(j);
+	if (rc != 0)
+		return rc;
+	*why = "cannot make the journal's first segment";
+	rc = segment_create(j->dirfd, 1, &j->seg);
+	if (rc == 0)
+		rc = segment_extend(j->seg, CHUNK_FIRST);
+	if (rc != 0)
+		return rc;
+	j->room = j->seg->allocated;
+	*why = "cannot make the journal's file of operations in flight";
+	rc = inflight_create(j->dirfd, &j->inflight);
+	if (rc != 0)
+		return rc;
+	*why = "cannot start the journal's helper thread";
+	return keeper_start(j);
+}
+
+static void release(struct journal *j)
+{
+	segment_close(j->seg);
+	segment_close(j->retired);
+	if (j->next) {
+		char name[SEGMENT_NAME_MAX];
+		segment_name(name, j->next->number);
+		segment_close(j->next);
+		unlinkat(j->dirfd, name, 0);
+	}
+	inflight_close(j->inflight, j->dirfd);
+	epoch_free(j->epoch);
+	if (j->anchor >= 0)
+		close(j->anchor);
+	if (j->dirfd >= 0)
+		close(j->dirfd);
+	sem_destroy(&j->wake);
+	pthread_mutex_destroy(&j->lock);
+	pthread_mutex_destroy(&j->grow);
+	pthread_mutex_destroy(&j->flush);
+	free(j->dir);
+	free(j);
+}
+
+static struct journal *allocate(void)
+{
+	struct journal *j = calloc(1, sizeof *j);
+	pthread_mutexattr_t attr;
+	if (!j)
+		return NULL;
+	j->dirfd = j->anchor = -1;
+	j->reserved = END_RESERVE;
+	/* Held for about a microsecond: a short spin is cheaper than sleeping. */
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ADAPTIVE_NP);
+	pthread_mutex_init(&j->lock, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_init(&j->grow, NULL);
+	pthread_mutex_init(&j->flush, NULL);
+	sem_init(&j->wake, 0, 0);
+	return j;
+}
+
+int journal_create(const struct journal_options *options, struct journal **out, const char **why)
+{
+	*why = "cannot start libsodium";
+	if (sodium_init() < 0)
+		return -ENOSYS;
+	*why = "out of memory";
+	struct journal *j = allocate();
+	if (!j)
+		return -ENOMEM;
+	j->sync = options->sync;
+	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, why);
+	if (rc == 0)
+		rc = open_parts(j, why);
+	if (rc == 0 && j->sync != SYNC_NONE && fsync(j->dirfd) != 0) {
+		*why = "cannot flush the journal's directory";
+		rc = -errno;
+	}
+	if (rc != 0) {
+		keeper_stop(j);
+		release(j);
+		return rc;
+	}
+	*why = NULL;
+	*out = j;
+	return 0;
+}
+
+const char *journal_dir(const struct journal *j)
+{
+	return j->dir;
+}
+
+int journal_failed(const struct journal *j)
+{
+	return j->failed;
+}
+
+/* SYNC_EACH: returns when record SEQ is on the disk. Who waits for the lock is often served by its holder. */
+static int flush_to(struct journal *j, uint64_t seq)
+{
+	int rc = 0;
+	pthread_mutex_lock(&j->flush);
+	if (j->flushed < seq) {
+		uint64_t upto = j->seq; /* read first: what comes later may not be in this flush */
+		pthread_mutex_lock(&j->grow);
+		int fd = dup(j->seg->fd);
+		pthread_mutex_unlock(&j->grow);
+		if (fd < 0 || fdatasync(fd) != 0)
+			rc = journal_stop(j, -errno);
+		else
+			j->flushed = upto;
+		if (fd >= 0)
+			close(fd);
+	}
+	pthread_mutex_unlock(&j->flush);
+	return rc;
+}
+
+static int made_durable(struct journal *j, uint64_t seq)
+{
+	if (j->sync == SYNC_EACH)
+		return flush_to(j, seq);
+	if (j->sync == SYNC_BATCH && !atomic_exchange(&j->dirty, true))
+		keeper_wake(j);
+	return 0;
+}
+
+/* Room for finals is set aside: only they go on after the disk has become full. */
+static int refusal(const struct journal *j, unsigned flags)
+{
+	int failed = j->failed;
+	bool full = failed == -ENOSPC || failed == -EDQUOT || failed == -EFBIG;
+	return full && flags & APPEND_RESERVED ? 0 : failed;
+}
+
+static int append(struct journal *j, const struct record *r, unsigned flags, uint64_t *seq)
+{
+	size_t len = record_finish(r);
+	if (!len || len > RECORD_MAX)
+		return -EMSGSIZE;
+	pthread_mutex_lock(&j->lock);
+	int rc = refusal(j, flags);
+	if (rc == 0)
+		rc = append_line(j, r->buf + 1, len, flags);
+	uint64_t number = j->seq;
+	pthread_mutex_unlock(&j->lock);
+	if (rc == 0)
+		rc = made_durable(j, number);
+	if (rc == 0 && seq)
+		*seq = number;
+	return rc;
+}
+
+int journal_append(struct journal *j, struct record *r, uint64_t *seq)
+{
+	return append(j, r, 0, seq);
+}
+
+int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq)
+{
+	bool own = slot != JOURNAL_NO_SLOT;
+	if (own)
+		j->reserved -= inflight_release(j->inflight, slot);
+	int rc = append(j, r, own ? APPEND_RESERVED : 0, seq);
+	if (own && rc == 0)
+		inflight_clear(j->inflight, slot);
+	return rc;
+}
+
+static char *put(char *out, const char *text, size_t n)
+{
+	memcpy(out, text, n);
+	return out + n;
+}
+
+/* The slot's line, INFLIGHT_SLOT bytes of room: 0 when it does not fit. */
+static size_t intent_line(struct journal *j, const struct record *r, size_t len, char *line)
+{
+	char head[96];
+	int n = snprintf(head, sizeof head, "{\"intent\":true,\"after\":%llu,\"time\":\"", (unsigned long long)j->seq);
+	if ((size_t)n + STAMP_LEN + 2 + len >= INFLIGHT_SLOT)
+		return 0;
+	char *o = put(line, head, (size_t)n);
+	stamp_write(o, stamp_now());
+	o = put(o + STAMP_LEN, "\",", 2);
+	o = put(o, r->buf + 1, len);
+	return (size_t)(o - line);
+}
+
+static int reserve(struct journal *j, size_t need)
+{
+	j->reserved += need;
+	if (j->reserved <= j->room)
+		return 0;
+	int rc = keeper_make_room(j, 0);
+	if (rc != 0)
+		j->reserved -= need;
+	return rc;
+}
+
+int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
+{
+	char line[INFLIGHT_SLOT];
+	size_t len = record_finish(r);
+	if (!len || len > RECORD_MAX)
+		return -EMSGSIZE;
+	if (j->failed)
+		return j->failed;
+	size_t need = len + HEAD_MAX + RESERVE_EXTRA, n = intent_line(j, r, len, line);
+	int rc = n ? inflight_put(j->inflight, line, n, slot) : -EMSGSIZE;
+	if (rc == -EMSGSIZE || rc == -EBUSY) { /* rare: the chain itself is a slot for everybody */
+		*slot = JOURNAL_NO_SLOT;
+		return append(j, r, APPEND_INTENT, NULL);
+	}
+	if (rc != 0)
+		return journal_stop(j, rc);
+	rc = reserve(j, need);
+	if (rc == 0 && j->sync == SYNC_EACH)
+		rc = inflight_sync(j->inflight);
+	if (rc != 0) {
+		inflight_clear(j->inflight, *slot);
+		return journal_stop(j, rc);
+	}
+	inflight_reserve(j->inflight, *slot, need);
+	return 0;
+}
+
+void journal_intent_done(struct journal *j, uint32_t slot)
+{
+	if (slot == JOURNAL_NO_SLOT)
+		return;
+	j->reserved -= inflight_release(j->inflight, slot);
+	if (!j->failed)
+		inflight_clear(j->inflight, slot);
+}
+
+void journal_close(struct journal *j, struct record *r)
+{
+	if (!j)
+		return;
+	keeper_stop(j);
+	pthread_mutex_lock(&j->lock);
+	size_t len = r ? record_finish(r) : 0;
+	if (len && refusal(j, APPEND_RESERVED) == 0)
+		append_line(j, r->buf + 1, len, APPEND_RESERVED);
+	if (refusal(j, APPEND_RESERVED) == 0)
+		append_seal(j, true);
+	pthread_mutex_unlock(&j->lock);
+	if (j->sync != SYNC_NONE)
+		fdatasync(j->seg->fd);
+	release(j);
+}

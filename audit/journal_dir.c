@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where journals live: the default place, and the directory of one session. */
+#include <errno.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "audit/journal_state.h"
+#include "audit/stamp.h"
+#include "rules/cleanup.h"
+
+int journal_home(char *out, size_t cap)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	int n;
+	if (state && state[0] == '/')
+		n = snprintf(out, cap, "%s/usher", state);
+	else if (home && home[0] == '/')
+		n = snprintf(out, cap, "%s/.local/state/usher", home);
+	else
+		return -ENOENT;
+	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+}
+
+/* mkdir -p; PATH is changed and put back. */
+static int make_parents(char *path)
+{
+	for (char *p = path + 1;; p++) {
+		if (*p && *p != '/')
+			continue;
+		char was = *p;
+		*p = '\0';
+		int rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+		*p = was;
+		if (rc != 0 || !was)
+			return rc;
+	}
+}
+
+int journal_default_dir(char *out, size_t cap)
+{
+	int rc = journal_home(out, cap);
+	if (rc == 0)
+		rc = make_parents(out);
+	if (rc != 0)
+		return rc;
+	/* Names sort by time: 20261120T101726.123456Z-PID. */
+	char stamp[STAMP_LEN], name[STAMP_LEN + 1];
+	size_t n = 0, len = strlen(out);
+	stamp_write(stamp, stamp_now());
+	for (size_t i = 0; i < STAMP_LEN; i++)
+		if (stamp[i] != '-' && stamp[i] != ':')
+			name[n++] = stamp[i];
+	name[n] = '\0';
+	int m = snprintf(out + len, cap - len, "/%s-%d", name, (int)getpid());
+	return m < 0 || (size_t)m >= cap - len ? -ENAMETOOLONG : 0;
+}
+
+/* An existing directory will do when it is empty, ours, and nobody else's to write. */
+static int check_empty(int fd)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
+		return -EPERM;
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	if (!d) {
+		if (copy >= 0)
+			close(copy);
+		return -errno;
+	}
+	int rc = 0;
+	for (const struct dirent *e; rc == 0 && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = -ENOTEMPTY;
+	closedir(d);
+	return rc;
+}
+
+int journal_open_dir(const char *path, char **name, int *dirfd, const char **why)
+{
+	*why = "cannot make the journal's directory";
+	bool made = mkdir(path, 0700) == 0;
+	if (!made && errno != EEXIST)
+		return -errno;
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : 0));
+	if (fd < 0)
+		return -errno;
+	*why = "the journal's directory must be new, or empty and writable by its owner alone";
+	int rc = check_empty(fd);
+	if (rc != 0)
+		return rc;
+	*why = "cannot name the journal's directory";
+	CLEANUP_FREE char *real = realpath(path, NULL);
+	if (!real)
+		return -errno;
+	*name = steal_pointer(&real);
+	*dirfd = steal_fd(&fd);
+	return 0;
+}
