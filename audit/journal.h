@@ -32,6 +32,9 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 /* A fresh directory name below $XDG_STATE_HOME/usher (parents made, mode 0700). Returns 0 or a negative errno. */
 int journal_default_dir(char *out, size_t cap);
 
+/* Where default directories are made: $XDG_STATE_HOME/usher or ~/.local/state/usher. Returns 0 or a negative errno. */
+int journal_home(char *out, size_t cap);
+
 /* The directory, for messages and for the guard layer. Lives as long as the journal. */
 const char *journal_dir(const struct journal *j);
 
@@ -45,10 +48,21 @@ int journal_append(struct journal *j, struct record *r, uint64_t *seq);
 /*
  * Before an effect: puts R's fields so far where the death of this process cannot lose
  * them and makes sure the final record has room. *slot names it for journal_intent_done(), which
- * is called after the final record was appended. Thread safe, no allocation, no shared lock. Returns 0, -EMSGSIZE, -EBUSY when all slots
- * are in use, or the errno that stopped the journal.
+ * is called after the final record was appended. Thread safe, no allocation, no shared lock. Returns 0, -EMSGSIZE for a broken
+ * record, or the errno that stopped the journal. When no slot is free or the record is too long for one, the intent goes into
+ * the chain instead and *slot is JOURNAL_NO_SLOT.
  */
+#define JOURNAL_NO_SLOT UINT32_MAX
 int journal_intent(struct journal *j, const struct record *r, uint32_t *slot);
+
+/*
+ * The final record of the intent in SLOT and the end of that intent in one: it may use the room that
+ * journal_intent() set aside, so a disk that became full in between does not lose it. On failure the intent stays
+ * in its slot as evidence. Do not call journal_intent_done() afterwards. Errors as journal_append().
+ */
+int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq);
+
+/* Without a final record by journal_append_final(). Once the journal has failed the slot stays as it is, as evidence. */
 void journal_intent_done(struct journal *j, uint32_t slot);
 
 /* The errno that stopped the journal, 0 while it works. */

@@ -27,6 +27,7 @@ struct record {
 	bool broken;
 	uint8_t depth;
 	bool first; /* no field in the current object or list yet */
+	uint32_t lists; /* bit D: what is open at depth D is a list */
 };
 
 /* Starts a record of TYPE (start, call, answer, note, seal, end) in BUF, which stays the caller's. */
@@ -50,6 +51,17 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 
 /* result: the value returned, or the errno's name for -4095..-1. */
 void record_result(struct record *r, int64_t result);
+
+/* An object's name as record_call() writes it: a path, tcp:ADDR:PORT (IPv6 in brackets), unix:/path, unix:@name. */
+void record_name(struct record *r, const char *key, const struct object *object);
+
+/*
+ * For the journal: closes whatever is open behind the text in the buffer, where RECORD_TAIL bytes are
+ * always left; R itself stays as it is and may grow on. Returns the length of the object without its opening
+ * brace (it begins at R->buf + 1), 0 when R is broken.
+ */
+#define RECORD_TAIL 16
+size_t record_finish(const struct record *r);
 
 /* The name of an errno ("ENOENT"), or NULL; and back (0 when unknown). */
 const char *errno_name(int err);

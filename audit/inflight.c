@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The slots of operations in flight: see inflight.h. */
+#include "audit/inflight.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "audit/segment.h"
+#include "rules/cleanup.h"
+
+#define WORD_BITS 64
+#define WORDS (INFLIGHT_SLOTS / WORD_BITS)
+#define SIZE ((size_t)INFLIGHT_SLOTS * INFLIGHT_SLOT)
+
+struct inflight {
+	int fd;
+	char *map; /* NULL: written with pwrite() */
+	_Atomic uint64_t used[WORDS];
+	size_t reserved[INFLIGHT_SLOTS]; /* each belongs to the slot's owner */
+	uint16_t len[INFLIGHT_SLOTS];
+};
+
+static int prepare(struct inflight *f)
+{
+	int rc = segment_fill(f->fd, 0, SIZE);
+	if (rc != 0 || !segment_may_map(f->fd))
+		return rc;
+	void *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
+	if (map == MAP_FAILED)
+		return 0;
+	f->map = map;
+	madvise(map, SIZE, MADV_DONTFORK);
+	return 0;
+}
+
+int inflight_create(int dir, struct inflight **out)
+{
+	CLEANUP_FREE struct inflight *f = calloc(1, sizeof *f);
+	if (!f)
+		return -ENOMEM;
+	f->fd = openat(dir, INFLIGHT_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (f->fd < 0)
+		return -errno;
+	int rc = prepare(f);
+	if (rc != 0) {
+		close(f->fd);
+		return rc;
+	}
+	*out = steal_pointer(&f);
+	return 0;
+}
+
+static bool claim(struct inflight *f, uint32_t *slot)
+{
+	for (uint32_t w = 0; w < WORDS; w++) {
+		uint64_t used = atomic_load_explicit(&f->used[w], memory_order_relaxed);
+		while (~used) {
+			unsigned bit = (unsigned)__builtin_ctzll(~used);
+			if (atomic_compare_exchange_weak(&f->used[w], &used, used | UINT64_C(1) << bit)) {
+				*slot = w * WORD_BITS + bit;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+static void unclaim(struct inflight *f, uint32_t slot)
+{
+	atomic_fetch_and(&f->used[slot / WORD_BITS], ~(UINT64_C(1) << slot % WORD_BITS));
+}
+
+static int put_written(struct inflight *f, uint32_t slot, const char *line, size_t len)
+{
+	off_t at = (off_t)slot * INFLIGHT_SLOT;
+	if (pwrite(f->fd, line + 1, len - 1, at + 1) != (ssize_t)(len - 1) || pwrite(f->fd, line, 1, at) != 1)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int inflight_put(struct inflight *f, const char *line, size_t len, uint32_t *slot)
+{
+	uint32_t s;
+	if (len >= INFLIGHT_SLOT)
+		return -EMSGSIZE;
+	if (!claim(f, &s))
+		return -EBUSY;
+	f->len[s] = (uint16_t)len;
+	f->reserved[s] = 0;
+	if (f->map) {
+		char *at = f->map + (size_t)s * INFLIGHT_SLOT;
+		segment_copy(at + 1, line + 1, len - 1);
+		atomic_signal_fence(memory_order_seq_cst);
+		__atomic_store_n(at, line[0], __ATOMIC_RELEASE);
+	} else {
+		int rc = put_written(f, s, line, len);
+		if (rc != 0) {
+			inflight_clear(f, s);
+			return rc;
+		}
+	}
+	*slot = s;
+	return 0;
+}
+
+void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes)
+{
+	f->reserved[slot] = bytes;
+}
+
+size_t inflight_release(struct inflight *f, uint32_t slot)
+{
+	size_t bytes = f->reserved[slot];
+	f->reserved[slot] = 0;
+	return bytes;
+}
+
+/* The whole line goes, not only its '{': what is left in the file are blank lines. */
+void inflight_clear(struct inflight *f, uint32_t slot)
+{
+	size_t len = f->len[slot];
+	if (f->map) {
+		char *at = f->map + (size_t)slot * INFLIGHT_SLOT;
+		__atomic_store_n(at, '\n', __ATOMIC_RELEASE);
+		atomic_signal_fence(memory_order_seq_cst);
+		memset(at + 1, '\n', len - 1);
+	} else {
+		/* What cannot be cleared stays as evidence of an operation that was also recorded: no harm. */
+		segment_fill(f->fd, (size_t)slot * INFLIGHT_SLOT, len);
+	}
+	unclaim(f, slot);
+}
+
+int inflight_sync(struct inflight *f)
+{
+	return fdatasync(f->fd) == 0 ? 0 : -errno;
+}
+
+void inflight_close(struct inflight *f, int dir)
+{
+	if (!f)
+		return;
+	uint64_t used = 0;
+	for (unsigned w = 0; w < WORDS; w++)
+		used |= f->used[w];
+	if (f->map)
+		munmap(f->map, SIZE);
+	close(f->fd);
+	if (!used)
+		unlinkat(dir, INFLIGHT_NAME, 0);
+	free(f);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * inflight.jsonl: what is being done at this moment. One fixed slot for each
+ * operation between its intent and its record; what is found there after the death of
+ * the process may have taken effect without a record of its outcome.
+ *
+ * MUST: the '{' is stored last and taken away first; all blocks are there from the start.
+ */
+#ifndef USHER_AUDIT_INFLIGHT_H
+#define USHER_AUDIT_INFLIGHT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INFLIGHT_NAME "inflight.jsonl"
+#define INFLIGHT_SLOTS 128
+#define INFLIGHT_SLOT 4096
+
+struct inflight;
+
+int inflight_create(int dir, struct inflight **out);
+
+/* Puts the line into a free slot, lock free. Returns 0, -EMSGSIZE when it is longer than a slot, -EBUSY when none is free, or the errno of the write. */
+int inflight_put(struct inflight *f, const char *line, size_t len, uint32_t *slot);
+
+/* Bytes of the journal that were set aside for the slot's final record: a note its owner keeps here. */
+void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes);
+size_t inflight_release(struct inflight *f, uint32_t slot);
+
+/* Empties the slot for the next. */
+void inflight_clear(struct inflight *f, uint32_t slot);
+
+/* Flushes the file to the disk. */
+int inflight_sync(struct inflight *f);
+
+/* Closes and removes the file unless a slot is in use. Safe on NULL. */
+void inflight_close(struct inflight *f, int dir);
+
+#endif

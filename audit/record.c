@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Builds one record in the caller's buffer.
+ *
+ * MUST: RECORD_TAIL bytes of the buffer are always left, so that what is open can be closed; once
+ * something did not fit nothing more is written: broken stays broken.
+ */
+#include "audit/record.h"
+
+#include <string.h>
+
+#include "audit/escape.h"
+
+static void put(struct record *r, const char *text, size_t n)
+{
+	if (r->broken)
+		return;
+	if (r->cap < RECORD_TAIL || n > r->cap - RECORD_TAIL - r->len) {
+		r->broken = true;
+		return;
+	}
+	memcpy(r->buf + r->len, text, n);
+	r->len += n;
+}
+
+static void put_string(struct record *r, const char *bytes, size_t n)
+{
+	put(r, "\"", 1);
+	if (r->broken)
+		return;
+	ssize_t len = escape(r->buf + r->len, r->cap - RECORD_TAIL - r->len, bytes, n);
+	if (len < 0)
+		r->broken = true;
+	else
+		r->len += (size_t)len;
+	put(r, "\"", 1);
+}
+
+/* What comes before a value: a comma, and the key unless the value goes into a list. */
+static void lead(struct record *r, const char *key)
+{
+	if (!r->first)
+		put(r, ",", 1);
+	r->first = false;
+	if (!key)
+		return;
+	put(r, "\"", 1);
+	put(r, key, strlen(key));
+	put(r, "\":", 2);
+}
+
+static void open_with(struct record *r, const char *key, bool list)
+{
+	lead(r, key);
+	if (r->depth == RECORD_TAIL - 2) {
+		r->broken = true;
+		return;
+	}
+	put(r, list ? "[" : "{", 1);
+	r->depth++;
+	r->lists = (r->lists & ~(1u << r->depth)) | (list ? 1u << r->depth : 0);
+	r->first = true;
+}
+
+void record_begin(struct record *r, char *buf, size_t cap, const char *type)
+{
+	*r = (struct record){ .buf = buf, .cap = cap, .first = true };
+	put(r, "{", 1);
+	record_text(r, "type", type);
+}
+
+void record_text(struct record *r, const char *key, const char *value)
+{
+	if (!value)
+		return;
+	lead(r, key);
+	put_string(r, value, strlen(value));
+}
+
+void record_bytes(struct record *r, const char *key, struct span value)
+{
+	if (!value.bytes)
+		return;
+	lead(r, key);
+	put_string(r, value.bytes, value.len);
+}
+
+void record_item(struct record *r, struct span value)
+{
+	record_bytes(r, NULL, value);
+}
+
+void record_int(struct record *r, const char *key, int64_t value)
+{
+	char text[24], *p = text + sizeof text;
+	uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	if (value < 0)
+		*--p = '-';
+	lead(r, key);
+	put(r, p, (size_t)(text + sizeof text - p));
+}
+
+void record_bool(struct record *r, const char *key, bool value)
+{
+	lead(r, key);
+	put(r, value ? "true" : "false", value ? 4 : 5);
+}
+
+void record_list(struct record *r, const char *key)
+{
+	open_with(r, key, true);
+}
+
+void record_object(struct record *r, const char *key)
+{
+	open_with(r, key, false);
+}
+
+void record_close(struct record *r)
+{
+	if (!r->depth) {
+		r->broken = true; /* a close too many is a mistake of the caller */
+		return;
+	}
+	put(r, r->lists >> r->depth & 1 ? "]" : "}", 1);
+	r->depth--;
+	r->first = false;
+}
+
+size_t record_finish(const struct record *r)
+{
+	if (r->broken || !r->len)
+		return 0;
+	char *o = r->buf + r->len;
+	for (unsigned d = r->depth; d; d--)
+		*o++ = r->lists >> d & 1 ? ']' : '}';
+	*o++ = '}';
+	return (size_t)(o - r->buf) - 1;
+}

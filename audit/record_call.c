@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields of a decided call, and the names of results. */
+#include "audit/record.h"
+
+#include <arpa/inet.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Longest endpoint: "proto:[v6%scope]:port"; longest prefixed name: "unix:" and a sun_path or canonical name. */
+#define ENDPOINT_MAX 96
+#define PREFIXED_MAX (PATH_MAX + 16)
+
+static const char *proto_name(enum proto proto)
+{
+	switch (proto) {
+	case PROTO_TCP:
+		return "tcp";
+	case PROTO_UDP:
+		return "udp";
+	case PROTO_UNIX:
+		return "unix";
+	case PROTO_OTHER:
+		break;
+	}
+	return "other";
+}
+
+static size_t endpoint_text(char out[ENDPOINT_MAX], const struct inet_endpoint *e)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	const char *proto = proto_name(e->proto);
+	char addr[INET6_ADDRSTRLEN] = "?", scope[16] = "";
+	if (!memcmp(e->addr, mapped, sizeof mapped)) {
+		inet_ntop(AF_INET, e->addr + 12, addr, sizeof addr);
+		return (size_t)snprintf(out, ENDPOINT_MAX, "%s:%s:%u", proto, addr, e->port);
+	}
+	inet_ntop(AF_INET6, e->addr, addr, sizeof addr);
+	if (e->scope)
+		snprintf(scope, sizeof scope, "%%%u", e->scope);
+	return (size_t)snprintf(out, ENDPOINT_MAX, "%s:[%s%s]:%u", proto, addr, scope, e->port);
+}
+
+static void prefixed(struct record *r, const char *key, const char *prefix, struct span name)
+{
+	char text[PREFIXED_MAX];
+	size_t n = strlen(prefix);
+	if (!name.bytes)
+		return;
+	if (name.len > sizeof text - n) {
+		r->broken = true;
+		return;
+	}
+	memcpy(text, prefix, n);
+	memcpy(text + n, name.bytes, name.len);
+	record_bytes(r, key, (struct span){ text, (uint32_t)(n + name.len) });
+}
+
+void record_name(struct record *r, const char *key, const struct object *object)
+{
+	char endpoint[ENDPOINT_MAX];
+	switch (object->kind) {
+	case OBJECT_NONE:
+		break;
+	case OBJECT_FILE:
+	case OBJECT_MEMFD:
+		record_bytes(r, key, object->name);
+		break;
+	case OBJECT_INET:
+		record_bytes(r, key, (struct span){ endpoint, (uint32_t)endpoint_text(endpoint, &object->inet) });
+		break;
+	case OBJECT_UNIX:
+		prefixed(r, key, "unix:", object->name);
+		break;
+	case OBJECT_ABSTRACT:
+		prefixed(r, key, "unix:@", object->name);
+		break;
+	}
+}
+
+static void record_ops(struct record *r, op_set ops)
+{
+	record_list(r, "op");
+	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
+		const char *name = ops >> bit & 1 ? op_name(bit) : NULL;
+		if (name)
+			record_item(r, (struct span){ name, (uint32_t)strlen(name) });
+	}
+	record_close(r);
+}
+
+static void record_objects(struct record *r, const struct call *call)
+{
+	record_list(r, "objects");
+	for (uint32_t i = 0; i < call->n_objects; i++) {
+		record_object(r, NULL);
+		record_ops(r, call->object[i].ops);
+		record_name(r, "object", &call->object[i]);
+		record_bytes(r, "named", call->object[i].named);
+		record_close(r);
+	}
+	record_close(r);
+}
+
+void record_call(struct record *r, const struct call *call, const struct verdict *verdict)
+{
+	op_set ops = 0;
+	for (uint32_t i = 0; i < call->n_objects; i++)
+		ops |= call->object[i].ops;
+	record_int(r, "pid", call->by.pid);
+	record_int(r, "tid", call->by.tid);
+	record_bytes(r, "exe", call->by.image.exe);
+	record_text(r, "call", call->syscall);
+	record_ops(r, ops);
+	if (call->n_objects) {
+		record_name(r, "object", &call->object[0]);
+		record_bytes(r, "named", call->object[0].named);
+	}
+	if (call->n_objects > 1)
+		record_objects(r, call);
+	record_bytes(r, "argv", call->argv);
+	record_text(r, "verdict", verdict_name(verdict->kind));
+	record_text(r, "rule", verdict->where);
+}
+
+void record_result(struct record *r, int64_t result)
+{
+	const char *name = result < 0 && result >= -4095 ? errno_name((int)-result) : NULL;
+	if (name)
+		record_text(r, "result", name);
+	else
+		record_int(r, "result", result);
+}
+
+/* The kernel's own restart code has no name in the C library: the caller's handler runs first. */
+#define RESTART 512
+
+const char *errno_name(int err)
+{
+	if (err == RESTART)
+		return "ERESTARTSYS";
+	return err > 0 ? strerrorname_np(err) : NULL;
+}
+
+int errno_parse(const char *name, size_t len)
+{
+	for (int err = 1; err <= RESTART; err++) {
+		const char *known = errno_name(err);
+		if (known && strlen(known) == len && !memcmp(known, name, len))
+			return err;
+	}
+	return 0;
+}
