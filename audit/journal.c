@@ -151,7 +151,7 @@ static int flush_to(struct journal *j, uint64_t seq)
 	if (j->flushed < seq) {
 		uint64_t upto = j->seq; /* read first: what comes later may not be in this flush */
 		pthread_mutex_lock(&j->grow);
-		int fd = dup(j->seg->fd);
+		int fd = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0);
 		pthread_mutex_unlock(&j->grow);
 		if (fd < 0 || fdatasync(fd) != 0)
 			rc = journal_stop(j, -errno);

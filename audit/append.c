@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The locked path: number, time and previous hash in front, room, hash, copy.
+ *
+ * MUST: the hash is made of the caller's bytes, not of the mapping; number and head move only after the line is in.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "audit/journal_state.h"
+#include "audit/stamp.h"
+
+static char *put_number(char *out, uint64_t v)
+{
+	char text[20], *p = text + sizeof text;
+	do
+		*--p = (char)('0' + v % 10);
+	while (v /= 10);
+	size_t n = (size_t)(text + sizeof text - p);
+	memcpy(out, p, n);
+	return out + n;
+}
+
+static char *put_literal(char *out, const char *text)
+{
+	size_t n = strlen(text);
+	memcpy(out, text, n);
+	return out + n;
+}
+
+static char *put_hex(char *out, const uint8_t *bytes, size_t n)
+{
+	hex_write(out, bytes, n);
+	return out + 2 * n;
+}
+
+static size_t make_head(const struct journal *j, uint64_t now, unsigned flags, char head[HEAD_MAX])
+{
+	char *o = put_literal(head, "{\"seq\":");
+	o = put_number(o, j->seq + 1);
+	o = put_literal(o, ",\"time\":\"");
+	stamp_write(o, now);
+	o = put_literal(o + STAMP_LEN, "\",\"prev\":\"");
+	o = put_hex(o, j->head.bytes, sizeof j->head.bytes);
+	o = put_literal(o, "\",");
+	if (j->seq == 0) {
+		o = put_literal(o, "\"format\":\"" JOURNAL_FORMAT "\",\"key\":\"");
+		o = put_hex(o, epoch_key(j->epoch), crypto_sign_PUBLICKEYBYTES);
+		o = put_literal(o, "\",");
+	}
+	if (flags & APPEND_INTENT)
+		o = put_literal(o, "\"intent\":true,");
+	return (size_t)(o - head);
+}
+
+int journal_stop(struct journal *j, int rc)
+{
+	int none = 0;
+	atomic_compare_exchange_strong(&j->failed, &none, rc);
+	return rc;
+}
+
+static int make_room(struct journal *j, size_t need, bool reserved)
+{
+	if (j->seg->used + need > SEGMENT_MAX) {
+		int rc = keeper_rotate(j);
+		if (rc != 0)
+			return rc;
+	}
+	if (need + (reserved ? 0 : j->reserved) <= j->room)
+		return 0;
+	int rc = keeper_make_room(j, need);
+	if (rc == 0 || (reserved && need <= j->room))
+		return 0;
+	return rc;
+}
+
+/* Puts the line, whose room is there, and moves the chain. */
+static int put_line(struct journal *j, const char *head, size_t head_len, const char *body, size_t len)
+{
+	struct digest hash;
+	crypto_generichash_state state;
+	crypto_generichash_init(&state, NULL, 0, sizeof hash.bytes);
+	crypto_generichash_update(&state, (const uint8_t *)head, head_len);
+	crypto_generichash_update(&state, (const uint8_t *)body, len);
+	crypto_generichash_final(&state, hash.bytes, sizeof hash.bytes);
+	int rc = segment_put(j->seg, head, head_len, body, len);
+	if (rc != 0)
+		return rc;
+	j->room -= head_len + len + 1;
+	j->seq++;
+	j->head = hash;
+	epoch_add(j->epoch, &hash);
+	return 0;
+}
+
+int append_line(struct journal *j, const char *body, size_t len, unsigned flags)
+{
+	char head[HEAD_MAX];
+	uint64_t now = stamp_now();
+	size_t head_len = make_head(j, now, flags, head);
+	int rc = make_room(j, head_len + len + 1, flags & APPEND_RESERVED);
+	if (rc == 0)
+		rc = put_line(j, head, head_len, body, len);
+	if (rc != 0)
+		return journal_stop(j, rc);
+	uint32_t unsealed = ++j->unsealed;
+	if (unsealed == 1)
+		j->first_unsealed = now;
+	if (unsealed == 1 || unsealed == SEAL_RECORDS || (j->room < LOW_WATER && j->seg->used > CHUNK_FIRST / 2))
+		keeper_wake(j);
+	return 0;
+}
+
+int append_seal(struct journal *j, bool final)
+{
+	char line[SEAL_MAX];
+	int rc = make_room(j, SEAL_MAX, final);
+	if (rc != 0)
+		return journal_stop(j, rc);
+	size_t head_len = make_head(j, stamp_now(), 0, line);
+	size_t n = epoch_seal(j->epoch, line, head_len, final);
+	j->first_unsealed = 0;
+	j->unsealed = 0;
+	rc = put_line(j, line, head_len, line + head_len, n - head_len);
+	return rc == 0 ? 0 : journal_stop(j, rc);
+}

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the parts of an open journal share: append.c (the locked path), keeper.c (the
+ * helper thread), journal_dir.c and journal.c. Nobody else includes this.
+ *
+ * MUST: locks are taken in the order flush, lock, grow. lock is held for a copy, a hash and, once for each epoch, a
+ * signature; for system calls only where the keeper was too slow.
+ */
+#ifndef USHER_AUDIT_JOURNAL_STATE_H
+#define USHER_AUDIT_JOURNAL_STATE_H
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "audit/epoch.h"
+#include "audit/inflight.h"
+#include "audit/journal.h"
+#include "audit/segment.h"
+
+#define CHUNK_FIRST ((size_t)256 << 10)
+#define CHUNK ((size_t)2 << 20)
+#define LOW_WATER ((size_t)1 << 20)
+/* Always kept free: the end record and its seal find room on a full disk. */
+#define END_RESERVE ((size_t)16 << 10)
+
+#define SEAL_RECORDS 4096
+#define SEAL_NS (UINT64_C(5) * 1000000000)
+#define BATCH_NS (UINT64_C(200) * 1000000)
+
+/* seq, time, prev; in the first record also format and key. */
+#define HEAD_MAX 320
+#define JOURNAL_FORMAT "usher-journal/1"
+
+struct journal {
+	char *dir;
+	int dirfd;
+	int anchor; /* the file "anchor": its lock says that the session lives */
+	enum journal_sync sync;
+
+	pthread_mutex_t lock;
+	struct segment *seg;  /* replaced under both locks */
+	_Atomic uint64_t seq; /* of the last record */
+	struct digest head;   /* hash of the last line */
+	struct epoch *epoch;
+
+	pthread_mutex_t grow;
+	struct segment *next;    /* made ahead of use */
+	struct segment *retired; /* full, waits for the keeper to close it */
+
+	_Atomic size_t room;     /* bytes that are there and unused in seg */
+	_Atomic size_t reserved; /* of these, spoken for */
+	_Atomic int failed;      /* negative errno, 0 while all is well */
+	struct inflight *inflight;
+
+	pthread_mutex_t flush; /* SYNC_EACH: one flush serves all that wait */
+	uint64_t flushed;      /* last seq known to be on the disk */
+
+	pthread_t keeper;
+	bool keeper_runs;
+	sem_t wake;
+	atomic_bool woken;
+	atomic_bool stop;
+	_Atomic uint64_t first_unsealed; /* time of the oldest record without a seal, 0: none */
+	_Atomic uint32_t unsealed;       /* records since the last seal */
+	atomic_bool dirty;               /* SYNC_BATCH: something to flush */
+};
+
+enum append_flags {
+	APPEND_RESERVED = 1, /* may use what is reserved */
+	APPEND_INTENT = 2,   /* an intent that found no slot */
+};
+
+/* append.c; each with j->lock held. BODY is an object without its opening brace. FINAL: the last seal. */
+int append_line(struct journal *j, const char *body, size_t len, unsigned flags);
+int append_seal(struct journal *j, bool final);
+
+/* Makes the journal refuse from now on; keeps the first reason. Returns RC. */
+int journal_stop(struct journal *j, int rc);
+
+/* journal_dir.c: makes (or takes over, when empty) the directory. *name is the caller's to free. */
+int journal_open_dir(const char *path, char **name, int *dirfd, const char **why);
+
+/* keeper.c: extends the segment (or makes the next one) until NEED bytes beyond what is reserved are there. Takes grow. */
+int keeper_make_room(struct journal *j, size_t need);
+/* Replaces the full segment. With j->lock held. */
+int keeper_rotate(struct journal *j);
+void keeper_wake(struct journal *j);
+int keeper_start(struct journal *j);
+void keeper_stop(struct journal *j);
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The keeper: one helper thread that has room ready before it is needed, closes full
+ * segments, seals epochs and flushes, so that nobody who appends has to.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/journal_state.h"
+#include "audit/stamp.h"
+
+/* Small while the session is small, then ahead of any burst. With grow held. */
+static size_t next_size(const struct segment *s, size_t need)
+{
+	size_t step = s->used < CHUNK_FIRST / 2 ? CHUNK_FIRST : CHUNK;
+	size_t upto = s->allocated + (step > need ? step : need);
+	return upto < SEGMENT_MAX ? upto : SEGMENT_MAX;
+}
+
+static int make_next(struct journal *j)
+{
+	if (j->next)
+		return 0;
+	struct segment *s = NULL;
+	int rc = segment_create(j->dirfd, j->seg->number + 1, &s);
+	if (rc != 0)
+		return rc;
+	rc = segment_extend(s, CHUNK);
+	if (rc != 0) {
+		char name[SEGMENT_NAME_MAX];
+		segment_name(name, s->number);
+		segment_close(s);
+		unlinkat(j->dirfd, name, 0);
+		return rc;
+	}
+	j->next = s;
+	return 0;
+}
+
+static int extend(struct journal *j, size_t need)
+{
+	size_t before = j->seg->allocated, spoken = j->reserved, room = j->room;
+	size_t want = need + spoken > room ? need + spoken - room : 0;
+	int rc = segment_extend(j->seg, next_size(j->seg, want));
+	if (rc != 0 && want) /* the last bytes of a disk in smaller steps */
+		rc = segment_extend(j->seg, before + want);
+	j->room += j->seg->allocated - before;
+	return rc;
+}
+
+int keeper_make_room(struct journal *j, size_t need)
+{
+	int rc = 0;
+	pthread_mutex_lock(&j->grow);
+	if (need + j->reserved > j->room && j->seg->allocated < SEGMENT_MAX)
+		rc = extend(j, need);
+	if (rc == 0 && need + j->reserved > j->room)
+		rc = make_next(j);
+	pthread_mutex_unlock(&j->grow);
+	return rc;
+}
+
+static void retire(struct journal *j, struct segment *old)
+{
+	segment_close(j->retired); /* a second one before the keeper came: close the first here */
+	j->retired = old;
+}
+
+int keeper_rotate(struct journal *j)
+{
+	pthread_mutex_lock(&j->grow);
+	int rc = make_next(j);
+	if (rc == 0 && j->sync != SYNC_NONE && fdatasync(j->seg->fd) != 0)
+		rc = -errno;
+	if (rc == 0) {
+		retire(j, j->seg);
+		j->seg = j->next;
+		j->next = NULL;
+		j->room = j->seg->allocated;
+	}
+	pthread_mutex_unlock(&j->grow);
+	keeper_wake(j);
+	return rc;
+}
+
+void keeper_wake(struct journal *j)
+{
+	if (!atomic_exchange(&j->woken, true))
+		sem_post(&j->wake);
+}
+
+/* Room ahead of use, and the full segment closed. A failure here is met again, and told, by who appends. */
+static void tend(struct journal *j)
+{
+	pthread_mutex_lock(&j->grow);
+	struct segment *old = j->retired;
+	j->retired = NULL;
+	if (j->room < LOW_WATER && j->seg->allocated < SEGMENT_MAX && j->seg->used > CHUNK_FIRST / 4)
+		extend(j, LOW_WATER);
+	if (j->seg->used > SEGMENT_MAX / 4 * 3)
+		make_next(j);
+	pthread_mutex_unlock(&j->grow);
+	segment_close(old);
+}
+
+static bool seal_is_due(const struct journal *j)
+{
+	uint64_t since = j->first_unsealed, now = stamp_now();
+	return since && (j->unsealed >= SEAL_RECORDS || now < since || now - since >= SEAL_NS);
+}
+
+static void seal(struct journal *j)
+{
+	if (j->failed || !seal_is_due(j))
+		return;
+	epoch_prepare(j->epoch); /* the next key is this thread's business until the seal names it */
+	pthread_mutex_lock(&j->lock);
+	if (!j->failed)
+		append_seal(j, false);
+	pthread_mutex_unlock(&j->lock);
+}
+
+static void flush(struct journal *j)
+{
+	if (j->sync != SYNC_BATCH || !atomic_exchange(&j->dirty, false))
+		return;
+	pthread_mutex_lock(&j->grow);
+	int fd = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0);
+	pthread_mutex_unlock(&j->grow);
+	if (fd < 0 || fdatasync(fd) != 0)
+		journal_stop(j, -errno);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* How long to sleep: until the epoch is old enough, or a batch is to be flushed; 0: until woken. */
+static uint64_t patience(const struct journal *j)
+{
+	uint64_t since = j->first_unsealed, now = stamp_now();
+	if (j->failed)
+		return 0;
+	if (j->sync == SYNC_BATCH && j->dirty)
+		return BATCH_NS;
+	if (!since)
+		return 0;
+	return since + SEAL_NS > now ? since + SEAL_NS - now : 1;
+}
+
+static void wait_for_work(struct journal *j)
+{
+	struct timespec t;
+	uint64_t ns = patience(j);
+	if (!ns) {
+		while (sem_wait(&j->wake) != 0 && errno == EINTR)
+			;
+		return;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	ns += (uint64_t)t.tv_nsec;
+	t.tv_sec += (time_t)(ns / 1000000000);
+	t.tv_nsec = (long)(ns % 1000000000);
+	while (sem_clockwait(&j->wake, CLOCK_MONOTONIC, &t) != 0 && errno == EINTR)
+		;
+}
+
+static void *keep(void *context)
+{
+	struct journal *j = context;
+	while (!j->stop) {
+		wait_for_work(j);
+		j->woken = false;
+		tend(j);
+		seal(j);
+		flush(j);
+	}
+	return NULL;
+}
+
+int keeper_start(struct journal *j)
+{
+	sigset_t all, before;
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the other threads */
+	int rc = pthread_create(&j->keeper, NULL, keep, j);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	j->keeper_runs = rc == 0;
+	return -rc;
+}
+
+void keeper_stop(struct journal *j)
+{
+	if (!j->keeper_runs)
+		return;
+	j->stop = true;
+	sem_post(&j->wake);
+	pthread_join(j->keeper, NULL);
+	j->keeper_runs = false;
+}
