@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's view of the file system: working directory, root and umask, as the kernel has them for the calling thread. */
+#ifndef USHER_SUPERVISOR_FS_H
+#define USHER_SUPERVISOR_FS_H
+
+#include "supervisor/job.h"
+
+/* Where a relative name starts. */
+struct base {
+	int fd;           /* O_PATH descriptor, or the caller's own directory */
+	struct text name; /* canonical, in the job's arena */
+};
+
+/* The starting point of a path relative to DIRFD (AT_FDCWD: the working directory). 0, -EBADF, -ENOTDIR, or another negative errno. */
+int fs_base(struct job *j, int dirfd, struct base *out);
+void fs_base_done(struct base *b);
+
+/* The caller's umask, or a negative errno. */
+int fs_umask(struct job *j);
+
+/* Gives the worker's thread the caller's umask, before something is created. 0 or a negative errno. */
+int fs_take_umask(struct job *j);
+
+/* *out is an O_PATH descriptor of the caller's root when that is another than usher's own (yours to close), else -1. 0 or a negative errno. */
+int fs_root(struct job *j, int *out);
+
+#endif

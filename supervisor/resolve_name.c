@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/resolve_name.h"
+
+#include <string.h>
+
+static bool is_dots(const char *c, size_t n)
+{
+	return (n == 1 && c[0] == '.') || (n == 2 && c[0] == '.' && c[1] == '.');
+}
+
+bool name_fold(const char *path, size_t len, char *out, size_t *out_len)
+{
+	size_t at = 0, n = 0;
+
+	if (!len || path[len - 1] == '/')
+		return false;
+	if (path[0] == '/')
+		out[n++] = '/';
+	while (at < len) {
+		const char *slash = memchr(path + at, '/', len - at);
+		size_t c = slash ? (size_t)(slash - (path + at)) : len - at;
+		bool last = !slash;
+		if (is_dots(path + at, c) && (c == 2 || last))
+			return false;
+		if (c && !is_dots(path + at, c)) {
+			memmove(out + n, path + at, c);
+			n += c;
+			if (!last)
+				out[n++] = '/';
+		}
+		at += c + 1;
+	}
+	out[n] = '\0';
+	*out_len = n;
+	return true;
+}
+
+void name_split(const char *path, size_t len, struct split *out)
+{
+	size_t end = len, start;
+
+	while (end && path[end - 1] == '/')
+		end--;
+	for (start = end; start && path[start - 1] != '/'; start--)
+		;
+	out->leaf = start;
+	out->len = end - start;
+	out->slash = end < len;
+	out->dots = is_dots(path + start, end - start);
+	while (start > 1 && path[start - 1] == '/')
+		start--;
+	out->dir = start;
+}
+
+pid_t name_proc(const char *name, size_t len, const char **rest, size_t *rest_len)
+{
+	size_t at = sizeof("/proc/") - 1;
+	pid_t pid = 0;
+
+	if (len <= at || memcmp(name, "/proc/", at) != 0)
+		return -1;
+	size_t first = at;
+	for (; at < len && name[at] >= '0' && name[at] <= '9' && at - first < 9; at++)
+		pid = pid * 10 + (name[at] - '0');
+	if (at == first || (at < len && name[at] != '/'))
+		return -1;
+	if (at < len)
+		at++;
+	*rest = name + at;
+	*rest_len = len - at;
+	return pid;
+}
+
+bool name_proc_public(const char *rest, size_t len)
+{
+	static const char *const open_to_all[] = { "", "stat", "statm", "status", "cmdline", "comm", "cgroup", "task",
+						   "oom_score", "limits", "mounts", "mountinfo", "net" };
+
+	if (len > 5 && memcmp(rest, "task/", 5) == 0) {
+		const char *slash = memchr(rest + 5, '/', len - 5);
+		if (!slash)
+			return true;
+		len -= (size_t)(slash + 1 - rest);
+		rest = slash + 1;
+	}
+	if (len > 4 && memcmp(rest, "net/", 4) == 0)
+		return true;
+	for (size_t i = 0; i < sizeof(open_to_all) / sizeof(open_to_all[0]); i++) {
+		if (strlen(open_to_all[i]) == len && memcmp(open_to_all[i], rest, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool name_below(const char *name, size_t len, const char *dir, size_t dir_len)
+{
+	if (dir_len == 1 && dir[0] == '/')
+		return len && name[0] == '/';
+	return len >= dir_len && memcmp(name, dir, dir_len) == 0 && (len == dir_len || name[dir_len] == '/');
+}

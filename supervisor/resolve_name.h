@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names as bytes: what can be said of a path without asking the kernel. Pure. */
+#ifndef USHER_SUPERVISOR_RESOLVE_NAME_H
+#define USHER_SUPERVISOR_RESOLVE_NAME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Copies PATH (LEN bytes) to OUT (LEN + 1 bytes of room) without empty and "." components. Returns false, OUT
+ * unspecified, when the kernel must walk it to know what it means: it has "..", ends in a slash or ".", or is empty. OUT
+ * may be PATH.
+ */
+bool name_fold(const char *path, size_t len, char *out, size_t *out_len);
+
+/* A path split at its last component. */
+struct split {
+	size_t dir;    /* length of what precedes the last component, slashes between them excluded; 0: none */
+	size_t leaf;   /* offset of the last component */
+	size_t len;    /* its length, without slashes behind it; 0 for "/" */
+	bool slash;    /* slashes follow it */
+	bool dots;     /* it is "." or ".." */
+};
+void name_split(const char *path, size_t len, struct split *out);
+
+/* The process number that a canonical name lies below in /proc ("/proc/12/..."), and the rest behind it; -1 when none. */
+pid_t name_proc(const char *name, size_t len, const char **rest, size_t *rest_len);
+
+/* Whether what lies at REST below a foreign process's directory in /proc may be read at all. */
+bool name_proc_public(const char *rest, size_t len);
+
+/* Whether the canonical NAME is DIR itself or lies below it. */
+bool name_below(const char *name, size_t len, const char *dir, size_t dir_len);
+
+#endif
