@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Acting with no more power than the caller has. */
+#ifndef USHER_SUPERVISOR_CREDS_H
+#define USHER_SUPERVISOR_CREDS_H
+
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "supervisor/job.h"
+
+/* What this thread was before; kept on the caller's stack between enter and leave. */
+struct creds {
+	bool entered;
+	uid_t fsuid;
+	gid_t fsgid;
+	gid_t *groups;
+	size_t n_groups;
+	struct __user_cap_data_struct caps[2];
+};
+
+enum creds_kind {
+	CREDS_FS,   /* file system ids, groups and effective capabilities */
+	CREDS_REAL, /* the real ids, as access(2) wants it */
+};
+
+/*
+ * From here to creds_leave() this thread has the caller's credentials. Costs nothing unless usher is privileged and
+ * some process of the tree has changed its own. /proc of others is not looked at in between. Returns
+ * 0, or a negative errno: nothing is changed then and the call must not be performed.
+ */
+int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved);
+
+/* Puts back what creds_enter() changed; ends the process when that is impossible. Keeps errno. */
+void creds_leave(struct creds *saved);
+
+#endif

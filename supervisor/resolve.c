@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Three ways to an object, from cheap to thorough:
+ *  - tentative: the name folded as bytes. Nothing is held; the performer opens it so that a link on the way fails.
+ *  - by the kernel: an O_PATH descriptor of the object or of its parent, named from the descriptor.
+ *  - by hand, a component at a time: what touches /proc (where usher and the caller see different things) and
+ *    names that do not exist yet.
+ *
+ * MUST: every way gives the name of what is held, or a tentative one; no way follows a /proc
+ * magic link but walk_by_hand(), which knows whose process it belongs to.
+ */
+#include "supervisor/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/creds.h"
+#include "supervisor/resolve_internal.h"
+#include "supervisor/resolve_name.h"
+#include "supervisor/resolve_tentative.h"
+
+/* The caller's own RESOLVE_* that only the kernel can honour, on the caller's own words. */
+#define RESOLVE_SCOPED (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_CACHED)
+
+int look_open(struct job *j, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
+{
+	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
+	struct creds saved;
+	int tries = 0;
+	long fd;
+
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return rc;
+	/* EAGAIN: something was renamed while ".." was walked inside a scope */
+	do
+		fd = syscall(SYS_openat2, dirfd, path, &how, sizeof(how));
+	while (fd < 0 && errno == EAGAIN && !(resolve & RESOLVE_CACHED) && ++tries < 64);
+	rc = fd < 0 ? -errno : (int)fd;
+	creds_leave(&saved);
+	return rc;
+}
+
+struct text join_name(struct job *j, struct text dir, const char *leaf, size_t len)
+{
+	bool slash = dir.len != 1 || job_text(j, dir)[0] != '/';
+	struct text t = job_alloc(j, dir.len + slash + len);
+	char *at = job_text(j, t);
+
+	if (!at)
+		return t;
+	memcpy(at, job_text(j, dir), dir.len);
+	if (slash)
+		at[dir.len] = '/';
+	memcpy(at + dir.len + slash, leaf, len);
+	return t;
+}
+
+int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf, size_t len, bool slash)
+{
+	t->name = len ? join_name(j, dir, leaf, len) : dir;
+	t->leaf = job_alloc(j, len + slash);
+	t->want_dir = slash;
+	if (!t->name.off || !t->leaf.off)
+		return -ENOMEM;
+	memcpy(job_text(j, t->leaf), leaf, len);
+	if (slash)
+		job_text(j, t->leaf)[len] = '/';
+	return 0;
+}
+
+void look_entry(struct job *j, struct target *t)
+{
+	struct stat st;
+	char *leaf = job_text(j, t->leaf);
+	bool slash = t->want_dir && t->leaf.len > 1;
+
+	/* Without its slash: a link would be followed. */
+	if (slash)
+		leaf[t->leaf.len - 1] = '\0';
+	t->exists = fstatat(t->dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	if (slash)
+		leaf[t->leaf.len - 1] = '/';
+	if (!t->exists)
+		return;
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
+	t->nlink = st.st_nlink;
+	t->mode = st.st_mode;
+}
+
+static void start_done(struct start *s)
+{
+	fs_base_done(&s->base);
+	if (s->root >= 0)
+		close(s->root);
+}
+
+/* In a root of its own, a relative name is walked from that root, so that ".." cannot leave it. */
+static int start_in_root(struct job *j, struct start *s)
+{
+	struct target root = { .fd = s->root, .dir = -1 };
+	int rc = resolve_describe(j, &root);
+
+	if (rc < 0)
+		return rc;
+	s->fd = s->root;
+	s->resolve |= RESOLVE_IN_ROOT;
+	if (s->path[0] == '/')
+		return 0;
+	const char *base = job_text(j, s->base.name);
+	if (!name_below(base, s->base.name.len, job_text(j, root.name), root.name.len))
+		return -EACCES;
+	size_t above = root.name.len == 1 ? 0 : root.name.len;
+	struct text below = job_copy(j, base + above, s->base.name.len - above);
+	struct text all = below.off ? join_name(j, below, s->path, s->len) : below;
+	if (!all.off)
+		return -ENOMEM;
+	s->path = job_text(j, all);
+	s->len = all.len;
+	return 0;
+}
+
+static int start(struct job *j, const struct look *l, struct start *s)
+{
+	bool scoped = l->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT);
+
+	*s = (struct start){ .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l->path),
+			     .len = l->path.len, .resolve = l->resolve };
+	int rc = fs_root(j, &s->root);
+	if (rc == 0 && (s->path[0] != '/' || scoped)) {
+		rc = fs_base(j, l->dirfd, &s->base);
+		s->fd = s->base.fd;
+	}
+	if (rc == 0 && s->root >= 0 && !scoped)
+		rc = start_in_root(j, s);
+	if (rc < 0)
+		start_done(s);
+	return rc;
+}
+
+static void unhold(struct target *t)
+{
+	cleanup_fd(&t->fd);
+	cleanup_fd(&t->dir);
+	t->fd = t->dir = -1;
+	t->exists = false;
+}
+
+/* The object itself. The walk by hand may come to another end than the kernel did where magic links or /proc/self are met. */
+static int look_object(struct job *j, const struct look *l, const struct start *s, struct target *t)
+{
+	struct stat st;
+	uint64_t flags = O_PATH | (l->flags & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
+			 (l->flags & LOOK_DIRECTORY ? O_DIRECTORY : 0);
+
+	t->fd = look_open(j, s->fd, s->path, flags, s->resolve | RESOLVE_NO_MAGICLINKS);
+	if (l->resolve & RESOLVE_SCOPED)
+		return t->fd < 0 ? t->fd : resolve_describe(j, t);
+	if (t->fd < 0 && t->fd != -ELOOP && t->fd != -ENOENT)
+		return t->fd;
+	if (t->fd >= 0 && fstat(t->fd, &st) < 0)
+		return -errno;
+	if (t->fd >= 0 && !on_procfs(j, t->fd, &st))
+		return resolve_describe(j, t);
+	unhold(t);
+	return walk_by_hand(j, l, s, t);
+}
+
+/* The name of the directory part as bytes, where that is what opening it without links means. */
+static bool plain_directory(struct job *j, const struct start *s, const char *path, size_t len, struct text *out)
+{
+	size_t n;
+	struct text t = job_alloc(j, len + 1);
+	char *to = job_text(j, t);
+	const char *rest;
+
+	if (!to || s->root >= 0 || !name_fold(path, len, to, &n))
+		return false;
+	job_trim(j, &t, n);
+	if (to[0] == '/')
+		*out = t;
+	else
+		*out = join_name(j, s->base.name, to, n);
+	if (!out->off)
+		return false;
+	return name_proc(job_text(j, *out), out->len, &rest, &n) < 0 &&
+	       !name_below(job_text(j, *out), out->len, "/proc", 5);
+}
+
+/* Opens and names the directory part: without links where it has none, which spares asking the kernel for the name. */
+static int look_directory(struct job *j, const struct start *s, const char *path, size_t len, struct target *dir)
+{
+	if (plain_directory(j, s, path, len, &dir->name)) {
+		dir->fd = look_open(j, s->fd, path, O_PATH | O_DIRECTORY, s->resolve | RESOLVE_NO_SYMLINKS);
+		if (dir->fd != -ELOOP)
+			return dir->fd < 0 ? dir->fd : 0;
+	}
+	struct look l = { .flags = LOOK_DIRECTORY, .resolve = s->resolve & ~(uint64_t)RESOLVE_IN_ROOT };
+	struct start part = *s;
+	part.path = path;
+	part.len = len;
+	return look_object(j, &l, &part, dir);
+}
+
+/* The entry itself: its directory is held and the last component never followed. */
+static int look_parent(struct job *j, const struct start *s, struct target *t)
+{
+	struct split sp;
+	struct target dir = { .fd = -1, .dir = -1, .ops = OP_STAT };
+	int rc = 0;
+
+	name_split(s->path, s->len, &sp);
+	struct text part = sp.dir ? job_copy(j, s->path, sp.dir) : job_copy(j, ".", 1);
+	if (!part.off)
+		return -ENOMEM;
+	if (sp.dir || s->root >= 0) {
+		rc = look_directory(j, s, job_text(j, part), part.len, &dir);
+	} else {
+		dir.fd = fcntl(s->base.fd, F_DUPFD_CLOEXEC, 3);
+		dir.name = s->base.name;
+		if (dir.fd < 0)
+			rc = -errno;
+	}
+	int held CLEANUP_FD = dir.fd;
+	cleanup_fd(&dir.dir);
+	if (rc < 0)
+		return rc;
+	t->dir = steal_fd(&held);
+	rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
+	if (rc == 0)
+		look_entry(j, t);
+	return rc;
+}
+
+int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
+{
+	struct start s;
+
+	if (!l->path.len && !(l->flags & LOOK_EMPTY))
+		return -ENOENT;
+	if (!l->path.len && l->dirfd != AT_FDCWD)
+		return resolve_fd(j, l->dirfd, ops, out);
+	struct target *t = job_target(j, OBJECT_FILE, ops);
+	if (!t)
+		return -ENOMEM;
+	t->named = l->path;
+	int rc = tentative(j, l, t);
+	if (rc == 0) {
+		unhold(t);
+		struct look here = *l;
+		if (!l->path.len)
+			here.path = job_copy(j, ".", 1);
+		rc = here.path.off ? start(j, &here, &s) : -ENOMEM;
+		if (rc == 0) {
+			rc = l->flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, &here, &s, t);
+			start_done(&s);
+		}
+	}
+	if (rc < 0)
+		return rc;
+	struct span name = job_span(j, t->name), named = job_span(j, t->named);
+	if (name.len == named.len && memcmp(name.bytes, named.bytes, name.len) == 0)
+		t->named = (struct text){ 0, 0 };
+	*out = t;
+	return 0;
+}
+
+int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned flags)
+{
+	struct look l = { .dirfd = AT_FDCWD, .path = job_copy(j, name.bytes, name.len), .flags = flags };
+	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l.path), .len = name.len };
+
+	if (!l.path.off)
+		return -ENOMEM;
+	if (!name.len || name.bytes[0] != '/')
+		return -ENOENT;
+	unhold(t);
+	t->tentative = false;
+	t->magic = false;
+	return flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, &l, &s, t);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is behind a descriptor: name and identity.
+ *
+ * MUST: a name is the kernel's own for a held descriptor; the ending " (deleted)" is
+ * believed only when the object has lost that name; /proc of foreign processes stays closed.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve_internal.h"
+#include "supervisor/resolve_name.h"
+#include "supervisor/session.h"
+
+#define DELETED " (deleted)"
+#define DELETED_LEN (sizeof(DELETED) - 1)
+#define UNREACHABLE "(unreachable)"
+
+bool on_procfs(const struct job *j, int fd, const struct stat *st)
+{
+	struct statfs fs;
+
+	if (st->st_dev == j->session->proc_dev)
+		return true;
+	/* Another procfs has a device number of its own, always an unnamed one. */
+	return major(st->st_dev) == 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+}
+
+static int descriptor_name(struct job *j, int fd, struct text *out)
+{
+	char path[40];
+	struct text t = job_alloc(j, PATH_MAX);
+
+	if (!t.off)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	ssize_t n = readlink(path, job_text(j, t), PATH_MAX);
+	int error = errno;
+	job_trim(j, &t, n < 0 ? 0 : (size_t)n);
+	if (n < 0)
+		return -error;
+	if (n == PATH_MAX)
+		return -ENAMETOOLONG;
+	*out = t;
+	return 0;
+}
+
+/* Whether the name, taken as it stands, leads to the object. */
+static bool name_leads_to(const char *name, const struct stat *st)
+{
+	struct stat other;
+
+	return lstat(name, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
+}
+
+static void name_nameless(struct job *j, struct target *t, const struct stat *st)
+{
+	char *name = job_text(j, t->name);
+	bool ends = t->name.len > DELETED_LEN &&
+		    memcmp(name + t->name.len - DELETED_LEN, DELETED, DELETED_LEN) == 0;
+
+	if (name[0] != '/') {
+		t->kind = OBJECT_MEMFD;
+		return;
+	}
+	if (!ends || name_leads_to(name, st))
+		return;
+	if (st->st_nlink == 0 && memcmp(name, "/memfd:", 7) == 0) {
+		t->kind = OBJECT_MEMFD;
+		memmove(name, name + 1, t->name.len);
+		t->name.len -= 1;
+	}
+	/* A deleted file goes by the name it had. */
+	t->name.len -= (uint32_t)DELETED_LEN;
+	name[t->name.len] = '\0';
+}
+
+static int check_proc(struct job *j, const struct target *t)
+{
+	const char *rest;
+	size_t len;
+	struct span name = job_span(j, t->name);
+
+	if (!name_below(name.bytes, name.len, "/proc", 5))
+		return -EACCES;
+	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
+	if (pid < 0 || procs_inside(j->session->procs, pid))
+		return 0;
+	return name_proc_public(rest, len) && !(t->ops & OPS_WRITE) ? 0 : -EACCES;
+}
+
+int resolve_describe(struct job *j, struct target *t)
+{
+	struct stat st;
+
+	if (fstat(t->fd, &st) < 0)
+		return -errno;
+	t->kind = OBJECT_FILE;
+	t->exists = true;
+	t->dev = st.st_dev;
+	t->ino = st.st_ino;
+	t->nlink = st.st_nlink;
+	t->mode = st.st_mode;
+	int rc = descriptor_name(j, t->fd, &t->name);
+	if (rc < 0)
+		return rc;
+	if (!t->name.len || strncmp(job_text(j, t->name), UNREACHABLE, sizeof(UNREACHABLE) - 1) == 0)
+		return -EACCES;
+	name_nameless(j, t, &st);
+	return t->kind == OBJECT_FILE && on_procfs(j, t->fd, &st) ? check_proc(j, t) : 0;
+}
+
+int resolve_reopen(int fd, int flags)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	int got = open(path, (flags & ~(O_NOFOLLOW | O_CREAT)) | O_CLOEXEC);
+	return got < 0 ? -errno : got;
+}
+
+int resolve_fd(struct job *j, int fd, op_set ops, struct target **out)
+{
+	int own CLEANUP_FD = caller_fd(j, fd);
+
+	if (own < 0)
+		return own;
+	struct target *t = job_target(j, OBJECT_FILE, ops);
+	if (!t)
+		return -ENOMEM;
+	/* A path descriptor instead: a second reference to the open file itself would be noticed. */
+	t->fd = resolve_reopen(own, O_PATH);
+	if (t->fd < 0)
+		return t->fd;
+	*out = t;
+	return resolve_describe(j, t);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shared by the files of the resolver only. */
+#ifndef USHER_SUPERVISOR_RESOLVE_INTERNAL_H
+#define USHER_SUPERVISOR_RESOLVE_INTERNAL_H
+
+#include <linux/openat2.h>
+
+#include "supervisor/fs.h"
+#include "supervisor/resolve.h"
+
+/* Where a look starts: the base of a relative name and the caller's own root, -1 when it is usher's. */
+struct start {
+	struct base base;
+	int root;
+	int fd;           /* what path is relative to, as openat2(2) takes it */
+	const char *path;
+	size_t len;
+	uint64_t resolve;
+};
+
+/* openat2(2) with the caller's credentials; a descriptor (close-on-exec) or a negative errno. */
+int look_open(struct job *j, int dirfd, const char *path, uint64_t flags, uint64_t resolve);
+
+/* DIR/LEAF in the arena; absent when there is no room. */
+struct text join_name(struct job *j, struct text dir, const char *leaf, size_t len);
+
+/* T's parent is held in t->dir under the name DIR: sets leaf (with a slash behind when SLASH) and name. 0 or -ENOMEM. */
+int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf, size_t len, bool slash);
+
+/* The entry T->leaf of T->dir: whether it exists, and its identity. */
+void look_entry(struct job *j, struct target *t);
+
+/*
+ * The walk by hand, component by component: for whatever touches /proc, and for names that do not exist. Fills T
+ * as resolve() says; returns 0 or a negative errno.
+ */
+int walk_by_hand(struct job *j, const struct look *l, const struct start *s, struct target *t);
+
+/* Whether FD lies on a procfs; ST is its fstat. */
+bool on_procfs(const struct job *j, int fd, const struct stat *st);
+
+#endif
