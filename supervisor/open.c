@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * open, openat, openat2, creat.
+ *
+ * MUST:
+ *  - nothing is created or truncated before the verdict; what a name was decided to be (new or existing) is
+ *    what the performer insists on;
+ *  - a tentative name is opened so that any link makes it fail, and decided again in full then;
+ *  - usher's own terminal, /proc and O_NONBLOCK never reach the caller in place of its own.
+ */
+#include "supervisor/open.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+#include "rules/cleanup.h"
+#include "supervisor/creds.h"
+#include "supervisor/fs.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve.h"
+#include "supervisor/resolve_name.h"
+#include "supervisor/rows_file.h"
+#include "supervisor/session.h"
+#include "supervisor/worker.h"
+
+#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
+
+static bool creates(const struct job *j)
+{
+	return j->word[OPEN_FLAGS] & O_CREAT;
+}
+
+static bool temporary(const struct job *j)
+{
+	return j->word[OPEN_FLAGS] & TMPFILE_BIT;
+}
+
+/* What access to the content is asked for. Mode 3 needs both, as in the kernel. */
+static op_set access_ops(const struct job *j)
+{
+	uint64_t flags = j->word[OPEN_FLAGS], acc = flags & O_ACCMODE;
+	op_set ops = 0;
+
+	if (acc != O_WRONLY)
+		ops |= OP_READ;
+	if (acc != O_RDONLY || (flags & O_TRUNC))
+		ops |= OP_MODIFY;
+	return ops;
+}
+
+/* A new file has no content to be modified; reading what one has just created is still reading. */
+static op_set new_ops(const struct job *j)
+{
+	return OP_CREATE | (op_set)(access_ops(j) & OP_READ);
+}
+
+static op_set ops_before(const struct job *j)
+{
+	if (temporary(j))
+		return OP_CREATE;
+	if (!creates(j))
+		return access_ops(j);
+	return j->word[OPEN_FLAGS] & O_EXCL ? new_ops(j) : OP_CREATE | access_ops(j);
+}
+
+/* A path descriptor grants nothing but a look: it needs stat where some rule speaks of it. */
+static int resolve_path_only(struct job *j)
+{
+	struct target *t;
+	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], 0, j->word[OPEN_RESOLVE] };
+
+	if (j->word[OPEN_FLAGS] & O_NOFOLLOW)
+		l.flags |= LOOK_NOFOLLOW;
+	if (j->word[OPEN_FLAGS] & O_DIRECTORY)
+		l.flags |= LOOK_DIRECTORY;
+	return resolve(j, &l, OP_STAT, &t);
+}
+
+static int resolve_common(struct job *j)
+{
+	uint64_t flags = j->word[OPEN_FLAGS];
+	bool exclusive = creates(j) && (flags & O_EXCL);
+	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], LOOK_TENTATIVE, j->word[OPEN_RESOLVE] };
+	struct split sp;
+	struct target *t;
+
+	if (flags & O_PATH)
+		return resolve_path_only(j);
+	if ((flags & O_NOFOLLOW) || exclusive)
+		l.flags |= LOOK_NOFOLLOW;
+	if (flags & O_DIRECTORY)
+		l.flags |= LOOK_DIRECTORY;
+	if (creates(j))
+		l.flags |= LOOK_MISSING;
+	name_split(job_text(j, l.path), l.path.len, &sp);
+	/* O_CREAT with a slash behind the name is EISDIR once the directory is found. */
+	if (creates(j) && sp.slash)
+		l.flags |= LOOK_PARENT;
+	int rc = resolve(j, &l, ops_before(j), &t);
+	if (rc < 0 || t->tentative)
+		return rc;
+	if (l.flags & LOOK_PARENT)
+		return -EISDIR;
+	if (exclusive && t->exists)
+		return -EEXIST;
+	if (creates(j))
+		t->ops = t->exists ? access_ops(j) : new_ops(j);
+	return 0;
+}
+
+int open_resolve(struct job *j)
+{
+	int rc = open_flags(j, j->arg[1], j->arg[2], 0, false);
+
+	j->word[OPEN_DIRFD] = (uint64_t)AT_FDCWD;
+	return rc < 0 ? rc : resolve_common(j);
+}
+
+int openat_resolve(struct job *j)
+{
+	int rc = open_flags(j, j->arg[2], j->arg[3], 0, false);
+
+	j->word[OPEN_DIRFD] = j->arg[0];
+	return rc < 0 ? rc : resolve_common(j);
+}
+
+int creat_resolve(struct job *j)
+{
+	int rc = open_flags(j, O_CREAT | O_WRONLY | O_TRUNC, j->arg[1], 0, false);
+
+	j->word[OPEN_DIRFD] = (uint64_t)AT_FDCWD;
+	return rc < 0 ? rc : resolve_common(j);
+}
+
+int openat2_resolve(struct job *j)
+{
+	int rc = open_how_copy(j, j->arg[2], j->arg[3]);
+
+	j->word[OPEN_DIRFD] = j->arg[0];
+	return rc < 0 ? rc : resolve_common(j);
+}
+
+static int inject(struct job *j, int fd)
+{
+	if (fd < 0)
+		return job_error(j, fd);
+	return job_inject(j, fd, (uint32_t)j->word[OPEN_FLAGS] & O_CLOEXEC);
+}
+
+static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
+{
+	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	struct open_how how = { flags, j->word[OPEN_MODE], resolve_flags };
+	struct creds saved;
+
+	if (creates(j) || temporary(j)) {
+		int rc = fs_take_umask(j);
+		if (rc < 0)
+			return rc;
+	}
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return rc;
+	long fd = syscall(SYS_openat2, dir, name, &how, sizeof(how));
+	rc = fd < 0 ? -errno : (int)fd;
+	creds_leave(&saved);
+	return rc;
+}
+
+/* Whether an object on /proc may be opened under a tentative name: the caller's own, or no process's. */
+static bool own_proc(struct job *j, const struct target *t)
+{
+	const char *rest;
+	size_t len;
+	struct span name = job_span(j, t->name);
+
+	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
+	return name_below(name.bytes, name.len, "/proc", 5) && (pid < 0 || pid == proc_pid(j->proc));
+}
+
+static bool is_own_tty(const struct stat *st)
+{
+	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
+}
+
+/* With the object's identity known, rules that pin one may say something else. Nothing has happened to the object yet. */
+static bool still_allowed(struct job *j, struct target *t, const struct stat *st)
+{
+	struct call call;
+	struct verdict verdict = { 0 };
+
+	t->exists = true;
+	t->dev = st->st_dev;
+	t->ino = st->st_ino;
+	t->nlink = st->st_nlink;
+	t->mode = st->st_mode;
+	job_call(j, &call);
+	policy_decide(j->session->policy, &call, &verdict);
+	return verdict.kind == VERDICT_ALLOW;
+}
+
+static int perform_tentative(struct job *j, struct target *t)
+{
+	struct stat st;
+	const char *name = job_text(j, t->dir < 0 ? t->name : t->leaf);
+	/* What is truncated must be known first. */
+	bool truncates = (j->word[OPEN_FLAGS] & O_TRUNC) && j->session->identity;
+
+	if (truncates)
+		return PERFORM_AGAIN;
+	int fd CLEANUP_FD = open_named(j, t->dir < 0 ? AT_FDCWD : t->dir, name, 0,
+				       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN)
+		return PERFORM_AGAIN;
+	if (fd < 0)
+		return job_error(j, fd);
+	if (fstat(fd, &st) < 0)
+		return job_error(j, -errno);
+	if (st.st_dev == j->session->proc_dev && !own_proc(j, t))
+		return PERFORM_AGAIN;
+	if (is_own_tty(&st))
+		return PERFORM_AGAIN;
+	if (j->session->identity && !temporary(j) && !still_allowed(j, t, &st))
+		return PERFORM_AGAIN;
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
+		if (!(j->word[OPEN_FLAGS] & O_NONBLOCK))
+			(void)fcntl(fd, F_SETFL, (int)j->word[OPEN_FLAGS] & ~O_NONBLOCK);
+		return inject(j, steal_fd(&fd));
+	}
+	return inject(j, open_settle(j, steal_fd(&fd), &st));
+}
+
+/* Something new was decided on: it must be new. */
+static int perform_new(struct job *j, const struct target *t)
+{
+	int fd = open_named(j, t->dir, job_text(j, t->leaf), O_EXCL, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+
+	if (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL))
+		return PERFORM_AGAIN;
+	if (fd < 0)
+		return job_error(j, fd);
+	int flags = (int)j->word[OPEN_FLAGS];
+	if (!(flags & O_NONBLOCK))
+		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
+	return inject(j, fd);
+}
+
+static int perform_existing(struct job *j, const struct target *t)
+{
+	struct stat st;
+
+	if (fstat(t->fd, &st) < 0)
+		return job_error(j, -errno);
+	if (S_ISLNK(st.st_mode))
+		return job_error(j, -ELOOP);
+	if (temporary(j))
+		return inject(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS));
+	if (creates(j) && S_ISDIR(st.st_mode))
+		return job_error(j, -EISDIR);
+	if (is_own_tty(&st))
+		return inject(j, open_terminal(j));
+	return inject(j, open_held(j, t->fd, &st));
+}
+
+int open_perform(struct job *j)
+{
+	struct target *t = &j->target[0];
+
+	/*
+	 * ADDFD cannot hand over a path descriptor, so the kernel goes on. It grants nothing: every use of it is decided on the object. Only
+	 * where the flags are registers, which nobody can change now; openat2's are in memory.
+	 */
+	if (j->word[OPEN_FLAGS] & O_PATH)
+		return j->data[0].off ? job_error(j, -ENOSYS) : job_continue(j);
+	if (t->tentative)
+		return perform_tentative(j, t);
+	return t->exists ? perform_existing(j, t) : perform_new(j, t);
+}
+
+int open_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	unsigned flags = j->word[OPEN_FLAGS] & O_NOFOLLOW ? LOOK_NOFOLLOW : 0;
+
+	return resolve_redirect(j, &j->target[index], to->name, flags | (creates(j) ? LOOK_MISSING : 0));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* open, openat, openat2, creat: what the files that perform them share. */
+#ifndef USHER_SUPERVISOR_OPEN_H
+#define USHER_SUPERVISOR_OPEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/job.h"
+
+/* The row-private words of an open. */
+enum open_word {
+	OPEN_FLAGS = 0,   /* as the kernel would take them, after masking */
+	OPEN_MODE = 1,
+	OPEN_RESOLVE = 2, /* the caller's RESOLVE_* */
+	OPEN_DIRFD = 3,
+};
+
+/*
+ * Checks flags, mode and resolve as the kernel's build_open_flags() does. STRICT: openat2's rules (unknown bits are
+ * errors); else what open ignores is masked off. Fills the words. 0, -EINVAL or -EAGAIN.
+ */
+int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, bool strict);
+
+/* openat2's struct: copied once, with the kernel's size rules. 0, -EINVAL, -E2BIG, -EFAULT. */
+int open_how_copy(struct job *j, uint64_t addr, uint64_t size);
+
+/*
+ * FD was opened with O_NONBLOCK so that nothing could block: makes it what the caller asked for, which may wait (a
+ * FIFO). HELD is a descriptor of the object, or -1 when FD itself is the only one. Takes FD. Returns a descriptor or a negative errno;
+ * -ERESTARTSYS (-512) when the caller has a signal to handle.
+ */
+int open_settle(struct job *j, int fd, const struct stat *st);
+
+/* Opens the held object again, blocking as the caller asked for. As above. */
+int open_held(struct job *j, int held, const struct stat *st);
+
+/* The caller's controlling terminal, opened with the caller's flags; a descriptor or -ENXIO and the like. */
+int open_terminal(struct job *j);
+
+#endif

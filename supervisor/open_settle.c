@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Opens that may wait: FIFOs, files under a lease, devices, terminals.
+ *
+ * MUST: nothing here waits before worker_blocking() has passed reception on.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/creds.h"
+#include "supervisor/open.h"
+#include "supervisor/pool.h"
+#include "supervisor/resolve.h"
+#include "supervisor/worker.h"
+
+#define ERESTARTSYS 512
+#define TTY_MAJOR 5
+#define MEM_MAJOR 1
+#define PTS_FIRST 136
+#define PTS_LAST 143
+
+/* The flags for opening an object that is held already. */
+static int again_flags(const struct job *j)
+{
+	return ((int)j->word[OPEN_FLAGS] & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_PATH)) | O_NOCTTY | O_CLOEXEC;
+}
+
+static int open_as_caller(struct job *j, int held, int flags)
+{
+	struct creds saved;
+	int rc = creds_enter(j, CREDS_FS, &saved);
+
+	if (rc < 0)
+		return rc;
+	rc = resolve_reopen(held, flags);
+	creds_leave(&saved);
+	return rc;
+}
+
+/* Opens with waiting; a signal for the caller ends it. */
+static int open_waiting(struct job *j, int held)
+{
+	worker_blocking(j->worker);
+	for (;;) {
+		int fd = open_as_caller(j, held, again_flags(j) & ~O_NONBLOCK);
+		if (fd != -EINTR)
+			return fd;
+		if (worker_interrupted(j->worker))
+			return -ERESTARTSYS;
+	}
+}
+
+/* Takes off the O_NONBLOCK that was only ours. */
+static int unblock(struct job *j, int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (j->word[OPEN_FLAGS] & O_NONBLOCK)
+		return fd;
+	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+		int error = errno;
+		close(fd);
+		return -error;
+	}
+	return fd;
+}
+
+/* Whether a writer is there, or has been: then a reader need not wait. */
+static bool writer_seen(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/*
+ * The reader of a FIFO. FD counts as a reader already, as that of a caller who waits in open does, so that writers go
+ * on. A writer that comes and goes before the second open would leave it waiting for the next one: hence the look at FD
+ * before, and the timer that interrupts it to look again.
+ */
+static int read_fifo(struct job *j, int fd)
+{
+	int own CLEANUP_FD = fd;
+	timer_t timer;
+	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = POOL_SIGNAL };
+	struct itimerspec every = { { 0, 20000000 }, { 0, 20000000 } };
+	int got = -EINTR;
+
+	ev._sigev_un._tid = gettid();
+	if (writer_seen(own))
+		return unblock(j, steal_fd(&own));
+	worker_blocking(j->worker);
+	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) < 0)
+		return -errno;
+	timer_settime(timer, 0, &every, NULL);
+	while (got == -EINTR && !writer_seen(own)) {
+		got = open_as_caller(j, own, again_flags(j) & ~O_NONBLOCK);
+		if (got == -EINTR && worker_interrupted(j->worker))
+			got = -ERESTARTSYS;
+	}
+	timer_delete(timer);
+	return got == -EINTR ? unblock(j, steal_fd(&own)) : got;
+}
+
+/* Devices for which O_NONBLOCK at open means nothing. */
+static bool plain_device(const struct stat *st)
+{
+	unsigned m = major(st->st_rdev);
+
+	return S_ISCHR(st->st_mode) && (m == MEM_MAJOR || m == TTY_MAJOR || (m >= PTS_FIRST && m <= PTS_LAST));
+}
+
+int open_settle(struct job *j, int fd, const struct stat *st)
+{
+	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
+
+	if (!wait)
+		return fd;
+	if (S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
+		return read_fifo(j, fd);
+	if ((S_ISCHR(st->st_mode) && !plain_device(st)) || S_ISBLK(st->st_mode)) {
+		int own CLEANUP_FD = fd;
+		return open_waiting(j, own);
+	}
+	return unblock(j, fd);
+}
+
+int open_held(struct job *j, int held, const struct stat *st)
+{
+	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
+	int fd = open_as_caller(j, held, again_flags(j) | O_NONBLOCK);
+
+	if (fd >= 0)
+		return open_settle(j, fd, st);
+	/* The writer of a FIFO without readers, or a lease */
+	if (wait && ((fd == -ENXIO && S_ISFIFO(st->st_mode)) || fd == -EAGAIN))
+		return open_waiting(j, held);
+	return fd;
+}
+
+/* The device number of the caller's controlling terminal, 0 when it has none. */
+static dev_t terminal_of(pid_t tid)
+{
+	char path[40], text[1024];
+	int tty;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	/* The name in parentheses may hold anything: the fields follow the last one. */
+	const char *at = strrchr(text, ')');
+	if (!at || sscanf(at, ") %*c %*d %*d %*d %d", &tty) != 1 || !tty)
+		return 0;
+	unsigned packed = (unsigned)tty;
+	return makedev((packed >> 8) & 0xfff, (packed & 0xff) | ((packed >> 12) & 0xfff00));
+}
+
+static int terminal_name(dev_t dev, char *out, size_t cap)
+{
+	char path[48], link[256];
+
+	if (major(dev) >= PTS_FIRST && major(dev) <= PTS_LAST) {
+		snprintf(out, cap, "/dev/pts/%u", (major(dev) - PTS_FIRST) * 256 + minor(dev));
+		return 0;
+	}
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u", major(dev), minor(dev));
+	ssize_t n = readlink(path, link, sizeof(link) - 1);
+	if (n <= 0)
+		return -ENXIO;
+	link[n] = '\0';
+	const char *base = strrchr(link, '/');
+	snprintf(out, cap, "/dev/%s", base ? base + 1 : link);
+	return 0;
+}
+
+int open_terminal(struct job *j)
+{
+	char name[300];
+	struct stat st;
+	dev_t dev = terminal_of((pid_t)j->notif.pid);
+
+	if (!dev)
+		return -ENXIO;
+	/* usher's own terminal, and the caller's: the kernel knows it without a name */
+	if (dev == terminal_of(gettid())) {
+		int fd = open("/dev/tty", again_flags(j) | O_NONBLOCK);
+		return fd < 0 ? -errno : unblock(j, fd);
+	}
+	if (terminal_name(dev, name, sizeof(name)) < 0)
+		return -ENXIO;
+	int fd = open(name, again_flags(j) | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st) < 0 || st.st_rdev != dev) {
+		close(fd);
+		return -ENXIO;
+	}
+	return unblock(j, fd);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk by hand.
+ *
+ * MUST: every component is opened from the held one before it, never through a link that was not read here;
+ * /proc/self and /proc/thread-self are the caller's; a magic link is followed only for a process of the
+ * tree, and what it leads to is then named and decided on like anything else.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/creds.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve_internal.h"
+#include "supervisor/resolve_name.h"
+#include "supervisor/session.h"
+
+#define MAX_LINKS 40
+#define PROC_ROOT_INO 1
+#define PENDING (2 * PATH_MAX)
+
+struct steps {
+	struct job *j;
+	const struct look *look;
+	int root;       /* held: where an absolute name starts and ".." ends */
+	dev_t root_dev;
+	ino_t root_ino;
+	int cur;        /* held: the directory reached */
+	int links;
+	char *pending;  /* what is left to walk, PENDING bytes */
+	size_t len;
+	/* the component at hand */
+	char comp[NAME_MAX + 1];
+	size_t comp_len;
+	bool last;
+	bool slash;     /* slashes follow it */
+};
+
+/* Takes the next component off what is pending. 1: there is one; 0: none left. */
+static int next(struct steps *w)
+{
+	size_t at = 0, n;
+
+	while (at < w->len && w->pending[at] == '/')
+		at++;
+	for (n = 0; at + n < w->len && w->pending[at + n] != '/'; n++)
+		;
+	if (!n)
+		return 0;
+	if (n > NAME_MAX)
+		return -ENAMETOOLONG;
+	memcpy(w->comp, w->pending + at, n);
+	w->comp[n] = '\0';
+	w->comp_len = n;
+	size_t rest = at + n;
+	w->slash = rest < w->len;
+	while (rest < w->len && w->pending[rest] == '/')
+		rest++;
+	w->last = rest == w->len;
+	/* Keep one slash: an absolute rest is not meant, but a final slash must be remembered. */
+	w->len -= rest;
+	memmove(w->pending, w->pending + rest, w->len);
+	return 1;
+}
+
+static void move_to(struct steps *w, int fd)
+{
+	close(w->cur);
+	w->cur = fd;
+}
+
+/* Puts TEXT, the content of a link, before what is left. An absolute one starts at the root again. */
+static int put_before(struct steps *w, const char *text, size_t n)
+{
+	bool slash = !w->last || w->slash;
+
+	if (++w->links > MAX_LINKS)
+		return -ELOOP;
+	if (!n)
+		return -ENOENT;
+	if (n + slash + w->len >= PENDING)
+		return -ENAMETOOLONG;
+	memmove(w->pending + n + slash, w->pending, w->len);
+	memcpy(w->pending, text, n);
+	if (slash)
+		w->pending[n] = '/';
+	w->len += n + slash;
+	if (text[0] != '/')
+		return 0;
+	int root = fcntl(w->root, F_DUPFD_CLOEXEC, 3);
+	if (root < 0)
+		return -errno;
+	move_to(w, root);
+	return 0;
+}
+
+static bool is_root(const struct steps *w)
+{
+	struct stat st;
+
+	return fstat(w->cur, &st) == 0 && st.st_dev == w->root_dev && st.st_ino == w->root_ino;
+}
+
+static int step_up(struct steps *w)
+{
+	if (is_root(w))
+		return 0;
+	int fd = look_open(w->j, w->cur, "..", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	if (fd < 0)
+		return fd;
+	move_to(w, fd);
+	return 0;
+}
+
+/* /proc/self and /proc/thread-self, as the caller would read them. Returns the length, 0 when COMP is neither. */
+static int read_self(struct steps *w, const struct stat *dir, char *out, size_t cap)
+{
+	pid_t pid = proc_pid(w->j->proc);
+
+	if (dir->st_ino != PROC_ROOT_INO)
+		return 0;
+	if (strcmp(w->comp, "self") == 0)
+		return snprintf(out, cap, "%d", (int)pid);
+	if (strcmp(w->comp, "thread-self") == 0)
+		return snprintf(out, cap, "%d/task/%d", (int)pid, (int)w->j->notif.pid);
+	return 0;
+}
+
+/* Whether the process directory that w->cur lies in belongs to the tree. 1: it does; 0: cur is in no process's directory. */
+static int cur_process(struct steps *w)
+{
+	struct target dir = { .fd = w->cur, .dir = -1, .ops = OP_STAT };
+	const char *rest;
+	size_t len;
+
+	int rc = resolve_describe(w->j, &dir);
+	if (rc < 0)
+		return rc;
+	pid_t pid = name_proc(job_text(w->j, dir.name), dir.name.len, &rest, &len);
+	if (pid < 0)
+		return 0;
+	/* Links below net/ and the like are plain ones, but all that a process directory has at its top are magic. */
+	return procs_inside(w->j->session->procs, pid) ? 1 : -EACCES;
+}
+
+/* Follows the magic link COMP of w->cur to its object. */
+static int follow_magic(struct steps *w, int *out)
+{
+	if (w->look->resolve & (RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS))
+		return -ELOOP;
+	if (++w->links > MAX_LINKS)
+		return -ELOOP;
+	int fd = openat(w->cur, w->comp, O_PATH | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	*out = fd;
+	return 0;
+}
+
+/* A link at COMP, held by LINK. Returns 1 when *out is an object to go on from, 0 when the pending name was changed. */
+static int follow(struct steps *w, int link, int *out)
+{
+	char text[PATH_MAX];
+	struct stat dir;
+
+	if (w->look->resolve & RESOLVE_NO_SYMLINKS)
+		return -ELOOP;
+	if (fstat(w->cur, &dir) < 0)
+		return -errno;
+	if (on_procfs(w->j, w->cur, &dir)) {
+		int n = read_self(w, &dir, text, sizeof(text));
+		if (n > 0)
+			return put_before(w, text, (size_t)n);
+		int rc = cur_process(w);
+		if (rc < 0)
+			return rc;
+		if (rc > 0) {
+			rc = follow_magic(w, out);
+			return rc < 0 ? rc : 1;
+		}
+	}
+	ssize_t n = readlinkat(link, "", text, sizeof(text));
+	if (n < 0)
+		return -errno;
+	return put_before(w, text, (size_t)n);
+}
+
+/* The last component is not there: its directory is held. */
+static int missing(struct steps *w, struct target *t)
+{
+	struct target dir = { .fd = w->cur, .dir = -1, .ops = OP_STAT };
+
+	if (!(w->look->flags & LOOK_MISSING))
+		return -ENOENT;
+	int rc = resolve_describe(w->j, &dir);
+	if (rc < 0)
+		return rc;
+	t->dir = fcntl(w->cur, F_DUPFD_CLOEXEC, 3);
+	if (t->dir < 0)
+		return -errno;
+	t->exists = false;
+	t->kind = OBJECT_FILE;
+	return set_leaf(w->j, t, dir.name, w->comp, w->comp_len, w->slash);
+}
+
+static int arrive(struct steps *w, struct target *t, int fd, bool must_dir)
+{
+	t->fd = fd;
+	int rc = resolve_describe(w->j, t);
+	if (rc == 0 && must_dir && !S_ISDIR(t->mode))
+		rc = -ENOTDIR;
+	return rc;
+}
+
+/* One component. Returns 1 on arrival (T is filled), 0 to go on, or a negative errno. */
+static int step(struct steps *w, struct target *t)
+{
+	struct stat st;
+
+	if (strcmp(w->comp, ".") == 0)
+		return 0;
+	if (strcmp(w->comp, "..") == 0)
+		return step_up(w);
+	int fd CLEANUP_FD = look_open(w->j, w->cur, w->comp, O_PATH | O_NOFOLLOW, RESOLVE_NO_MAGICLINKS);
+	if (fd == -ENOENT && w->last) {
+		int rc = missing(w, t);
+		return rc < 0 ? rc : 1;
+	}
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISLNK(st.st_mode) && (!w->last || w->slash || !(w->look->flags & LOOK_NOFOLLOW))) {
+		int object = -1;
+		int rc = follow(w, fd, &object);
+		if (rc <= 0)
+			return rc;
+		close(fd);
+		fd = object;
+		t->magic = true;
+	}
+	if (w->last) {
+		int rc = arrive(w, t, steal_fd(&fd), w->slash || (w->look->flags & LOOK_DIRECTORY));
+		return rc < 0 ? rc : 1;
+	}
+	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	move_to(w, steal_fd(&fd));
+	return 0;
+}
+
+static int walk_all(struct steps *w, struct target *t)
+{
+	int rc;
+
+	while ((rc = next(w)) > 0) {
+		rc = step(w, t);
+		if (rc)
+			return rc < 0 ? rc : 0;
+	}
+	if (rc < 0)
+		return rc;
+	/* It ended in "/", "." or "..": the directory reached is the object. */
+	int fd = fcntl(w->cur, F_DUPFD_CLOEXEC, 3);
+	return fd < 0 ? -errno : arrive(w, t, fd, true);
+}
+
+int walk_by_hand(struct job *j, const struct look *l, const struct start *s, struct target *t)
+{
+	struct stat st;
+	char *pending CLEANUP_FREE = malloc(PENDING);
+	int root CLEANUP_FD = s->root >= 0 ? fcntl(s->root, F_DUPFD_CLOEXEC, 3) :
+					     open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	bool relative = s->path[0] != '/' && s->fd >= 0;
+	int cur = fcntl(relative ? s->fd : root, F_DUPFD_CLOEXEC, 3);
+	struct steps w = { .j = j, .look = l, .root = root, .cur = cur, .pending = pending, .len = s->len };
+
+	int rc = 0;
+	if (!pending || root < 0 || cur < 0 || fstat(root, &st) < 0)
+		rc = -ENOMEM;
+	else if (s->len >= PENDING)
+		rc = -ENAMETOOLONG;
+	if (rc == 0) {
+		memcpy(pending, s->path, s->len);
+		w.root_dev = st.st_dev;
+		w.root_ino = st.st_ino;
+		rc = walk_all(&w, t);
+	}
+	if (w.cur >= 0)
+		close(w.cur);
+	return rc;
+}
