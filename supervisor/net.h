@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Rows of the network calls; see supervisor/table.h for what resolve, perform and redirect are. */
+#ifndef USHER_SUPERVISOR_NET_H
+#define USHER_SUPERVISOR_NET_H
+
+#include "supervisor/job.h"
+
+int net_connect_resolve(struct job *j);
+int net_connect_perform(struct job *j);
+int net_bind_resolve(struct job *j);
+int net_bind_perform(struct job *j);
+int net_listen_resolve(struct job *j);
+int net_listen_perform(struct job *j);
+/* connect and bind lead elsewhere: another address, or another unix socket. */
+int net_redirect(struct job *j, uint32_t index, const struct object *to);
+
+int net_sendto_resolve(struct job *j);
+int net_sendmsg_resolve(struct job *j);
+int net_sendmmsg_resolve(struct job *j);
+int net_send_perform(struct job *j);
+/* Each address of the call that led to target INDEX leads to the new one. */
+int net_send_redirect(struct job *j, uint32_t index, const struct object *to);
+
+#endif
