@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * connect and listen, done on the caller's own socket from usher's copy of the address.
+ *
+ * MUST: reception is handed on before a connect that may wait; a wait that a signal ends is answered so that
+ * the kernel restarts the call or not, as it would have.
+ */
+#include "supervisor/net.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/creds.h"
+#include "supervisor/net_socket.h"
+#include "supervisor/worker.h"
+
+/* job->word[] of connect. */
+enum {
+	WORD_COPIED, /* the address is in job->data[0] */
+	WORD_TARGET, /* number of the target that the address stands for, plus one */
+	WORD_TYPE,
+};
+
+int net_connect_resolve(struct job *j)
+{
+	struct socket_kind kind;
+	int index;
+
+	int rc = j->word[WORD_COPIED] ? 0 : net_address(j, j->arg[1], (int64_t)j->arg[2], &j->data[0]);
+	if (rc == -EINVAL || rc == -EFAULT) {
+		/* the kernel looks for the descriptor first, for a socket last */
+		int fd = net_socket(j, (int)j->arg[0], &kind);
+		return fd == -EBADF ? fd : rc;
+	}
+	if (rc == 0)
+		rc = net_socket(j, (int)j->arg[0], &kind);
+	if (rc < 0)
+		return rc;
+	j->word[WORD_COPIED] = 1;
+	rc = net_target(j, &kind, j->data[0], OP_CONNECT, &index, NULL);
+	if (rc < 0)
+		return rc;
+	j->word[WORD_TARGET] = (uint64_t)(index + 1);
+	j->word[WORD_TYPE] = (uint64_t)kind.type;
+	return 0;
+}
+
+/* Datagram sockets only note the address. A stream on the same machine may wait too, for room in the listener's queue. */
+static bool may_wait(const struct job *j)
+{
+	return j->word[WORD_TYPE] != SOCK_DGRAM && j->word[WORD_TARGET] && net_blocks(j->sock);
+}
+
+static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	while (connect(j->sock, (const struct sockaddr *)to, len) < 0) {
+		if (errno != EINTR)
+			return -errno;
+		if (worker_interrupted(j->worker))
+			return net_interrupted(j->sock);
+	}
+	return 0;
+}
+
+int net_connect_perform(struct job *j)
+{
+	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
+	struct sockaddr_storage to;
+	struct creds mine;
+
+	int len = net_destination(j, t, j->data[0], &to);
+	if (len < 0)
+		return net_answer(j, len);
+	if (may_wait(j))
+		worker_blocking(j->worker);
+	int rc = creds_enter(j, CREDS_FS, &mine);
+	if (rc == 0) {
+		rc = do_connect(j, &to, (socklen_t)len);
+		creds_leave(&mine);
+	}
+	return net_answer(j, rc);
+}
+
+int net_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	if (index + 1 != j->word[WORD_TARGET])
+		return -EPERM;
+	return net_retarget(j, &j->target[index], to, &j->data[0]);
+}
+
+/*
+ * listen on an internet socket without a port gets one from the kernel: a bind to
+ * port 0. On a bound socket, and on a unix socket (which must be bound), there is nothing left to decide.
+ */
+int net_listen_resolve(struct job *j)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+	struct socket_kind kind;
+	struct address a;
+
+	int rc = net_socket(j, (int)j->arg[0], &kind);
+	if (rc < 0)
+		return rc;
+	if (getsockname(j->sock, (struct sockaddr *)&ss, &len) < 0)
+		return -errno;
+	sockaddr_decode(&ss, len, &kind, ADDRESS_BIND, &a);
+	if (a.kind == ADDRESS_UNKNOWN)
+		return -EPERM;
+	if (a.kind != ADDRESS_INET || a.inet.port)
+		return 0;
+	struct target *t = job_target(j, OBJECT_INET, OP_BIND);
+	if (!t)
+		return -ENOSPC;
+	t->inet = a.inet;
+	t->inet.proto = socket_proto(&kind);
+	return 0;
+}
+
+int net_listen_perform(struct job *j)
+{
+	struct creds mine;
+	int rc = creds_enter(j, CREDS_FS, &mine);
+
+	if (rc == 0) {
+		rc = listen(j->sock, (int)j->arg[1]) < 0 ? -errno : 0;
+		creds_leave(&mine);
+	}
+	return net_answer(j, rc);
+}

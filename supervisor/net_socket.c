@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: a unix socket with a pathname is reached through the held descriptor that
+ * was decided on, never by its name again.
+ */
+#include "supervisor/net_socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "supervisor/memory.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve.h"
+
+/* The kernel's own: the call is restarted, or interrupted, as the handler of the signal says. */
+#define ERESTARTSYS 512
+
+static int option(int sock, int name, int *out)
+{
+	socklen_t len = sizeof(*out);
+
+	return getsockopt(sock, SOL_SOCKET, name, out, &len) < 0 ? -errno : 0;
+}
+
+int net_socket(struct job *j, int fd, struct socket_kind *out)
+{
+	if (j->sock < 0) {
+		int sock = caller_fd(j, fd);
+		if (sock < 0)
+			return sock;
+		j->sock = sock;
+	}
+	int rc = option(j->sock, SO_DOMAIN, &out->domain);
+	if (rc == 0)
+		rc = option(j->sock, SO_TYPE, &out->type);
+	if (rc == 0)
+		rc = option(j->sock, SO_PROTOCOL, &out->protocol);
+	return rc;
+}
+
+int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out)
+{
+	*out = (struct text){ 0, 0 };
+	if (len < 0 || len > (int64_t)sizeof(struct sockaddr_storage))
+		return -EINVAL;
+	return len ? memory_copy(j, addr, (size_t)len, out) : 0;
+}
+
+bool net_blocks(int sock)
+{
+	int flags = fcntl(sock, F_GETFL);
+
+	return flags >= 0 && !(flags & O_NONBLOCK);
+}
+
+bool net_timed(int sock)
+{
+	struct timeval tv = { 0 };
+	socklen_t len = sizeof(tv);
+
+	return getsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, &len) == 0 && (tv.tv_sec || tv.tv_usec);
+}
+
+int net_interrupted(int sock)
+{
+	return net_timed(sock) ? -EINTR : -ERESTARTSYS;
+}
+
+/* The address the socket is bound to; false when it is none of the internet. */
+static bool bound_to(int sock, const struct socket_kind *kind, struct inet_endpoint *e)
+{
+	struct sockaddr_storage ss;
+	socklen_t len = sizeof(ss);
+	struct address a;
+
+	if (getsockname(sock, (struct sockaddr *)&ss, &len) < 0)
+		return false;
+	sockaddr_decode(&ss, len, kind, ADDRESS_BIND, &a);
+	*e = a.inet;
+	return a.kind == ADDRESS_INET;
+}
+
+/* named is what the program said, where the canonical form says it differently. */
+static void note_named(struct job *j, struct target *t, const char *said, size_t n)
+{
+	char meant[ENDPOINT_TEXT];
+	struct sockaddr_storage ss;
+
+	int len = sockaddr_encode(&t->inet, inet_is_v4(&t->inet) ? AF_INET : AF_INET6, &ss);
+	size_t m = len > 0 ? sockaddr_text(&ss, (size_t)len, meant) : 0;
+	if (n && (n != m || memcmp(said, meant, n) != 0))
+		t->named = job_copy(j, said, n);
+}
+
+static int inet_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op,
+		       struct inet_endpoint *e)
+{
+	char said[ENDPOINT_TEXT];
+	struct inet_endpoint local;
+	struct target *t = job_target(j, OBJECT_INET, op);
+
+	if (!t)
+		return -ENOSPC;
+	size_t n = sockaddr_text(job_text(j, bytes), bytes.len, said);
+	if (op != OP_BIND && inet_is_any(e)) {
+		bool known = bound_to(j->sock, kind, &local);
+		sockaddr_pin_any(job_text(j, bytes), bytes.len, known ? &local : NULL, e);
+	}
+	t->inet = *e;
+	t->inet.proto = socket_proto(kind);
+	note_named(j, t, said, n);
+	return 0;
+}
+
+static int abstract_target(struct job *j, op_set op, struct span name)
+{
+	struct target *t = job_target(j, OBJECT_ABSTRACT, op);
+
+	if (!t)
+		return -ENOSPC;
+	t->inet.proto = PROTO_UNIX;
+	t->name = job_copy(j, name.bytes, name.len);
+	return t->name.off ? 0 : -ENOMEM;
+}
+
+static int path_target(struct job *j, op_set op, struct span name)
+{
+	struct look look = { .dirfd = AT_FDCWD };
+	struct target *t;
+
+	if (j->n_targets == JOB_TARGETS)
+		return -ENOSPC;
+	look.path = job_copy(j, name.bytes, name.len);
+	if (!look.path.off)
+		return -ENOMEM;
+	int rc = resolve(j, &look, op, &t);
+	if (rc < 0)
+		return rc;
+	t->kind = OBJECT_UNIX;
+	t->inet.proto = PROTO_UNIX;
+	return 0;
+}
+
+/* The new name is created in a held directory, then bound: two objects, so that rules on files and on sockets both speak. */
+static int bind_target(struct job *j, struct span name)
+{
+	struct look look = { .dirfd = AT_FDCWD, .flags = LOOK_PARENT };
+	struct target *file;
+
+	look.path = job_copy(j, name.bytes, name.len);
+	if (!look.path.off)
+		return -ENOMEM;
+	int rc = resolve(j, &look, OP_CREATE, &file);
+	if (rc < 0)
+		return rc == -EEXIST ? -EADDRINUSE : rc;
+	struct target *t = job_target(j, OBJECT_UNIX, OP_BIND);
+	if (!t)
+		return -ENOSPC;
+	t->name = file->name;
+	t->named = file->named;
+	t->inet.proto = PROTO_UNIX;
+	return 0;
+}
+
+static enum address_use use_of(op_set op)
+{
+	if (op == OP_BIND)
+		return ADDRESS_BIND;
+	return op == OP_SEND ? ADDRESS_SEND : ADDRESS_CONNECT;
+}
+
+static int address_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op,
+			  struct address *a)
+{
+	switch (a->kind) {
+	case ADDRESS_INET:
+		return inet_target(j, kind, bytes, op, &a->inet);
+	case ADDRESS_PATH:
+		return op == OP_BIND ? bind_target(j, a->name) : path_target(j, op, a->name);
+	case ADDRESS_ABSTRACT:
+		return abstract_target(j, op, a->name);
+	case ADDRESS_AUTOBIND:
+		return abstract_target(j, op, (struct span){ "", 0 });
+	case ADDRESS_UNKNOWN:
+	case ADDRESS_NOBODY:
+	case ADDRESS_IGNORED:
+		break;
+	}
+	return -EPERM;
+}
+
+int net_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op, int *index, bool *ignored)
+{
+	struct address a;
+
+	*index = -1;
+	sockaddr_decode(bytes.off ? job_text(j, bytes) : "", bytes.len, kind, use_of(op), &a);
+	if (ignored)
+		*ignored = a.kind == ADDRESS_IGNORED;
+	if (a.kind == ADDRESS_NOBODY || a.kind == ADDRESS_IGNORED)
+		return 0;
+	int at = (int)j->n_targets;
+	int rc = address_target(j, kind, bytes, op, &a);
+	if (rc == 0)
+		*index = at;
+	return rc;
+}
+
+/* A held socket's address: the kernel follows the magic link to the very inode. */
+static int held_path(const struct target *t, struct sockaddr_storage *out)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int n = snprintf(un.sun_path, sizeof(un.sun_path), "/proc/self/fd/%d", t->fd);
+
+	memcpy(out, &un, sizeof(un));
+	return (int)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
+}
+
+int net_destination(struct job *j, const struct target *t, struct text bytes, struct sockaddr_storage *out)
+{
+	if (t && t->kind == OBJECT_UNIX)
+		return t->fd >= 0 ? held_path(t, out) : -ENOENT;
+	if (bytes.off)
+		memcpy(out, job_text(j, bytes), bytes.len);
+	return (int)bytes.len;
+}
+
+static int retarget_abstract(struct job *j, struct target *t, const struct object *to, struct text *bytes)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+
+	if (to->name.len > sizeof(un.sun_path) - 1)
+		return -ENAMETOOLONG;
+	memcpy(un.sun_path + 1, to->name.bytes, to->name.len);
+	t->name = job_copy(j, to->name.bytes, to->name.len);
+	*bytes = job_copy(j, &un, offsetof(struct sockaddr_un, sun_path) + 1 + to->name.len);
+	return bytes->off && t->name.off ? 0 : -ENOMEM;
+}
+
+static int retarget_inet(struct job *j, struct target *t, const struct object *to, int domain, struct text *bytes)
+{
+	struct sockaddr_storage ss;
+	enum proto proto = t->inet.proto;
+
+	int len = sockaddr_encode(&to->inet, domain, &ss);
+	if (len < 0)
+		return len;
+	t->inet = to->inet;
+	t->inet.proto = proto;
+	*bytes = job_copy(j, &ss, (size_t)len);
+	return bytes->off ? 0 : -ENOMEM;
+}
+
+int net_retarget(struct job *j, struct target *t, const struct object *to, struct text *bytes)
+{
+	int domain;
+
+	if (option(j->sock, SO_DOMAIN, &domain) < 0 || (domain == AF_UNIX) != (to->kind != OBJECT_INET))
+		return -EAFNOSUPPORT;
+	if (to->kind == OBJECT_INET)
+		return retarget_inet(j, t, to, domain, bytes);
+	if (to->kind == OBJECT_ABSTRACT) {
+		t->kind = OBJECT_ABSTRACT;
+		return retarget_abstract(j, t, to, bytes);
+	}
+	int rc = resolve_redirect(j, t, to->name, 0);
+	t->kind = OBJECT_UNIX;
+	return rc;
+}
+
+int net_answer(struct job *j, long rc)
+{
+	close(j->sock);
+	j->sock = -1;
+	return rc < 0 ? job_error(j, (int)rc) : job_value(j, rc);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The caller's socket, pinned, and the objects that an address on it stands for.
+ *
+ * MUST: decided and performed are on job->sock, duplicated once; the address that is
+ * used is the one in job memory that was decided on.
+ */
+#ifndef USHER_SUPERVISOR_NET_SOCKET_H
+#define USHER_SUPERVISOR_NET_SOCKET_H
+
+#include "supervisor/job.h"
+#include "supervisor/sockaddr.h"
+
+/*
+ * Duplicates the caller's descriptor FD into job->sock (once) and reads what kind of socket it is. Returns 0,
+ * or -EBADF or -ENOTSOCK as natively.
+ */
+int net_socket(struct job *j, int fd, struct socket_kind *out);
+
+/* Copies an address argument as the kernel does: 0 with *out absent for length 0, -EINVAL, -EFAULT. */
+int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out);
+
+/*
+ * Adds the target (two for a unix bind) that the address BYTES of the job stands for, with OP. *index is its number, or -1 when
+ * there is nothing to decide; *ignored (may be NULL) tells that no address is to be passed. Pins a destination of 0.0.0.0 or :: in
+ * BYTES. Returns 0, -ENOSPC when the job has no room for another target, or an errno as natively.
+ */
+int net_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op, int *index, bool *ignored);
+
+/* Whether the descriptor is in blocking mode, and whether SO_SNDTIMEO limits the wait. */
+bool net_blocks(int sock);
+bool net_timed(int sock);
+
+/* What a wait that a signal ended is answered with: restarted by the kernel as natively, but not with a timeout. */
+int net_interrupted(int sock);
+
+/*
+ * The address the kernel is given: the bytes as said, or the held unix socket of target T (may be NULL) through /proc/self/fd. Returns
+ * its length (0: no address), or a negative errno.
+ */
+int net_destination(struct job *j, const struct target *t, struct text bytes, struct sockaddr_storage *out);
+
+/* Points T at TO on the job's socket; *bytes becomes the new address. Returns 0 or a negative errno. */
+int net_retarget(struct job *j, struct target *t, const struct object *to, struct text *bytes);
+
+/* Closes our copy of the socket, then sets the reply: a second reference would keep a port or a connection alive when the caller runs on. */
+int net_answer(struct job *j, long rc);
+
+#endif
