@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bind, on the caller's own socket from usher's copy of the address.
+ *
+ * MUST: a unix socket whose name came into being elsewhere than decided ends the tree, as a mismatched exec does.
+ */
+#include "supervisor/net.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "supervisor/creds.h"
+#include "supervisor/fs.h"
+#include "supervisor/net_fence.h"
+#include "supervisor/net_socket.h"
+#include "supervisor/session.h"
+
+/* job->word[] of bind. */
+enum {
+	WORD_COPIED, /* the address is in job->data[0] */
+	WORD_TARGET, /* number of the target that the address stands for, plus one (net_redirect() knows it by this place) */
+};
+
+int net_bind_resolve(struct job *j)
+{
+	struct socket_kind kind;
+	int index;
+
+	int rc = net_socket(j, (int)j->arg[0], &kind);
+	if (rc == 0 && !j->word[WORD_COPIED])
+		rc = net_address(j, j->arg[1], (int64_t)j->arg[2], &j->data[0]);
+	if (rc < 0)
+		return rc;
+	j->word[WORD_COPIED] = 1;
+	rc = net_target(j, &kind, j->data[0], OP_BIND, &index, NULL);
+	if (rc < 0)
+		return rc;
+	j->word[WORD_TARGET] = (uint64_t)(index + 1);
+	return 0;
+}
+
+/* Target 0 is the new name in its directory, target 1 the socket. */
+static int bind_path(struct job *j)
+{
+	struct fence f = { .sock = j->sock, .leaf = job_text(j, j->target[0].leaf), .dir = j->target[0].dir, .base = -1 };
+	struct base base = { .fd = -1 };
+
+	memcpy(&f.addr, job_text(j, j->data[0]), j->data[0].len);
+	f.len = j->data[0].len;
+	if (!f.leaf || f.dir < 0)
+		return -EADDRINUSE;
+	int rc = f.addr.sun_path[0] == '/' ? 0 : fs_base(j, AT_FDCWD, &base);
+	if (rc < 0)
+		return rc;
+	f.base = base.fd;
+	rc = fs_take_umask(j);
+	if (rc == 0)
+		rc = fence_bind(&f);
+	if (base.fd >= 0)
+		fs_base_done(&base);
+	if (rc <= 0)
+		return rc;
+	session_kill(j->session);
+	return -EACCES;
+}
+
+static int do_bind(struct job *j)
+{
+	struct sockaddr_storage to;
+
+	if (j->n_targets == 2)
+		return bind_path(j);
+	int len = net_destination(j, NULL, j->data[0], &to);
+	if (len < 0)
+		return len;
+	return bind(j->sock, (const struct sockaddr *)&to, (socklen_t)len) < 0 ? -errno : 0;
+}
+
+int net_bind_perform(struct job *j)
+{
+	struct creds mine;
+	int rc = creds_enter(j, CREDS_FS, &mine);
+
+	if (rc == 0) {
+		rc = do_bind(j);
+		creds_leave(&mine);
+	}
+	return net_answer(j, rc);
+}
