@@ -84,7 +84,7 @@ int net_connect_perform(struct job *j)
 
 int net_redirect(struct job *j, uint32_t index, const struct object *to)
 {
-	if (index + 1 != j->word[WORD_TARGET])
+	if (j->n_targets != 1 || index + 1 != j->word[WORD_TARGET])
 		return -EPERM;
 	return net_retarget(j, &j->target[index], to, &j->data[0]);
 }

@@ -10,7 +10,8 @@
 #include <linux/landlock.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>

@@ -9,7 +9,7 @@
 #ifndef USHER_SUPERVISOR_NET_FENCE_H
 #define USHER_SUPERVISOR_NET_FENCE_H
 
-#include <stdbool.h>
+#include <sys/socket.h>
 #include <sys/un.h>
 
 struct fence {

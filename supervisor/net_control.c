@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: walks the messages exactly as the kernel does (for_each_cmsghdr with CMSG_OK); every SCM_RIGHTS
+ * in the result holds descriptors that fetch gave, or none.
+ */
+#include "supervisor/net_control.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifndef IPV6_2292RTHDR
+#define IPV6_2292RTHDR 5
+#endif
+
+static bool misroutes(const struct cmsghdr *h)
+{
+	if (h->cmsg_level == IPPROTO_IP)
+		return h->cmsg_type == IP_RETOPTS;
+	if (h->cmsg_level == IPPROTO_IPV6)
+		return h->cmsg_type == IPV6_RTHDR || h->cmsg_type == IPV6_2292RTHDR;
+	return false;
+}
+
+/* Appends one message; LEN bytes of data. */
+static char *append(struct control *c, const struct cmsghdr *h, const void *data, size_t len)
+{
+	struct cmsghdr head = { .cmsg_len = CMSG_LEN(len), .cmsg_level = h->cmsg_level, .cmsg_type = h->cmsg_type };
+	char *at = c->bytes + c->len;
+
+	memset(at, 0, CMSG_SPACE(len));
+	memcpy(at, &head, sizeof(head));
+	if (len)
+		memcpy(at + CMSG_LEN(0), data, len);
+	c->len += CMSG_SPACE(len);
+	return at + CMSG_LEN(0);
+}
+
+static int fetch_all(const struct control_source *source, const void *data, size_t n, struct control *out)
+{
+	if (n > CONTROL_MAX_FD || out->n_fd + n > CONTROL_MAX_FD)
+		return -EINVAL;
+	if (!out->fd)
+		out->fd = malloc(CONTROL_MAX_FD * sizeof(int));
+	if (!out->fd)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		int theirs;
+		memcpy(&theirs, (const char *)data + i * sizeof(int), sizeof(int));
+		int ours = theirs < 0 ? -EBADF : source->fetch(source->context, theirs);
+		if (ours < 0)
+			return ours;
+		out->fd[out->n_fd++] = ours;
+	}
+	return 0;
+}
+
+/* Only unix sockets carry descriptors; elsewhere the header alone gives the kernel's own answer. */
+static int add_rights(const struct control_source *source, const struct cmsghdr *h, const void *data, size_t len,
+		      struct control *out)
+{
+	size_t n = source->domain == AF_UNIX ? len / sizeof(int) : 0;
+	size_t first = out->n_fd;
+
+	int rc = n ? fetch_all(source, data, n, out) : 0;
+	if (rc == 0)
+		append(out, h, n ? out->fd + first : NULL, n * sizeof(int));
+	return rc;
+}
+
+static int add_one(const struct control_source *source, const struct cmsghdr *h, const void *data, size_t len,
+		   struct control *out)
+{
+	if (misroutes(h))
+		return -EPERM;
+	if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_RIGHTS)
+		return add_rights(source, h, data, len, out);
+	char *at = append(out, h, data, len);
+	if (h->cmsg_level == SOL_SOCKET && h->cmsg_type == SCM_CREDENTIALS && len == sizeof(struct ucred))
+		out->ucred = (size_t)(at - out->bytes);
+	return 0;
+}
+
+int control_build(const struct control_source *source, const void *in, size_t len, struct control *out)
+{
+	size_t at = 0;
+	struct cmsghdr h;
+
+	memset(out, 0, sizeof(*out));
+	/* a message grows by its padding at most; credentials may be added */
+	out->bytes = calloc(1, CMSG_ALIGN(len) + sizeof(h) + CMSG_SPACE(sizeof(struct ucred)));
+	if (!out->bytes)
+		return -ENOMEM;
+	while (len - at >= sizeof(h)) {
+		memcpy(&h, (const char *)in + at, sizeof(h));
+		if (h.cmsg_len < sizeof(h) || h.cmsg_len > len - at)
+			return -EINVAL;
+		int rc = add_one(source, &h, (const char *)in + at + CMSG_LEN(0), h.cmsg_len - CMSG_LEN(0), out);
+		if (rc < 0)
+			return rc;
+		if (CMSG_ALIGN(h.cmsg_len) >= len - at)
+			break;
+		at += CMSG_ALIGN(h.cmsg_len);
+	}
+	return 0;
+}
+
+int control_credentials(struct control *c, const struct ucred *who)
+{
+	struct cmsghdr h = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS };
+
+	if (c->ucred)
+		return 0;
+	if (!c->bytes)
+		c->bytes = calloc(1, CMSG_SPACE(sizeof(*who)));
+	if (!c->bytes)
+		return -ENOMEM;
+	c->ucred = (size_t)(append(c, &h, who, sizeof(*who)) - c->bytes);
+	return 0;
+}
+
+void control_free(struct control *c)
+{
+	for (size_t i = 0; i < c->n_fd; i++)
+		close(c->fd[i]);
+	free(c->fd);
+	free(c->bytes);
+	memset(c, 0, sizeof(*c));
+}

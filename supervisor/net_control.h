@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control messages of the caller, made over so that usher can send them. Pure but for
+ * the callback that fetches descriptors.
+ *
+ * MUST: a descriptor number of the caller is never sent as a number of usher's own: the buffer that goes to the
+ * kernel is built anew from what was understood, and what is not understood is refused.
+ */
+#ifndef USHER_SUPERVISOR_NET_CONTROL_H
+#define USHER_SUPERVISOR_NET_CONTROL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/socket.h>
+
+#define CONTROL_MAX_FD 253 /* SCM_MAX_FD */
+
+struct control {
+	char *bytes;   /* malloc'd: what the kernel is given */
+	size_t len;
+	int *fd;       /* malloc'd: descriptors of ours that are in it */
+	size_t n_fd;
+	size_t ucred;  /* offset of the credentials in bytes, 0 when there are none */
+};
+
+struct control_source {
+	int domain;
+	int (*fetch)(void *context, int fd); /* a duplicate of the caller's FD, or a negative errno */
+	void *context;
+};
+
+/*
+ * Builds *OUT from the LEN bytes IN. Returns 0, -EINVAL for a malformed message, -EPERM for one that would route packets elsewhere than to
+ * their address (IP_RETOPTS, routing headers), -EBADF, -ENOMEM, or what fetch returned. *OUT is control_free()d in every case.
+ */
+int control_build(const struct control_source *source, const void *in, size_t len, struct control *out);
+
+/* Adds credentials, unless there are some. */
+int control_credentials(struct control *c, const struct ucred *who);
+
+void control_free(struct control *c);
+
+#endif
