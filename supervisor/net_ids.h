@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who a unix peer sees. The kernel notes the ids of the process that connects, listens
+ * or sends: without this it would be usher's, and with usher as root a caller that dropped its privileges would pass for root.
+ *
+ * The process id cannot be taken on: where usher has CAP_SYS_ADMIN a message says the caller's, else
+ * usher's; SO_PEERCRED after connect and listen always says usher's.
+ */
+#ifndef USHER_SUPERVISOR_NET_IDS_H
+#define USHER_SUPERVISOR_NET_IDS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "supervisor/job.h"
+#include "supervisor/net_control.h"
+
+struct net_ids {
+	bool entered;
+};
+
+/*
+ * Gives this thread the caller's real and effective user and group ids, until net_ids_leave(). Nothing is done unless usher is
+ * privileged and some process of the tree has changed its ids. Returns 0 or a negative errno.
+ */
+int net_ids_enter(struct job *j, struct net_ids *ids);
+/* Ends the process when the ids cannot be taken back. Keeps errno. */
+void net_ids_leave(struct net_ids *ids);
+
+/*
+ * Makes C say who the caller is. ENTERED: the message will be sent under net_ids_enter(). -EPERM when
+ * it claims to be another, as the kernel would.
+ */
+int net_ids_control(struct job *j, struct control *c, bool entered);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One message, sent by usher as the caller would have sent it.
+ *
+ * A first attempt does not wait; only a blocking socket without room makes the worker give up reception.
+ *
+ * MUST: nothing is sent after the caller's memory was read unless the notification is still valid; no SIGPIPE
+ * reaches usher, and none that the caller would have got is lost.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervisor/creds.h"
+#include "supervisor/memory.h"
+#include "supervisor/net_control.h"
+#include "supervisor/net_ids.h"
+#include "supervisor/net_send.h"
+#include "supervisor/net_socket.h"
+#include "supervisor/procs.h"
+#include "supervisor/worker.h"
+
+#ifndef MSG_FASTOPEN
+#define MSG_FASTOPEN 0x20000000
+#endif
+
+#define SMALL 4096
+#define CHUNK ((size_t)256 * 1024)
+/* More than any net.core.optmem_max we know: the kernel says ENOBUFS itself below it. */
+#define CONTROL_MOST ((size_t)1024 * 1024)
+
+/* A message on its way. */
+struct sending {
+	struct job *j;
+	const struct batch *b;
+	struct msghdr hdr;
+	struct iovec iov;
+	struct sockaddr_storage to;
+	struct control control;
+	bool as_caller; /* take on the caller's credentials: the address is a path */
+	bool blocks;    /* a full socket makes the caller wait */
+	bool patient;   /* wait from the start */
+	char *buffer;
+	size_t room;
+	bool mapped;    /* buffer is a mapping of its own: pages sent with MSG_ZEROCOPY stay as they are when it is unmapped */
+	char small[SMALL];
+};
+
+static int fetch(void *context, int fd)
+{
+	return caller_fd(context, fd);
+}
+
+static int prepare_control(struct sending *s, const struct message *m)
+{
+	struct control_source source = { .domain = s->b->kind.domain, .fetch = fetch, .context = s->j };
+	int rc = 0;
+
+	if (m->control && m->n_control) {
+		if (m->n_control > CONTROL_MOST)
+			return -ENOBUFS;
+		char *raw CLEANUP_FREE = malloc(m->n_control);
+		if (!raw)
+			return -ENOMEM;
+		rc = memory_read((pid_t)s->j->notif.pid, m->control, raw, m->n_control);
+		if (rc == 0)
+			rc = control_build(&source, raw, m->n_control, &s->control);
+	}
+	if (rc == 0 && s->b->kind.domain == AF_UNIX)
+		rc = net_ids_control(s->j, &s->control, s->as_caller);
+	s->hdr.msg_control = s->control.len ? s->control.bytes : NULL;
+	s->hdr.msg_controllen = s->control.len;
+	return rc;
+}
+
+static int prepare_address(struct sending *s, const struct message *m)
+{
+	const struct target *t = m->target >= 0 ? &s->j->target[m->target] : NULL;
+	int len = net_destination(s->j, t, m->name, &s->to);
+
+	if (len < 0)
+		return len;
+	s->as_caller = t && t->kind == OBJECT_UNIX;
+	s->hdr.msg_name = len ? &s->to : NULL;
+	s->hdr.msg_namelen = (socklen_t)len;
+	return 0;
+}
+
+static bool is_stream(const struct sending *s)
+{
+	return s->b->kind.type == SOCK_STREAM;
+}
+
+/* Streams go in pieces; a packet must be whole, and one that no send buffer takes is not even copied. */
+static int prepare_buffer(struct sending *s, size_t total)
+{
+	int sndbuf = 0;
+	socklen_t len = sizeof(sndbuf);
+
+	s->room = is_stream(s) && total > CHUNK ? CHUNK : total;
+	if (s->room > 65536 && !is_stream(s)) {
+		if (getsockopt(s->j->sock, SOL_SOCKET, SO_SNDBUF, &sndbuf, &len) < 0 || s->room > (size_t)sndbuf)
+			return -EMSGSIZE;
+	}
+	s->mapped = (s->b->flags & MSG_ZEROCOPY) && s->room;
+	if (s->mapped) {
+		s->buffer = mmap(NULL, s->room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (s->buffer == MAP_FAILED)
+			s->buffer = NULL;
+	} else {
+		s->buffer = s->room <= SMALL ? s->small : malloc(s->room);
+	}
+	return s->buffer ? 0 : -ENOMEM;
+}
+
+static void finish(struct sending *s)
+{
+	if (s->mapped && s->buffer)
+		munmap(s->buffer, s->room);
+	else if (s->buffer != s->small)
+		free(s->buffer);
+	control_free(&s->control);
+}
+
+static long sendmsg_as_caller(struct sending *s, unsigned flags)
+{
+	struct creds mine;
+	struct net_ids ids;
+
+	long rc = s->as_caller ? creds_enter(s->j, CREDS_FS, &mine) : 0;
+	if (rc < 0)
+		return rc;
+	rc = s->as_caller ? net_ids_enter(s->j, &ids) : 0;
+	if (rc == 0) {
+		rc = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
+		if (rc < 0)
+			rc = -errno;
+		if (s->as_caller)
+			net_ids_leave(&ids);
+	}
+	if (s->as_caller)
+		creds_leave(&mine);
+	return rc;
+}
+
+/* Sends what is in s->iov, or a part of it. */
+static long send_some(struct sending *s, unsigned flags)
+{
+	struct worker *w = s->j->worker;
+	long rc;
+
+	if (s->blocks && !s->patient) {
+		rc = sendmsg_as_caller(s, flags | MSG_DONTWAIT);
+		if (rc != -EAGAIN)
+			return rc;
+		s->patient = true;
+	}
+	if (s->patient)
+		worker_blocking(w);
+	for (;;) {
+		rc = sendmsg_as_caller(s, flags);
+		if (rc != -EINTR)
+			return rc;
+		if (s->patient && worker_interrupted(w))
+			return net_interrupted(s->j->sock);
+	}
+}
+
+/* Control messages and the address belong to the first piece, MSG_OOB and MSG_EOR to the last. */
+static unsigned piece_flags(const struct sending *s, bool last)
+{
+	unsigned flags = s->b->flags;
+
+	if (!last)
+		flags = (flags & ~(unsigned)(MSG_OOB | MSG_EOR)) | MSG_MORE;
+	return flags;
+}
+
+/* Sends N bytes of the buffer. *sent counts; returns 0 to go on, 1 to stop, or a negative errno. */
+static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
+{
+	size_t off = 0;
+
+	do {
+		bool patient = s->patient;
+		s->iov = (struct iovec){ s->buffer + off, n - off };
+		long rc = send_some(s, piece_flags(s, last));
+		if (rc < 0)
+			return rc;
+		*sent += (size_t)rc;
+		off += (size_t)rc;
+		s->hdr.msg_name = NULL;
+		s->hdr.msg_namelen = 0;
+		s->hdr.msg_control = NULL;
+		s->hdr.msg_controllen = 0;
+		/* a part: no room, or the wait was cut short */
+		if (off < n && (!is_stream(s) || !s->blocks || patient))
+			return 1;
+		s->patient = s->blocks && (s->patient || off < n);
+	} while (off < n);
+	return 0;
+}
+
+static long send_payload(struct sending *s, struct payload *p)
+{
+	size_t taken = 0, sent = 0;
+	long rc = 0;
+
+	do {
+		size_t want = p->total - taken < s->room ? p->total - taken : s->room;
+		ssize_t n = want ? payload_take(p, (pid_t)s->j->notif.pid, s->buffer, want) : 0;
+		if (n < 0 || ((size_t)n < want && !is_stream(s)))
+			rc = n < 0 ? n : -EFAULT;
+		else if (!job_alive(s->j))
+			rc = -ESRCH;
+		if (rc < 0)
+			break;
+		taken += (size_t)n;
+		rc = send_piece(s, (size_t)n, taken == p->total || (size_t)n < want, &sent);
+		if ((size_t)n < want)
+			break;
+	} while (rc == 0 && taken < p->total);
+	return sent || rc >= 0 ? (long)sent : rc;
+}
+
+/* What the kernel sends to a writer whose reader has gone. */
+static void raise_sigpipe(const struct job *j)
+{
+	(void)syscall(SYS_tgkill, proc_pid(j->proc), (pid_t)j->notif.pid, SIGPIPE);
+}
+
+static long prepare_and_send(struct sending *s, const struct message *m, struct payload *p)
+{
+	int rc = prepare_address(s, m);
+
+	if (rc == 0)
+		rc = prepare_control(s, m);
+	if (rc == 0)
+		rc = prepare_buffer(s, p->total);
+	return rc < 0 ? rc : send_payload(s, p);
+}
+
+long message_send(struct job *j, const struct batch *b, const struct message *m)
+{
+	struct payload p;
+	struct sending s;
+	long rc = 0;
+
+	memset(&s, 0, offsetof(struct sending, small));
+	s.j = j;
+	s.b = b;
+	s.hdr.msg_iov = &s.iov;
+	s.hdr.msg_iovlen = 1;
+	s.blocks = !(b->flags & MSG_DONTWAIT) && net_blocks(j->sock);
+	s.patient = s.blocks && (b->flags & MSG_FASTOPEN);
+	if (m->vector)
+		rc = payload_vector(&p, (pid_t)j->notif.pid, m->data, m->n);
+	else
+		payload_buffer(&p, m->data, m->n);
+	if (rc == 0)
+		rc = prepare_and_send(&s, m, &p);
+	finish(&s);
+	payload_free(&p);
+	if (rc == -EPIPE && is_stream(&s) && !(b->flags & MSG_NOSIGNAL))
+		raise_sigpipe(j);
+	return rc;
+}
