@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/creds.h"
+#include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/worker.h"
 
@@ -67,17 +67,17 @@ int net_connect_perform(struct job *j)
 {
 	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
 	struct sockaddr_storage to;
-	struct creds mine;
+	struct net_ids mine;
 
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)
 		return net_answer(j, len);
 	if (may_wait(j))
 		worker_blocking(j->worker);
-	int rc = creds_enter(j, CREDS_FS, &mine);
+	int rc = net_ids_enter(j, &mine);
 	if (rc == 0) {
 		rc = do_connect(j, &to, (socklen_t)len);
-		creds_leave(&mine);
+		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);
 }
@@ -120,12 +120,12 @@ int net_listen_resolve(struct job *j)
 
 int net_listen_perform(struct job *j)
 {
-	struct creds mine;
-	int rc = creds_enter(j, CREDS_FS, &mine);
+	struct net_ids mine;
+	int rc = net_ids_enter(j, &mine);
 
 	if (rc == 0) {
 		rc = listen(j->sock, (int)j->arg[1]) < 0 ? -errno : 0;
-		creds_leave(&mine);
+		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who a unix peer sees. The kernel notes the ids of the process that connects, listens
- * or sends: without this it would be usher's, and with usher as root a caller that dropped its privileges would pass for root.
+ * or sends: left alone it would be usher's, and with usher as root a caller that dropped its privileges would pass for root.
  *
  * The process id cannot be taken on: where usher has CAP_SYS_ADMIN a message says the caller's, else
  * usher's; SO_PEERCRED after connect and listen always says usher's.
@@ -12,24 +12,31 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "supervisor/creds.h"
 #include "supervisor/job.h"
 #include "supervisor/net_control.h"
 
+/* What this thread was before. */
 struct net_ids {
 	bool entered;
+	uid_t uid[3];
+	gid_t gid[3];
+	gid_t *groups;
+	int n_groups;
+	struct creds creds; /* for callers that kept their ids */
 };
 
 /*
- * Gives this thread the caller's real and effective user and group ids, until net_ids_leave(). Nothing is done unless usher is
- * privileged and some process of the tree has changed its ids. Returns 0 or a negative errno.
+ * Gives this thread the caller's real and effective ids, groups and powers until net_ids_leave(): for unix sockets, in place of
+ * creds_enter(). Nothing is done unless usher is privileged and some process of the tree has changed its ids. Returns 0 or a negative errno.
  */
 int net_ids_enter(struct job *j, struct net_ids *ids);
 /* Ends the process when the ids cannot be taken back. Keeps errno. */
 void net_ids_leave(struct net_ids *ids);
 
 /*
- * Makes C say who the caller is. ENTERED: the message will be sent under net_ids_enter(). -EPERM when
- * it claims to be another, as the kernel would.
+ * Makes C, the control messages for a unix socket, say who the caller is. ENTERED: the message will be sent
+ * under net_ids_enter(). -EPERM when it claims to be another, as the kernel would.
  */
 int net_ids_control(struct job *j, struct control *c, bool entered);
 

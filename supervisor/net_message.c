@@ -9,13 +9,14 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervisor/creds.h"
+#include "rules/cleanup.h"
 #include "supervisor/memory.h"
 #include "supervisor/net_control.h"
 #include "supervisor/net_ids.h"
@@ -41,7 +42,7 @@ struct sending {
 	struct iovec iov;
 	struct sockaddr_storage to;
 	struct control control;
-	bool as_caller; /* take on the caller's credentials: the address is a path */
+	bool as_caller; /* the address is a path: with the caller's ids and powers */
 	bool blocks;    /* a full socket makes the caller wait */
 	bool patient;   /* wait from the start */
 	char *buffer;
@@ -128,23 +129,19 @@ static void finish(struct sending *s)
 
 static long sendmsg_as_caller(struct sending *s, unsigned flags)
 {
-	struct creds mine;
 	struct net_ids ids;
 
-	long rc = s->as_caller ? creds_enter(s->j, CREDS_FS, &mine) : 0;
-	if (rc < 0)
-		return rc;
-	rc = s->as_caller ? net_ids_enter(s->j, &ids) : 0;
-	if (rc == 0) {
-		rc = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
+	if (s->as_caller) {
+		int rc = net_ids_enter(s->j, &ids);
 		if (rc < 0)
-			rc = -errno;
-		if (s->as_caller)
-			net_ids_leave(&ids);
+			return rc;
 	}
+	long n = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
+	if (n < 0)
+		n = -errno;
 	if (s->as_caller)
-		creds_leave(&mine);
-	return rc;
+		net_ids_leave(&ids);
+	return n;
 }
 
 /* Sends what is in s->iov, or a part of it. */
