@@ -4,7 +4,7 @@
  *
  * MUST: a unix socket whose name came into being elsewhere than decided ends the tree, as a mismatched exec does.
  */
-#include "supervisor/net.h"
+#include "supervisor/rows_net.h"
 
 #include <errno.h>
 #include <fcntl.h>

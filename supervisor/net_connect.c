@@ -5,7 +5,7 @@
  * MUST: reception is handed on before a connect that may wait; a wait that a signal ends is answered so that
  * the kernel restarts the call or not, as it would have.
  */
-#include "supervisor/net.h"
+#include "supervisor/rows_net.h"
 
 #include <errno.h>
 #include <string.h>

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "supervisor/memory.h"
-#include "supervisor/net.h"
+#include "supervisor/rows_net.h"
 #include "supervisor/net_socket.h"
 
 #ifndef MSG_FASTOPEN

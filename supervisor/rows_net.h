@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of the network calls; see supervisor/table.h for what resolve, perform and redirect are. */
-#ifndef USHER_SUPERVISOR_NET_H
-#define USHER_SUPERVISOR_NET_H
+/* What the rows of supervisor/rows_net.inc name. Contracts: struct sysrow. */
+#ifndef USHER_SUPERVISOR_ROWS_NET_H
+#define USHER_SUPERVISOR_ROWS_NET_H
 
 #include "supervisor/job.h"
 
