@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+# Common part of the end-to-end tests; sourced by bash scripts. They find USHER, BIN (helper
+# programs), EXAMPLES and SOURCES (unpacked Debian sources) in the environment.
+#
+# Every script has a scratch folder $T with a project (the working directory), a home and a
+# temporary folder. A script prints ok/not ok/skip lines and ends with `finish`.
+set -u
+umask 022
+SCRIPT=$(basename "$0" .sh)
+T=$(mktemp -d "/tmp/e2e-$SCRIPT.XXXXXX") || exit 1
+CLEANUP=()
+FAILED=0
+PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
+export PATH HOME=$T/home TMPDIR=$T/tmp XDG_STATE_HOME=$T/state LC_ALL=C.UTF-8 TZ=UTC
+export USER=tester LOGNAME=tester SHELL=/bin/bash TERM=xterm T
+unset XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_CACHE_HOME MAKEFLAGS MAKELEVEL MFLAGS ENV BASH_ENV
+mkdir -p "$T/state" "$T/etc"
+at_exit() { # registers a command line for the end, last first
+	CLEANUP=("$1" "${CLEANUP[@]}")
+}
+on_exit() {
+	local c
+	for c in "${CLEANUP[@]}"; do eval "$c"; done
+	cd / || exit 1
+	[ -n "${KEEP:-}" ] || rm -rf "$T" 2>/dev/null || { chmod -R u+rwX "$T"; rm -rf "$T"; }
+}
+trap on_exit EXIT
+trap 'exit 143' TERM INT
+
+echo 'default allow' >"$T/etc/allow.rules"
+chmod 600 "$T/etc/allow.rules"
+
+ok() { echo "ok $*"; }
+not_ok() { # NAME [what was seen]
+	echo "not ok $1"
+	shift
+	[ $# = 0 ] || printf '    %s\n' "$@"
+	FAILED=1
+}
+skip() { echo "skip $1: ${2:-not possible here}"; }
+skip_all() { skip "$SCRIPT" "$1"; exit 77; }
+need() { # COMMAND...: the script makes no sense without them
+	local c
+	for c; do command -v "$c" >/dev/null || skip_all "no $c"; done
+}
+finish() { exit "$FAILED"; }
+check() { # NAME COMMAND...: ok when the command succeeds
+	local name=$1 out
+	shift
+	if out=$("$@" 2>&1); then ok "$name"; else not_ok "$name" "failed: $*" "$(tail -n 20 <<<"$out")"; fi
+}
+same() { # NAME WANT GOT
+	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "expected: $(head -c 2000 <<<"$2")" "seen:     $(head -c 2000 <<<"$3")"; fi
+}
+is_root() { [ "$(id -u)" = 0 ]; }
+
+# Waits until the command succeeds, at most 20 s (WITHIN seconds).
+wait_for() {
+	local i n=$((${WITHIN:-20} * 50))
+	for ((i = 0; i < n; i++)); do
+		"$@" >/dev/null 2>&1 && return 0
+		sleep 0.02
+	done
+	return 1
+}
+gone() { ! kill -0 "$1" 2>/dev/null; }
+listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+free_port() { # prints a loopback port that was free a moment ago
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null ||
+		{ local p; while p=$((20000 + RANDOM % 20000)) && listening $p; do :; done; echo $p; }
+}
+
+# A fresh project, home and temporary folder; SETUP names a function that fills them.
+fresh() {
+	chmod -R u+rwX "$T/project" "$T/home" "$T/tmp" 2>/dev/null
+	rm -rf "$T/project" "$T/home" "$T/tmp"
+	mkdir -p "$T/project" "$T/home" "$T/tmp"
+	cd "$T/project" || exit 1
+	[ -z "${SETUP:-}" ] || "$SETUP"
+}
+
+# The project as text: names, types, modes, sizes, links, contents. IGNORE is an extended regex of names to leave out.
+snapshot() {
+	(
+		cd "$T/project" || exit 1
+		find . -mindepth 1 \( -type d -printf '%P %y %m\n' -o -printf '%P %y %m %s %n %l\n' \) |
+			grep -avE "${IGNORE:-^$}" | LC_ALL=C sort
+		find . -type f -printf '%P\0' | grep -zavE "${IGNORE:-^$}" | LC_ALL=C sort -z | xargs -0r sha256sum
+	) 2>&1
+}
+
+# supervise MODE COMMAND...: under a policy. The journal is kept in $JOURNAL and proved whole afterwards.
+#   allow  everything allowed     agent  builtin:agent, questions denied     yes  builtin:agent, questions answered yes
+# Any other MODE is a rule file; its questions go to $ASK, by default deny. OPTIONS are further options.
+RUNS=0
+supervise() {
+	local mode=$1 rc o=()
+	shift
+	RUNS=$((RUNS + 1))
+	JOURNAL=$T/journal.${mode##*/}.$RUNS
+	case $mode in
+	allow) o=(-p "$T/etc/allow.rules" --ask=deny) ;;
+	agent) o=(--ask=deny) ;;
+	yes) o=(--ask="exec:$T/etc/yes") ;;
+	*) o=(-p "$mode" --ask="${ASK:-deny}") ;;
+	esac
+	# shellcheck disable=SC2086
+	"$USHER" run "${o[@]}" ${OPTIONS:-} --journal "$JOURNAL" -- "$@"
+	rc=$?
+	if [ -d "$JOURNAL" ]; then
+		"$USHER" verify "$JOURNAL" >"$T/verify.out" 2>&1 || echo "verify failed: $(tail -n 3 "$T/verify.out")" >&2
+	fi
+	return $rc
+}
+cat >"$T/etc/yes" <<'EOS'
+#!/bin/sh
+cat >/dev/null
+echo '{"answer":"allow"}'
+EOS
+chmod 755 "$T/etc/yes"
+
+# What usher itself says begins with its name; process ids differ from run to run.
+program_stderr() { sed -e '/^usher: /d' -e 's/^\(bash: line [0-9]*\): *[0-9]* /\1: PID /' "$1"; }
+
+records() { cat "$1"/* 2>/dev/null | grep -a '^{'; } # of a journal folder
+refused() { # the last denied records of a journal, for a failure's report
+	records "$1" | grep -aE '"verdict":"(deny|kill)"' | tail -n 8 | cut -c 1-400
+}
+
+# both NAME [RC]: the script on stdin, run natively and under each policy of MODES (default allow and
+# agent) in a fresh project, must give the same output, status and files. RC is what the native run
+# must end with: the proof that the test works at all.
+both() {
+	local name=$1 want=${2:-0} script mode rc
+	script=$(cat)
+	[ -z "${ONLY_CASE:-}" ] || [ "$ONLY_CASE" = "$name" ] || return 0
+	for mode in native ${MODES:-allow agent}; do
+		fresh
+		if [ "$mode" = native ]; then
+			bash -c "$script" >"$T/out.$mode" 2>"$T/err.$mode" </dev/null
+		else
+			supervise "$mode" bash -c "$script" >"$T/out.$mode" 2>"$T/err.$mode" </dev/null
+		fi
+		rc=$?
+		{
+			echo "status $rc"
+			sed 's/^/out: /' "$T/out.$mode"
+			program_stderr "$T/err.$mode" | sed 's/^/err: /'
+			snapshot
+		} >"$T/result.$mode"
+		if [ "$mode" = native ]; then
+			if [ $rc != "$want" ]; then
+				not_ok "$name (native)" "ends with $rc, not $want" "$(tail -n 20 "$T/out.native" "$T/err.native")"
+				return
+			fi
+		elif cmp -s "$T/result.native" "$T/result.$mode"; then
+			ok "$name ($mode)"
+		else
+			not_ok "$name ($mode)" "$(diff -a "$T/result.native" "$T/result.$mode" | head -n 30)" "$(refused "$JOURNAL")" \
+				"$(grep -a '^usher: ' "$T/err.$mode" | tail -n 5)"
+		fi
+	done
+	cd / || exit 1
+}
+
+# source_tree PACKAGE: prints the folder of an unpacked Debian source; the script names it in a "# source:" line.
+source_tree() {
+	[ -d "$SOURCES/$1" ] && find "$SOURCES/$1" -mindepth 1 -maxdepth 1 -type d | head -n 1 | grep .
+}
