@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An exec needs every layer's consent, so the most restrictive single layer bounds them all. A layer
+ * whose default lets programs be run, or asked about, anywhere bounds nothing. Of the others the
+ * literal beginnings of the patterns are taken from the rules as written.
+ */
+#include "supervisor/floor_plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+#include "rules/cleanup.h"
+#include "supervisor/floor_words.h"
+
+/* The system's own dynamic loaders come with the programs that name them. */
+static const char *const loaders[] = { "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32" };
+
+static int add(struct floor_plan *plan, const char *name, size_t len)
+{
+	if (plan->count == plan->room) {
+		size_t room = plan->room ? plan->room * 2 : 16;
+		char **more = realloc(plan->names, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		plan->names = more;
+		plan->room = room;
+	}
+	for (size_t i = 0; i < plan->count; i++) {
+		if (strlen(plan->names[i]) == len && memcmp(plan->names[i], name, len) == 0)
+			return 0;
+	}
+	char *copy = strndup(name, len);
+	if (!copy)
+		return -ENOMEM;
+	plan->names[plan->count++] = copy;
+	return 0;
+}
+
+void floor_plan_done(struct floor_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++)
+		free(plan->names[i]);
+	free(plan->names);
+	*plan = (struct floor_plan){ 0 };
+}
+
+/* Whether LAYER lets a program run, or be asked about, under a name that no rule can mean in particular. */
+static bool open_everywhere(const struct ruleset *layer)
+{
+	struct call call = { .syscall = "execve", .n_objects = 1 };
+	struct verdict verdict = { 0 };
+
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_EXEC, .name = SPAN_LITERAL("/\1\1/\1") };
+	ruleset_decide(layer, &call, &verdict);
+	return verdict.kind != VERDICT_DENY && verdict.kind != VERDICT_KILL;
+}
+
+/* The literal beginning of PATTERN, up to the directory that holds the first wildcard. */
+static size_t literal(const char *pattern)
+{
+	size_t n = strcspn(pattern, "*?[{\\");
+
+	if (pattern[n] == '\0')
+		return n;
+	while (n > 0 && pattern[n - 1] != '/')
+		n--;
+	return n > 1 ? n - 1 : n;
+}
+
+static int add_word(struct floor_plan *plan, const struct ruleset *layer, const char *word)
+{
+	char *path = NULL;
+	int rc = floor_word_expand(layer, word, &path);
+	CLEANUP_FREE char *owned = path;
+
+	if (rc < 0)
+		return rc;
+	if (rc == 1) /* what it stands for is not known here */
+		return add(plan, "/", 1);
+	if (path[0] != '/')
+		return strncmp(path, "memfd:", 6) == 0 ? 0 : add(plan, "/", 1);
+	size_t n = literal(path);
+	return add(plan, n ? path : "/", n ? n : 1);
+}
+
+static int add_rule(struct floor_plan *plan, const struct ruleset *layer, const struct rule *rule)
+{
+	const char *at = rule->text;
+	char *word = NULL;
+	int rc;
+
+	for (unsigned i = 0; (rc = floor_word_next(&at, &word)) == 1; i++) {
+		CLEANUP_FREE char *owned = word;
+		if (i < 2 || strcmp(word, "->") == 0)
+			continue; /* verdict, operation */
+		if (floor_word_option(word))
+			break;
+		int err = add_word(plan, layer, word);
+		if (err < 0)
+			return err;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int add_layer(struct floor_plan *plan, const struct ruleset *layer)
+{
+	const struct rule *rule;
+
+	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
+		if (!(rule->ops & OP_EXEC) || rule->kind == VERDICT_DENY || rule->kind == VERDICT_KILL)
+			continue;
+		int rc = add_rule(plan, layer, rule);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static bool is_everything(const struct floor_plan *plan)
+{
+	for (size_t i = 0; i < plan->count; i++) {
+		if (strcmp(plan->names[i], "/") == 0)
+			return true;
+	}
+	return false;
+}
+
+static int add_loaders(struct floor_plan *plan)
+{
+	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++) {
+		if (access(loaders[i], F_OK) != 0)
+			continue;
+		int rc = add(plan, loaders[i], strlen(loaders[i]));
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* Fewer names stand for more programs only when one of them is "/"; otherwise any restricted layer will do. */
+int floor_plan_make(const struct policy *policy, struct floor_plan *out)
+{
+	const struct ruleset *layer;
+	int rc = 0;
+
+	*out = (struct floor_plan){ 0 };
+	for (size_t i = 0; policy && rc == 0 && (layer = policy_layer(policy, i)); i++) {
+		if (open_everywhere(layer))
+			continue;
+		rc = add_layer(out, layer);
+		if (rc == 0 && !is_everything(out)) {
+			rc = add_loaders(out);
+			if (rc < 0)
+				floor_plan_done(out);
+			return rc;
+		}
+		floor_plan_done(out);
+	}
+	return rc < 0 ? rc : add(out, "/", 1);
+}
