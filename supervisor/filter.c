@@ -206,7 +206,8 @@ int filter_install(const struct sock_fprog *program, int *listener)
 {
 	const unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+	/* usher is not dumpable; its command must be, or an ordinary user's usher could not read even the first call. */
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
 		return -errno;
 	long fd = syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, program);
 	if (fd < 0)

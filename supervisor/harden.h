@@ -3,11 +3,11 @@
 #ifndef USHER_SUPERVISOR_HARDEN_H
 #define USHER_SUPERVISOR_HARDEN_H
 
-#include <stdbool.h>
-
 /*
- * First thing in the process, before keys or files are opened: no core dumps, no_new_privs, no tracing by
- * processes of the same user where /proc stays usable. Returns 0 or a negative errno (the session must not start).
+ * First thing in the process, before keys are made or files are opened: no core dumps, no new privileges,
+ * and not dumpable, so that no process of the same user may trace it or read it through /proc (its own view of
+ * /proc/self stays whole). Inherited by what it forks; the command becomes dumpable again in filter_install().
+ * Returns 0 or a negative errno: then the session must not start.
  */
 int harden_start(void);
 
