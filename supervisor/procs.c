@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/exec_handover.h"
 #include "supervisor/image.h"
 #include "supervisor/job.h"
 #include "supervisor/procs_kernel.h"
@@ -69,6 +70,7 @@ struct shard {
 struct procs {
 	struct session *session;
 	unsigned shard_max;
+	struct handovers *handovers;
 	struct shard shard[SHARDS];
 };
 
@@ -437,6 +439,10 @@ int procs_new(struct session *s, struct procs **out)
 		return -ENOMEM;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur / 2 < max)
 		max = files.rlim_cur / 2;
+	if (handovers_new(&ps->handovers) < 0) {
+		free(ps);
+		return -ENOMEM;
+	}
 	ps->session = s;
 	ps->shard_max = max < SHARDS ? 1 : (unsigned)(max / SHARDS);
 	for (unsigned i = 0; i < SHARDS; i++)
@@ -454,7 +460,13 @@ void procs_free(struct procs *ps)
 			shard_drop(&ps->shard[i], ps->shard[i].newest);
 		pthread_mutex_destroy(&ps->shard[i].lock);
 	}
+	handovers_free(ps->handovers);
 	free(ps);
+}
+
+struct handovers *procs_handovers(struct procs *ps)
+{
+	return ps->handovers;
 }
 
 /* Asking. */

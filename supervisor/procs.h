@@ -43,6 +43,10 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 void *proc_slot_take(struct proc *p);
 void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
 
+/* Execs that were restarted with another path and whose second notification is awaited. */
+struct handovers;
+struct handovers *procs_handovers(struct procs *ps);
+
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);
 

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Only the caller can exec, and the kernel reads the arguments again when it does. So the caller is held by ptrace from
+ * before the answer until the call is over.
+ *
+ * MUST: a new image runs only when it is what was decided on and its record is in the journal;
+ * whatever cannot be held is refused; nobody stays traced.
+ */
+#include "supervisor/exec.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisor/exec_handover.h"
+#include "supervisor/exec_plan.h"
+#include "supervisor/exec_trace.h"
+#include "supervisor/memory.h"
+#include "supervisor/procs.h"
+#include "supervisor/reply.h"
+#include "supervisor/resolve.h"
+#include "supervisor/session.h"
+#include "supervisor/table.h"
+#include "supervisor/walk.h"
+
+#define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
+
+static bool is_at(const struct job *j)
+{
+	return j->notif.data.nr == __NR_execveat;
+}
+
+static int look_of(const struct job *j, struct look *out)
+{
+	*out = (struct look){ .dirfd = AT_FDCWD, .path = j->path[0] };
+	if (!is_at(j))
+		return 0;
+	uint64_t flags = j->arg[4];
+	if (flags & ~(uint64_t)(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | USHER_AT_EXECVE_CHECK))
+		return -EINVAL;
+	out->dirfd = (int)j->arg[0];
+	out->flags = (flags & AT_EMPTY_PATH ? LOOK_EMPTY : 0) | (flags & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0);
+	return 0;
+}
+
+/* What the kernel calls the program, as a script's interpreter gets to see it. */
+static struct span filename_of(const struct job *j, char buf[PATH_MAX + 32])
+{
+	struct span path = job_span(j, j->path[0]);
+	int n;
+
+	if (!is_at(j) || (int)j->arg[0] == AT_FDCWD || (path.len && path.bytes[0] == '/'))
+		return path;
+	if (path.len)
+		n = snprintf(buf, PATH_MAX + 32, "/dev/fd/%d/%s", (int)j->arg[0], path.bytes);
+	else
+		n = snprintf(buf, PATH_MAX + 32, "/dev/fd/%d", (int)j->arg[0]);
+	return (struct span){ buf, (uint32_t)n };
+}
+
+int exec_resolve(struct job *j)
+{
+	char filename[PATH_MAX + 32];
+	struct target *t;
+	struct look look;
+
+	if (handover_give(j))
+		return -ESRCH; /* a call that another worker restarted and waits for: not ours */
+	int err = look_of(j, &look);
+	if (!err)
+		err = resolve(j, &look, OP_EXEC, &t);
+	if (!err)
+		err = plan_new(j, j->arg[is_at(j) ? 2 : 1]);
+	return err ? err : chain_follow(j, filename_of(j, filename));
+}
+
+/* The caller has its answer, or is gone. */
+static int exec_gone(struct job *j)
+{
+	if (!j->recorded)
+		(void)walk_record(j, -ESRCH);
+	j->reply.kind = REPLY_GONE;
+	return PERFORM_DONE;
+}
+
+/* The tracee was stopped with a new image. Lets it run, or ends it. */
+static void exec_arrived(struct job *j, pid_t pid)
+{
+	const struct target *t = &j->target[plan_of(j)->image];
+	const char *differs = verify_image(j, pid);
+	struct record *r = &j->worker->evidence;
+
+	if (differs) {
+		record_text(r, "raced", differs);
+		(void)walk_record(j, -EPERM);
+		trace_kill(pid);
+		return;
+	}
+	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0)
+		trace_kill(pid);
+	else
+		trace_release(pid, 0);
+}
+
+/* The call failed in the kernel: the caller gets the kernel's own error. */
+static void exec_returned(struct job *j, pid_t tid, int sig)
+{
+	exec_regs regs;
+	int64_t result = trace_regs(tid, &regs) ? -EPERM : REGS_RESULT(&regs);
+
+	if (result <= -512 && result >= -516)
+		result = -EINTR; /* restarted: it comes again */
+	if (j->rewritten.off) {
+		regs_exec_restore(&regs, (const uint64_t *)j->notif.data.args, is_at(j));
+		trace_set_regs(tid, &regs);
+	}
+	(void)walk_record(j, result);
+	trace_release(tid, sig);
+}
+
+static void exec_watch(struct job *j, pid_t tid)
+{
+	int sig;
+
+	switch (trace_wait(&tid, &sig)) {
+	case TRACE_EXEC:
+		exec_arrived(j, tid);
+		break;
+	case TRACE_BACK:
+		exec_returned(j, tid, sig);
+		break;
+	case TRACE_ENDED:
+		(void)walk_record(j, -ESRCH);
+		break;
+	}
+}
+
+int exec_perform(struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+
+	if (j->answered && chain_unchanged(j))
+		return job_error(j, -EACCES);
+	int err = trace_seize(tid);
+	if (err)
+		return job_error(j, err == -ESRCH ? -EPERM : err);
+	if (j->rewritten.off && handover_restart(j, &tid) < 0)
+		return exec_gone(j); /* it ended, or was let go with an error */
+	if (reply_send(j, 0, 0, true) < 0) {
+		handover_answered(j);
+		trace_abandon(tid);
+		return exec_gone(j);
+	}
+	handover_answered(j);
+	exec_watch(j, tid);
+	return exec_gone(j);
+}
+
+/* Another program in its place: argv stays, except that scripts put theirs in front. */
+int exec_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	if (index != 0 || to->kind != OBJECT_FILE)
+		return -EPERM; /* an interpreter cannot be exchanged */
+	while (j->n_targets > 1) {
+		struct target *t = &j->target[--j->n_targets];
+		if (t->fd >= 0)
+			close(t->fd);
+		if (t->dir >= 0)
+			close(t->dir);
+	}
+	int err = resolve_redirect(j, &j->target[0], to->name, 0);
+	return err ? err : chain_follow(j, to->name);
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * From the program to everything that will run because of it: the interpreters of scripts, the loader of an ELF
+ * program, the program of a loader.
+ *
+ * MUST: a file is executed only if it was decided on, with one exception: the system's own loader (root's,
+ * writable by nobody else, below the library directories) comes with the program that names it. Whichever it is, the new image is
+ * compared with what was found here.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+#include "rules/cleanup.h"
+#include "supervisor/exec_format.h"
+#include "supervisor/exec_plan.h"
+#include "supervisor/resolve.h"
+#include "supervisor/session.h"
+
+#define SCRIPT_MAX (4 * 1024 * 1024) /* hashed while somebody may be asked */
+
+/* A file without a name that leads back to it is nameless, whatever string the kernel shows. */
+static int classify(struct job *j, struct target *t)
+{
+	char *name = job_text(j, t->name);
+	struct stat st;
+
+	if (t->kind == OBJECT_MEMFD)
+		return 0;
+	if (t->kind != OBJECT_FILE || !name)
+		return -EACCES;
+	if (t->nlink > 0 && !t->magic)
+		return 0;
+	if (t->nlink > 0 && lstat(name, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino)
+		return 0;
+	struct text text = job_alloc(j, t->name.len + sizeof("memfd:"));
+	if (!text.off)
+		return -ENOMEM;
+	memcpy(job_text(j, text), "memfd:", 6);
+	memcpy(job_text(j, text) + 6, job_text(j, t->name), t->name.len);
+	job_trim(j, &text, t->name.len + 6);
+	t->name = text;
+	t->kind = OBJECT_MEMFD;
+	return 0;
+}
+
+/* A further image of the chain, named by the bytes NAME relative to the caller's working directory. */
+static int add_image(struct job *j, struct span name, struct target **out)
+{
+	struct look look = { .dirfd = AT_FDCWD, .path = job_copy(j, name.bytes, name.len) };
+
+	if (!look.path.off)
+		return -ENOMEM;
+	if (j->n_targets == JOB_TARGETS)
+		return -ELOOP;
+	int err = resolve(j, &look, OP_EXEC, out);
+	return err ? err : classify(j, *out);
+}
+
+static bool under_library(const char *path)
+{
+	static const char *const roots[] = { "/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/nix/store/", "/gnu/store/" };
+
+	if (strstr(path, "/../"))
+		return false;
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		if (!strncmp(path, roots[i], strlen(roots[i])))
+			return true;
+	}
+	return false;
+}
+
+/* Whether PATH is the system's own loader; its identity then. */
+static bool system_loader(const struct job *j, const char *path, struct stat *st)
+{
+	if (j->session->roots_moved || !under_library(path) || stat(path, st) < 0)
+		return false;
+	return S_ISREG(st->st_mode) && st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+static int expect_loader(struct job *j, const char *path)
+{
+	struct exec_plan *p = plan_of(j);
+	struct target *t;
+	struct stat st;
+
+	p->loader = true;
+	if (system_loader(j, path, &st)) {
+		p->loader_dev = st.st_dev;
+		p->loader_ino = st.st_ino;
+		return 0;
+	}
+	int err = add_image(j, (struct span){ path, (uint32_t)strlen(path) }, &t);
+	if (err)
+		return err;
+	p->loader_dev = t->dev;
+	p->loader_ino = t->ino;
+	return 0;
+}
+
+/* Options of glibc's and musl's loaders that take the next argument as their value. */
+static bool takes_value(const char *option)
+{
+	static const char *const with[] = { "--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0",
+					    "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask" };
+
+	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		if (!strcmp(option, with[i]))
+			return true;
+	}
+	return false;
+}
+
+/* The program among a loader's arguments, absent when there is none. */
+static struct span loader_program(const struct exec_plan *p)
+{
+	const char *at = p->bytes, *end = p->bytes + p->raw_len;
+
+	if (at < end)
+		at += strlen(at) + 1;
+	while (at < end && at[0] == '-' && at[1] == '-') {
+		bool last = !at[2];
+		bool value = takes_value(at);
+
+		at += strlen(at) + 1;
+		if (value && at < end)
+			at += strlen(at) + 1;
+		if (last)
+			break;
+	}
+	return at < end ? (struct span){ at, (uint32_t)strlen(at) } : (struct span){ NULL, 0 };
+}
+
+/* "ld.so PROGRAM" is an exec of PROGRAM. */
+static int follow_loader(struct job *j)
+{
+	struct span program = loader_program(plan_of(j));
+	struct target *t;
+
+	if (!program.bytes)
+		return 0;
+	if (!memchr(program.bytes, '/', program.len))
+		return -EPERM; /* the loader would search for it */
+	int err = add_image(j, program, &t);
+	/* What the loader cannot find it will say itself. */
+	return err == -ENOENT || err == -ENOTDIR ? 0 : err;
+}
+
+static struct span leaf_of(struct span name)
+{
+	const char *slash = name.len ? memrchr(name.bytes, '/', name.len) : NULL;
+
+	if (!slash)
+		return name;
+	return (struct span){ slash + 1, (uint32_t)(name.bytes + name.len - slash - 1) };
+}
+
+static int follow_elf(struct job *j, const struct target *t, int fd, const char *head)
+{
+	struct elf_facts facts;
+	int err = format_elf(fd, head, &facts);
+
+	if (err == -ENOEXEC)
+		return 0; /* the kernel will say so */
+	if (err)
+		return err;
+	if (facts.interpreter[0])
+		return expect_loader(j, facts.interpreter);
+	if (facts.library || format_loader_name(leaf_of(job_span(j, t->name))) ||
+	    format_loader_name(leaf_of(job_span(j, t->named))))
+		return follow_loader(j);
+	return 0;
+}
+
+/*
+ * A script puts its interpreter, that one's argument and its own name (as the kernel was given it) in the place of the first argument.
+ */
+static int script_prefix(const struct script_line *line, struct span self, struct args *prefix, struct args *out)
+{
+	*out = (struct args){ 0 };
+	int err = args_add(out, line->interpreter);
+	if (!err && line->arg.bytes)
+		err = args_add(out, line->arg);
+	if (!err)
+		err = args_add(out, self);
+	struct span rest = args_after_first(prefix);
+	for (const char *s = rest.bytes; !err && s && s < rest.bytes + rest.len; s += strlen(s) + 1)
+		err = args_add(out, (struct span){ s, (uint32_t)strlen(s) });
+	args_free(prefix);
+	return err;
+}
+
+static int script_hash(int fd, uint8_t out[PLAN_HASH])
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size > SCRIPT_MAX)
+		return -EFBIG;
+	char block[16 * 1024];
+	crypto_generichash_state state;
+	off_t at = 0;
+	ssize_t n;
+
+	crypto_generichash_init(&state, NULL, 0, PLAN_HASH);
+	while (at <= SCRIPT_MAX && (n = pread(fd, block, sizeof(block), at)) > 0) {
+		crypto_generichash_update(&state, (const unsigned char *)block, (unsigned long long)n);
+		at += n;
+	}
+	crypto_generichash_final(&state, out, PLAN_HASH);
+	return 0;
+}
+
+int chain_unchanged(struct job *j)
+{
+	const struct exec_plan *p = plan_of(j);
+	uint8_t now[PLAN_HASH];
+
+	if (!p->hashed)
+		return 0;
+	CLEANUP_FD int fd = resolve_reopen(j->target[0].fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || script_hash(fd, now) || memcmp(now, p->hash, sizeof(now)))
+		return -ESTALE;
+	return 0;
+}
+
+/* One level. Returns 1 with *line filled when T is a script, 0 at the end of the chain. */
+static int follow(struct job *j, struct target *t, struct span self, struct args *prefix, char head[FORMAT_HEAD], struct script_line *line)
+{
+	struct exec_plan *p = plan_of(j);
+
+	if (!S_ISREG(t->mode) || !(t->mode & 0111))
+		return 0; /* EACCES from the kernel */
+	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		return -EPERM; /* what cannot be read cannot be verified */
+	int kind = format_kind(fd, head);
+	if (kind < 0)
+		return kind;
+	if (kind == FORMAT_ELF)
+		return follow_elf(j, t, fd, head);
+	p->other = kind == FORMAT_OTHER;
+	if (p->other)
+		return 0;
+	if (t == &j->target[0] && policy_may_ask(j->session->policy))
+		p->hashed = script_hash(fd, p->hash) == 0;
+	format_script(head, line);
+	struct args longer;
+	int err = script_prefix(line, self, prefix, &longer);
+	*prefix = longer;
+	return err ? err : 1;
+}
+
+int chain_follow(struct job *j, struct span filename)
+{
+	struct args prefix = { 0 };
+	char head[FORMAT_HEAD], self[FORMAT_HEAD];
+	struct script_line line;
+	struct target *t = &j->target[0];
+	int more = classify(j, t);
+
+	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = false;
+	while (more >= 0) {
+		plan_of(j)->image = (uint32_t)(t - j->target);
+		more = follow(j, t, filename, &prefix, head, &line);
+		if (more <= 0)
+			break;
+		/* The next level's script is called by the name this one gave it. */
+		memcpy(self, line.interpreter.bytes, line.interpreter.len);
+		filename = (struct span){ self, line.interpreter.len };
+		more = add_image(j, filename, &t);
+	}
+	if (more == 0)
+		more = plan_prefix_set(j, &prefix, prefix.len ? 1 : 0);
+	args_free(&prefix);
+	return more;
+}

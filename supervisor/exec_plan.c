@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/exec_plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Left free in the arena for names and what others add. */
+#define ARENA_RESERVE (24 * 1024)
+
+static int plan_join(struct job *j, const struct args *raw)
+{
+	size_t cap = JOB_ARENA - j->used;
+	int whole;
+
+	if (raw->count < 2)
+		return 0;
+	if (cap < 2 * ARENA_RESERVE)
+		return -ENOMEM;
+	j->argv = job_alloc(j, cap - ARENA_RESERVE);
+	if (!j->argv.off)
+		return -ENOMEM;
+	size_t n = args_join(args_after_first(raw), job_text(j, j->argv), j->argv.len, &whole);
+	job_trim(j, &j->argv, n);
+	return 0;
+}
+
+int plan_new(struct job *j, uint64_t addr)
+{
+	struct args raw = { 0 };
+
+	if (j->heap)
+		return 0; /* resolved again: the copy stands */
+	int err = args_copy((pid_t)j->notif.pid, addr, &raw);
+	if (!err && !raw.count)
+		err = args_add(&raw, (struct span){ "", 0 }); /* as the kernel does */
+	struct exec_plan *p = err ? NULL : calloc(1, sizeof(*p) + raw.len);
+	if (!err && !p)
+		err = -ENOMEM;
+	if (!err) {
+		if (raw.len)
+			memcpy(p->bytes, raw.bytes, raw.len);
+		p->raw_len = (uint32_t)raw.len;
+		p->raw_count = raw.count;
+		j->heap = p;
+		err = plan_join(j, &raw);
+	}
+	args_free(&raw);
+	return err;
+}
+
+int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip)
+{
+	struct exec_plan *old = plan_of(j);
+	struct exec_plan *p = realloc(old, sizeof(*p) + old->raw_len + prefix->len);
+
+	if (!p)
+		return -ENOMEM;
+	j->heap = p;
+	if (prefix->len)
+		memcpy(p->bytes + p->raw_len, prefix->bytes, prefix->len);
+	p->prefix_len = (uint32_t)prefix->len;
+	if (skip > p->raw_count)
+		skip = p->raw_count;
+	p->skip = skip ? (uint32_t)strlen(p->bytes) + 1 : 0;
+	p->argc = p->raw_count - skip + prefix->count;
+	return 0;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an exec that goes well must look like from the new image: made when the call is resolved, compared when it stops before its first
+ * instruction. Kept in job->heap, one block.
+ */
+#ifndef USHER_SUPERVISOR_EXEC_PLAN_H
+#define USHER_SUPERVISOR_EXEC_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "supervisor/exec_args.h"
+#include "supervisor/job.h"
+
+#define PLAN_HASH 32
+
+struct exec_plan {
+	uint32_t image;       /* index of the target that becomes /proc/PID/exe */
+	bool other;           /* neither script nor ELF: only binfmt_misc can run it */
+	bool loader;          /* the first instruction lies in the file loader_dev, loader_ino (else in the image) */
+	dev_t loader_dev;
+	ino_t loader_ino;
+	bool hashed;          /* a script's content as it was decided on */
+	uint8_t hash[PLAN_HASH];
+	uint32_t argc;        /* of the new image */
+	uint32_t raw_len;     /* argv as the caller gave it, NUL-ended strings */
+	uint32_t raw_count;
+	uint32_t prefix_len;  /* what scripts put in front */
+	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
+	char bytes[];         /* raw, then prefix */
+};
+
+static inline struct exec_plan *plan_of(const struct job *j)
+{
+	return j->heap;
+}
+
+static inline struct span plan_raw(const struct exec_plan *p)
+{
+	return (struct span){ p->bytes, p->raw_len };
+}
+
+static inline struct span plan_prefix(const struct exec_plan *p)
+{
+	return (struct span){ p->bytes + p->raw_len, p->prefix_len };
+}
+
+/*
+ * Follows the program (target 0, resolved, called FILENAME by the kernel) through scripts, interpreters and loaders:
+ * adds a target for each image and completes the plan. Returns 0 or a negative errno.
+ */
+int chain_follow(struct job *j, struct span filename);
+
+/* Compares the content of the program, when it is a script, with what was decided on. 0, or -ESTALE. */
+int chain_unchanged(struct job *j);
+
+/* Starts the plan from the caller's argv at ADDR. Returns 0 or a negative errno. */
+int plan_new(struct job *j, uint64_t addr);
+
+/* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
+int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);
+
+/* What differs between the plan and the new image of PID, which TID stops before its first instruction; NULL: nothing. */
+const char *verify_image(struct job *j, pid_t pid);
+
+#endif

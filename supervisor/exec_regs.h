@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few registers an exec needs, for each architecture. Unsupported ones do not compile. */
+#ifndef USHER_SUPERVISOR_EXEC_REGS_H
+#define USHER_SUPERVISOR_EXEC_REGS_H
+
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#if defined(__x86_64__)
+
+typedef struct user_regs_struct exec_regs;
+
+#define REGS_RESULT(r) ((int64_t)(r)->rax)
+#define REGS_SET_RESULT(r, v) ((r)->rax = (unsigned long long)(v))
+#define REGS_SP(r) ((uint64_t)(r)->rsp)
+#define REGS_IP(r) ((uint64_t)(r)->rip)
+#define REGS_RED_ZONE 128
+
+/* The call as it is restarted: execve of PATH with the vectors it had. */
+static inline void regs_exec_path(exec_regs *r, uint64_t path, int at)
+{
+	if (at)
+		r->rsi = path;
+	else
+		r->rdi = path;
+}
+
+/* The failed call's registers as the caller left them. */
+static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at)
+{
+	regs_exec_path(r, at ? arg[1] : arg[0], at);
+}
+
+#elif defined(__aarch64__)
+
+typedef struct user_regs_struct exec_regs;
+
+#define REGS_RESULT(r) ((int64_t)(r)->regs[0])
+#define REGS_SET_RESULT(r, v) ((r)->regs[0] = (unsigned long long)(v))
+#define REGS_SP(r) ((uint64_t)(r)->sp)
+#define REGS_IP(r) ((uint64_t)(r)->pc)
+#define REGS_RED_ZONE 0
+
+/* x0 is put back by the kernel when it restarts a call, so execve becomes execveat: an absolute path makes x0 irrelevant. */
+static inline void regs_exec_path(exec_regs *r, uint64_t path, int at)
+{
+	if (!at) {
+		r->regs[3] = r->regs[2];
+		r->regs[2] = r->regs[1];
+		r->regs[4] = 0;
+		r->regs[8] = __NR_execveat;
+	}
+	r->regs[1] = path;
+}
+
+static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at)
+{
+	for (int i = 1; i < 5; i++)
+		r->regs[i] = arg[i];
+	r->regs[8] = at ? __NR_execveat : __NR_execve;
+}
+
+#else
+#error "usher knows the registers of x86-64 and aarch64"
+#endif
+
+#endif

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The interrupt is sent while the thread still waits for its answer: the wait is killable only, so the thread stays in
+ * it, runs the call once it is answered, and then stops: at PTRACE_EVENT_EXEC inside the call when it succeeds,
+ * else before it returns to user space. Either way there is one stop, and nobody polls.
+ *
+ * MUST: whatever was seized is released, killed or seen to end before its function returns.
+ */
+#include "supervisor/exec_trace.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+
+/* Linux 6.11; not in Debian 12's headers. */
+struct usher_procmap_query {
+	uint64_t size, query_flags, query_addr;
+	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+	uint64_t vma_name_addr, build_id_addr;
+};
+
+#define USHER_PROCMAP_QUERY _IOWR('f', 17, struct usher_procmap_query)
+
+int trace_interrupt(pid_t tid)
+{
+	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 ? -errno : 0;
+}
+
+int trace_seize(pid_t tid)
+{
+	while (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	if (trace_interrupt(tid) < 0) {
+		/* It ended in between: its zombie is ours to collect. */
+		trace_abandon(tid);
+		return -ESRCH;
+	}
+	return 0;
+}
+
+static enum trace_event event_of(int status, int *sig)
+{
+	if (!WIFSTOPPED(status))
+		return TRACE_ENDED;
+	if (status >> 16 == PTRACE_EVENT_EXEC)
+		return TRACE_EXEC;
+	if (status >> 16 == 0)
+		*sig = WSTOPSIG(status);
+	return TRACE_BACK;
+}
+
+/* Not by number: a thread that execs comes back under its leader's. */
+static int wait_any(int flags, pid_t *tid, int *sig)
+{
+	int status;
+	pid_t got;
+
+	*sig = 0;
+	do
+		got = waitpid(-1, &status, __WALL | __WNOTHREAD | flags);
+	while (got < 0 && errno == EINTR);
+	if (got == 0)
+		return 0;
+	if (got < 0)
+		return TRACE_ENDED;
+	*tid = got;
+	return event_of(status, sig);
+}
+
+enum trace_event trace_wait(pid_t *tid, int *sig)
+{
+	return (enum trace_event)wait_any(0, tid, sig);
+}
+
+int trace_poll(pid_t *tid, int *sig)
+{
+	return wait_any(WNOHANG, tid, sig);
+}
+
+void trace_release(pid_t tid, int sig)
+{
+	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
+}
+
+void trace_abandon(pid_t tid)
+{
+	int sig;
+
+	if (trace_wait(&tid, &sig) != TRACE_ENDED)
+		trace_release(tid, sig);
+}
+
+void trace_kill(pid_t pid)
+{
+	int sig;
+
+	/* The number is safe: the process is our tracee and cannot be collected before we do. */
+	kill(pid, SIGKILL);
+	while (trace_wait(&pid, &sig) != TRACE_ENDED)
+		ptrace(PTRACE_CONT, pid, 0, (long)sig);
+}
+
+int trace_regs(pid_t tid, exec_regs *out)
+{
+	struct iovec io = { out, sizeof(*out) };
+
+	return ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &io) < 0 ? -errno : 0;
+}
+
+int trace_set_regs(pid_t tid, const exec_regs *regs)
+{
+	exec_regs copy = *regs;
+	struct iovec io = { &copy, sizeof(copy) };
+
+	return ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &io) < 0 ? -errno : 0;
+}
+
+int trace_continue(pid_t tid, int sig)
+{
+	return ptrace(PTRACE_CONT, tid, 0, (long)sig) < 0 ? -errno : 0;
+}
+
+/* A file system may show one device and inode in maps and others in stat (btrfs, some overlays): go by the name there. */
+static int mapping_by_name(const char *name, dev_t *dev, ino_t *ino)
+{
+	struct stat st;
+
+	if (name[0] != '/')
+		return -ENOENT;
+	if (lstat(name, &st) < 0)
+		return 0; /* keep what maps says */
+	if (st.st_ino != *ino || st.st_dev != *dev) {
+		*dev = st.st_dev;
+		*ino = st.st_ino;
+	}
+	return 0;
+}
+
+static int mapping_query(int fd, uint64_t addr, dev_t *dev, ino_t *ino)
+{
+	char name[4096] = "";
+	struct usher_procmap_query q = {
+		.size = sizeof(q), .query_addr = addr,
+		.vma_name_addr = (uint64_t)(uintptr_t)name, .vma_name_size = sizeof(name),
+	};
+
+	if (ioctl(fd, USHER_PROCMAP_QUERY, &q) < 0)
+		return -errno;
+	*dev = makedev(q.dev_major, q.dev_minor);
+	*ino = q.inode;
+	return mapping_by_name(name, dev, ino);
+}
+
+/* Linux before 6.11: the text form. */
+static int mapping_read(int fd, uint64_t addr, dev_t *dev, ino_t *ino)
+{
+	CLEANUP_FREE char *line = NULL;
+	size_t cap = 0;
+	FILE *f = fdopen(dup(fd), "r");
+	int err = -ENOENT;
+
+	if (!f)
+		return -errno;
+	while (err == -ENOENT && getline(&line, &cap, f) > 0) {
+		unsigned long from, to, inode;
+		unsigned major_, minor_;
+		int name = 0;
+
+		if (sscanf(line, "%lx-%lx %*s %*x %x:%x %lu %n", &from, &to, &major_, &minor_, &inode, &name) < 5)
+			break;
+		if (addr < from || addr >= to)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		*dev = makedev(major_, minor_);
+		*ino = inode;
+		err = mapping_by_name(line + name, dev, ino);
+		break;
+	}
+	fclose(f);
+	return err;
+}
+
+int trace_mapping(pid_t pid, uint64_t addr, dev_t *dev, ino_t *ino)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int err = mapping_query(fd, addr, dev, ino);
+	return err == -ENOTTY ? mapping_read(fd, addr, dev, ino) : err;
+}

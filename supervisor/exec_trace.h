@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Holding a thread by ptrace for the length of one exec. All functions for one tracee are called by the
+ * thread that seized it; that thread has no other tracee and no child.
+ */
+#ifndef USHER_SUPERVISOR_EXEC_TRACE_H
+#define USHER_SUPERVISOR_EXEC_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "supervisor/exec_regs.h"
+
+enum trace_event {
+	TRACE_EXEC = 1, /* a new image stands before its first instruction; pid may have become the leader's */
+	TRACE_BACK,     /* the call is over and the thread would return to user space */
+	TRACE_ENDED,    /* the thread is no more */
+};
+
+/*
+ * Seizes TID, which waits in a notification, so that it stops at a successful exec or on its way back to
+ * user space, whichever comes first, and dies with usher. Returns 0, -EPERM (traced already, or not ours to trace), -ESRCH.
+ */
+int trace_seize(pid_t tid);
+
+/* Waits for the next event; *tid is updated, *sig gets a signal that was about to be delivered (pass it to trace_release). */
+enum trace_event trace_wait(pid_t *tid, int *sig);
+
+/* As trace_wait() without waiting: 0 when nothing has happened. */
+int trace_poll(pid_t *tid, int *sig);
+
+/* Lets a stopped thread run untraced. */
+void trace_release(pid_t tid, int sig);
+
+/* As after trace_seize() when nothing was answered: waits for the thread to stop or end, and lets it go. */
+void trace_abandon(pid_t tid);
+
+/* Kills the stopped thread's process PID before it runs again, and waits for its end. */
+void trace_kill(pid_t pid);
+
+/* 0 or a negative errno. */
+int trace_regs(pid_t tid, exec_regs *out);
+int trace_set_regs(pid_t tid, const exec_regs *regs);
+
+/* Lets a stopped thread go on, still traced, with signal SIG (0: none). */
+int trace_continue(pid_t tid, int sig);
+int trace_interrupt(pid_t tid);
+
+/* The file that the memory at ADDR of PID is mapped from, as stat() shows it. Returns 0, -ENOENT (no file there), or another negative errno. */
+int trace_mapping(pid_t pid, uint64_t addr, dev_t *dev, ino_t *ino);
+
+#endif

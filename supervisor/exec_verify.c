@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The new image against the plan. Nothing can change it any more: its threads are gone, its memory is new, and it
+ * stands before its first instruction.
+ *
+ * MUST: what cannot be read counts as different.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+
+#include "supervisor/exec_plan.h"
+#include "supervisor/exec_trace.h"
+#include "supervisor/memory.h"
+
+#define FIRST 4096 /* of the new stack, read at once: usually all of argv and its strings */
+
+static bool exe_is(pid_t pid, dev_t dev, ino_t ino)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return stat(path, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+static bool starts_in(pid_t pid, uint64_t ip, dev_t dev, ino_t ino)
+{
+	dev_t at_dev;
+	ino_t at_ino;
+
+	return trace_mapping(pid, ip, &at_dev, &at_ino) == 0 && at_dev == dev && at_ino == ino;
+}
+
+/* Part of the stack that was read ahead. */
+struct window {
+	uint64_t at;
+	size_t len;
+	char bytes[FIRST];
+};
+
+static void window_read(pid_t pid, uint64_t sp, struct window *w)
+{
+	struct iovec mine = { w->bytes, FIRST }, theirs[2];
+	size_t first = 4096 - (sp & 4095);
+
+	/* Two pages: when the second is not there the first still counts. */
+	theirs[0] = (struct iovec){ (void *)(uintptr_t)sp, first < FIRST ? first : FIRST };
+	theirs[1] = (struct iovec){ (void *)(uintptr_t)(sp + first), FIRST - theirs[0].iov_len };
+	ssize_t n = process_vm_readv(pid, &mine, 1, theirs, theirs[1].iov_len ? 2 : 1, 0);
+	w->at = sp;
+	w->len = n < 0 ? 0 : (size_t)n;
+}
+
+static bool stack_read(pid_t pid, const struct window *w, uint64_t at, void *out, size_t len)
+{
+	if (at >= w->at && at - w->at <= w->len && len <= w->len - (at - w->at)) {
+		memcpy(out, w->bytes + (at - w->at), len);
+		return true;
+	}
+	return memory_read(pid, at, out, len) == 0;
+}
+
+/* Whether the stack holds exactly EXPECT at AT. */
+static bool stack_holds(pid_t pid, const struct window *w, uint64_t at, struct span expect)
+{
+	char block[2048];
+
+	while (expect.len) {
+		uint32_t n = expect.len < sizeof(block) ? expect.len : (uint32_t)sizeof(block);
+
+		if (!stack_read(pid, w, at, block, n) || memcmp(block, expect.bytes, n))
+			return false;
+		at += n;
+		expect.bytes += n;
+		expect.len -= n;
+	}
+	return true;
+}
+
+/* The kernel lays the strings of argv one behind the other, the first where argv[0] points. */
+static bool argv_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
+{
+	struct window w;
+	uint64_t count, first;
+
+	window_read(pid, sp, &w);
+	if (!stack_read(pid, &w, sp, &count, sizeof(count)) || count != p->argc)
+		return false;
+	if (!stack_read(pid, &w, sp + sizeof(count), &first, sizeof(first)))
+		return false;
+	struct span raw = plan_raw(p);
+	raw.bytes += p->skip;
+	raw.len -= p->skip;
+	return stack_holds(pid, &w, first, plan_prefix(p)) && stack_holds(pid, &w, first + p->prefix_len, raw);
+}
+
+const char *verify_image(struct job *j, pid_t pid)
+{
+	const struct exec_plan *p = plan_of(j);
+	const struct target *t = &j->target[p->image];
+	exec_regs regs;
+
+	if (!exe_is(pid, t->dev, t->ino))
+		return "image";
+	if (trace_regs(pid, &regs))
+		return "registers";
+	if (p->loader && !starts_in(pid, REGS_IP(&regs), p->loader_dev, p->loader_ino))
+		return "interpreter";
+	if (!p->loader && !starts_in(pid, REGS_IP(&regs), t->dev, t->ino))
+		return "interpreter";
+	if (!argv_is(pid, REGS_SP(&regs), p))
+		return "argv";
+	if (j->answered && chain_unchanged(j))
+		return "script";
+	return NULL;
+}
