@@ -28,6 +28,7 @@ struct policy_options {
 	size_t n_guarded;
 	const char *const *pinned; /* absolute names (rule files, usher itself) that may be read but not changed */
 	size_t n_pinned;
+	const char *grants_file;   /* standing grants: its rules answer asks and do nothing else; need not exist; NULL: none */
 };
 
 /*
@@ -45,11 +46,17 @@ void policy_free(struct policy *p);
 void policy_decide(struct policy *p, const struct call *call, struct verdict *out);
 
 /*
- * Called once, just before the effect: takes limit= tokens. Beyond a limit *verdict
+ * Called once, just before the effect, unless a person has answered this very call: takes limit= tokens. Beyond a limit *verdict
  * becomes deny (or ask, where the rule's else says so); *used gets the count in the current period. Any
  * thread. Returns 0 within the limit, 1 when the verdict was changed.
  */
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used);
+
+/*
+ * The directory of the desk's sockets: $XDG_RUNTIME_DIR/usher, else $XDG_STATE_HOME/usher/desk, else
+ * ~/.local/state/usher/desk. Not made by this call; policy_new() guards it by itself. Returns 0, or -ENAMETOOLONG, -ENOENT.
+ */
+int policy_desk_dir(char *out, size_t cap);
 
 /* The layers, guard first, for explain, plan and the start record. INDEX from 0, NULL past the end. */
 const struct ruleset *policy_layer(const struct policy *p, size_t index);

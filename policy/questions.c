@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The thread that puts questions, lets them time out and delivers answers.
+ *
+ * MUST: callbacks of the supervisor and of channels run with the lock released; an
+ * answer is delivered by this thread only; nobody who asks ever waits for more than the lock.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "policy/limits.h"
+#include "policy/policy_state.h"
+#include "policy/queue.h"
+#include "rules/rule.h"
+
+#define NS 1000000000ull
+#define SLEEP_MOST (30 * NS) /* the wake-up clock stands still while the machine sleeps */
+
+struct policy *questions_policy(struct questions *qs)
+{
+	return qs->options.policy;
+}
+
+static uint32_t timeout_of(const struct questions *qs, const struct verdict *v)
+{
+	return v->rule && v->rule->timeout_s ? v->rule->timeout_s : qs->timeout_s;
+}
+
+/* When stage STAGE of A gives way to the next: an equal share each; 0 for the last. */
+static uint64_t stage_end(const struct questions *qs, const struct asked *a, int stage)
+{
+	if (stage + 1 >= qs->n_stages)
+		return 0;
+	uint64_t span = a->deadline_ns - a->asked_ns;
+	return a->asked_ns + span / (unsigned)qs->n_stages * (unsigned)(stage + 1);
+}
+
+/* Puts G to its stage; the lock is released meanwhile, and G may be gone afterwards. */
+static void put_group(struct questions *qs, struct group *g)
+{
+	g->state = GROUP_WAITING;
+	g->stage_end_ns = stage_end(qs, g->asked, g->stage);
+	struct asked *a = asked_hold(g->asked);
+	const struct stage *s = &qs->stage[g->stage];
+	pthread_mutex_unlock(&qs->lock);
+	s->row->put(s->state, a);
+	asked_put(a);
+	pthread_mutex_lock(&qs->lock);
+}
+
+static bool put_fresh(struct questions *qs)
+{
+	if (!qs->fresh)
+		return false;
+	for (struct group *g = qs->oldest; g; g = g->next) {
+		if (g->state == GROUP_NEW) {
+			put_group(qs, g);
+			return true;
+		}
+	}
+	qs->fresh = false;
+	return false;
+}
+
+static bool tell_departed(struct questions *qs)
+{
+	struct departed *d = qs->departed;
+	if (!d)
+		return false;
+	qs->departed = NULL;
+	qs->departed_end = &qs->departed;
+	pthread_mutex_unlock(&qs->lock);
+	while (d) {
+		struct departed *next = d->next;
+		for (int i = 0; i <= d->stage; i++) {
+			if (i != d->except && qs->stage[i].row->gone)
+				qs->stage[i].row->gone(qs->stage[i].state, d->id);
+		}
+		free(d);
+		d = next;
+	}
+	pthread_mutex_lock(&qs->lock);
+	return true;
+}
+
+static void deliver_one(struct questions *qs, struct waiter *w)
+{
+	static const struct answer denied = { .channel = "limit", .who = "out of memory" };
+	struct answer a = w->answer ? w->answer->answer : denied;
+	if (w->answer && --w->answer->refs == 0)
+		free(w->answer);
+	a.waited_us = (clock_now_ns() - w->asked_ns) / 1000;
+	uint64_t token = w->token;
+	free(w);
+	pthread_mutex_unlock(&qs->lock);
+	qs->options.answered(qs->options.context, token, &a);
+	pthread_mutex_lock(&qs->lock);
+}
+
+static bool deliver_all(struct questions *qs)
+{
+	struct waiter *w = qs->delivery;
+	if (!w)
+		return false;
+	qs->delivery = NULL;
+	qs->delivery_end = &qs->delivery;
+	while (w) {
+		struct waiter *next = w->next;
+		deliver_one(qs, w);
+		w = next;
+	}
+	return true;
+}
+
+static void earlier(uint64_t *at, uint64_t candidate)
+{
+	if (candidate && (!*at || candidate < *at))
+		*at = candidate;
+}
+
+static void expire_waiter(struct questions *qs, struct waiter *w)
+{
+	struct answer a;
+	answer_unanswered(w->group->asked, "timeout", "nobody answered in time", &a);
+	queue_deliver_one(qs, w, &a);
+}
+
+/* Lets time pass: expired waiters, stages that were silent. *next gets the next instant that matters. */
+static bool pass_time(struct questions *qs, uint64_t *next)
+{
+	uint64_t now = clock_now_ns();
+	*next = 0;
+	bool did = false;
+	struct group *after;
+	for (struct group *g = qs->oldest; g; g = after) {
+		after = g->next;
+		if (g->state == GROUP_SETTLING)
+			continue;
+		if (g->stage_end_ns && now >= g->stage_end_ns) {
+			g->stage++;
+			g->state = GROUP_NEW;
+			g->stage_end_ns = 0;
+			qs->fresh = did = true;
+		}
+		earlier(next, g->stage_end_ns);
+		struct waiter *rest;
+		for (struct waiter *w = g->waiters; w; w = rest) {
+			rest = w->next;
+			if (now < w->deadline_ns) {
+				earlier(next, w->deadline_ns);
+				continue;
+			}
+			did = true;
+			expire_waiter(qs, w); /* frees G with its last waiter */
+		}
+	}
+	return did;
+}
+
+static void sleep_until(struct questions *qs, uint64_t at)
+{
+	qs->sleeps_until = at;
+	if (!at) {
+		pthread_cond_wait(&qs->wake, &qs->lock);
+		return;
+	}
+	uint64_t now = clock_now_ns();
+	uint64_t span = at > now ? at - now : 0;
+	if (span > SLEEP_MOST)
+		span = SLEEP_MOST;
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	uint64_t abs = (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec + span;
+	ts = (struct timespec){ .tv_sec = (time_t)(abs / NS), .tv_nsec = (long)(abs % NS) };
+	pthread_cond_timedwait(&qs->wake, &qs->lock, &ts);
+}
+
+static void *questions_main(void *arg)
+{
+	struct questions *qs = arg;
+	uint64_t next;
+	pthread_mutex_lock(&qs->lock);
+	for (;;) {
+		if (deliver_all(qs) || tell_departed(qs) || put_fresh(qs) || pass_time(qs, &next))
+			continue;
+		if (qs->stopping)
+			break;
+		sleep_until(qs, next);
+	}
+	pthread_mutex_unlock(&qs->lock);
+	return NULL;
+}
+
+static struct waiter *waiter_new(struct questions *qs, const struct question *q, uint64_t token)
+{
+	struct waiter *w = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->token = token;
+	w->pid = q->call->by.pid;
+	w->asked_ns = clock_now_ns();
+	w->deadline_ns = w->asked_ns + timeout_of(qs, q->verdict) * NS;
+	return w;
+}
+
+static struct group *group_new(const struct questions *qs, const struct question *q, const struct waiter *w)
+{
+	struct group *g = calloc(1, sizeof(*g));
+	if (!g || asked_new(q, &g->asked) < 0) {
+		free(g);
+		return NULL;
+	}
+	g->asked->session = qs->options.session;
+	g->asked->asked_ns = w->asked_ns;
+	g->asked->deadline_ns = w->deadline_ns;
+	g->asked->asked_at = time(NULL);
+	return g;
+}
+
+static bool too_many(const struct questions *qs, pid_t pid)
+{
+	uint32_t most = qs->options.max_waiting;
+	if (qs->waiting >= most)
+		return true;
+	return qs->waiting >= most / 2 && queue_count_pid(qs, pid) >= most / 2;
+}
+
+/* A grant that came between the decision and this question answers it. */
+static bool granted_meanwhile(struct questions *qs, const struct question *q, struct answer *out)
+{
+	struct verdict v;
+	policy_decide(qs->options.policy, q->call, &v);
+	if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
+		return false;
+	*out = (struct answer){ .kind = v.kind, .channel = "grant" };
+	snprintf(out->who, sizeof(out->who), "%s", v.where ? v.where : "");
+	return true;
+}
+
+static int ask_locked(struct questions *qs, const struct question *q, struct waiter *w, uint64_t *id)
+{
+	if (qs->stopping || too_many(qs, w->pid))
+		return -EAGAIN;
+	struct group *g = queue_same(qs, q);
+	struct answer granted = { 0 };
+	bool answered = !g && granted_meanwhile(qs, q, &granted);
+	if (g) {
+		atomic_fetch_add(&g->asked->count, 1);
+	} else {
+		g = group_new(qs, q, w);
+		if (!g)
+			return -ENOMEM;
+		g->asked->id = qs->next_id + 1;
+		queue_add_group(qs, g);
+	}
+	*id = w->id = ++qs->next_id;
+	queue_add_waiter(qs, g, w);
+	if (answered)
+		queue_deliver_group(qs, g, &granted, -1);
+	if (qs->fresh || !qs->sleeps_until || w->deadline_ns < qs->sleeps_until)
+		pthread_cond_signal(&qs->wake);
+	return 0;
+}
+
+int questions_ask(struct questions *qs, const struct question *q, uint64_t token, uint64_t *id)
+{
+	struct waiter *w = waiter_new(qs, q, token);
+	if (!w)
+		return -ENOMEM;
+	pthread_mutex_lock(&qs->lock);
+	int rc = ask_locked(qs, q, w, id);
+	pthread_mutex_unlock(&qs->lock);
+	if (rc < 0)
+		free(w);
+	return rc;
+}
+
+int questions_withdraw(struct questions *qs, uint64_t id)
+{
+	pthread_mutex_lock(&qs->lock);
+	struct waiter *w = queue_waiter(qs, id);
+	struct group *g = w ? w->group : NULL;
+	if (!w || g->state == GROUP_SETTLING) {
+		pthread_mutex_unlock(&qs->lock);
+		return 1;
+	}
+	queue_remove_waiter(qs, w);
+	if (!g->waiters)
+		queue_drop_group(qs, g, -1);
+	pthread_mutex_unlock(&qs->lock);
+	free(w);
+	return 0;
+}
+
+static void questions_free(struct questions *qs)
+{
+	for (int i = 0; i < qs->n_stages; i++) {
+		if (qs->stage[i].open)
+			qs->stage[i].row->close(qs->stage[i].state);
+		free(qs->stage[i].argument);
+	}
+	pthread_mutex_destroy(&qs->lock);
+	pthread_cond_destroy(&qs->wake);
+	pthread_cond_destroy(&qs->idle);
+	free(qs);
+}
+
+static int open_stages(struct questions *qs, const char **why)
+{
+	for (int i = 0; i < qs->n_stages; i++) {
+		struct stage *s = &qs->stage[i];
+		int rc = s->row->open(qs, &qs->options, s->argument, &s->state, why);
+		if (rc < 0)
+			return rc;
+		s->open = true;
+		if (s->row->timeout_s > qs->timeout_s)
+			qs->timeout_s = s->row->timeout_s;
+	}
+	return 0;
+}
+
+int questions_start(const struct questions_options *options, struct questions **out, const char **why)
+{
+	struct questions *qs = calloc(1, sizeof(*qs));
+	*why = "out of memory";
+	if (!qs)
+		return -ENOMEM;
+	qs->options = *options;
+	if (!qs->options.max_waiting)
+		qs->options.max_waiting = WAITING_DEFAULT;
+	qs->delivery_end = &qs->delivery;
+	qs->departed_end = &qs->departed;
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_mutex_init(&qs->lock, NULL);
+	pthread_cond_init(&qs->wake, &attr);
+	pthread_cond_init(&qs->idle, NULL);
+	pthread_condattr_destroy(&attr);
+	int rc = channels_parse(options->channel, qs->stage, why);
+	if (rc > 0) {
+		qs->n_stages = rc;
+		rc = open_stages(qs, why);
+	}
+	if (rc == 0) {
+		*why = "no thread for questions";
+		rc = -pthread_create(&qs->thread, NULL, questions_main, qs);
+	}
+	if (rc < 0) {
+		questions_free(qs);
+		return rc;
+	}
+	*out = qs;
+	return 0;
+}
+
+/* Whatever waits is denied, whatever its rule says: nobody can want an effect now. */
+static void deny_rest(struct questions *qs)
+{
+	struct answer ended = { .channel = "limit", .who = "usher", .message = "the session has ended" };
+	struct group *after;
+	for (struct group *g = qs->oldest; g; g = after) {
+		after = g->next;
+		queue_deliver_group(qs, g, &ended, -1);
+	}
+}
+
+void questions_stop(struct questions *qs)
+{
+	if (!qs)
+		return;
+	pthread_mutex_lock(&qs->lock);
+	qs->stopping = true;
+	while (qs->settling)
+		pthread_cond_wait(&qs->idle, &qs->lock);
+	deny_rest(qs);
+	pthread_cond_signal(&qs->wake);
+	pthread_mutex_unlock(&qs->lock);
+	pthread_join(qs->thread, NULL);
+	questions_free(qs);
+}

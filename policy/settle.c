@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an answer brings about.
+ *
+ * MUST: of several answers to a question one is taken; a grant is noted in the journal
+ * before it can answer anything; a grant covers only what was in the question.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "policy/limits.h"
+#include "policy/policy_state.h"
+#include "policy/queue.h"
+#include "policy/standing.h"
+#include "rules/rule.h"
+
+static void note(struct questions *qs, const char *event, const char *text)
+{
+	if (qs->options.note)
+		qs->options.note(qs->options.context, event, text);
+}
+
+/* The rule's remember=, where the answer does not say how long it holds. */
+static void default_scope(const struct asked *a, struct answer *answer)
+{
+	const struct rule *rule = a->verdict.rule;
+	switch (rule ? rule->remember : REMEMBER_ONCE) {
+	case REMEMBER_ONCE:
+		answer->scope = SCOPE_ONCE;
+		break;
+	case REMEMBER_SESSION:
+		answer->scope = SCOPE_SESSION;
+		break;
+	case REMEMBER_TREE:
+		answer->scope = SCOPE_TREE;
+		break;
+	case REMEMBER_TIME:
+		answer->scope = SCOPE_TIME;
+		answer->scope_s = rule->remember_s;
+		break;
+	}
+}
+
+static bool answer_valid(const struct asked *a, const struct settlement *s)
+{
+	const struct answer *n = &s->answer;
+	switch (n->kind) {
+	case VERDICT_ALLOW:
+	case VERDICT_DENY:
+	case VERDICT_KILL:
+		break;
+	case VERDICT_REWRITE:
+		if (!n->target[0])
+			return false;
+		break;
+	case VERDICT_ASK:
+	case VERDICT_NONE:
+		return false;
+	}
+	if (n->scope == SCOPE_TIME && !n->scope_s)
+		return false;
+	if (!s->directory.bytes)
+		return true;
+	for (uint32_t i = 0; i < a->call.n_objects; i++) {
+		struct span name = a->call.object[i].name;
+		if (a->call.object[i].kind != OBJECT_FILE || s->directory.len == 0 || s->directory.len > name.len ||
+		    memcmp(name.bytes, s->directory.bytes, s->directory.len) != 0)
+			return false;
+	}
+	return true;
+}
+
+static const char *scope_name(enum answer_scope scope)
+{
+	static const char *const names[] = { "once", "time", "tree", "session", "always" };
+	return names[scope];
+}
+
+static void note_grant(struct questions *qs, const struct grant_request *r, const char *channel)
+{
+	char line[2048];
+	struct text_buffer t;
+	text_start(&t, line, sizeof(line));
+	text_add(&t, "%s ", verdict_name(r->kind));
+	text_ops(&t, r->ops);
+	text_add(&t, " ");
+	if (r->directory.bytes) {
+		text_show(&t, r->directory, 0);
+		text_add(&t, "/**");
+	} else {
+		text_object(&t, &r->call->object[r->object], 0);
+	}
+	text_add(&t, " by=");
+	text_show(&t, r->call->by.image.exe, 0);
+	text_add(&t, " scope=%s", scope_name(r->scope));
+	if (r->scope == SCOPE_TIME)
+		text_add(&t, " seconds=%u", r->seconds);
+	text_add(&t, " channel=%s who=%s", channel, r->who);
+	note(qs, "grant", line);
+}
+
+/* One grant for each object of the question, for those operations that asked. */
+static void make_grants(struct questions *qs, const struct asked *a, const struct settlement *s)
+{
+	struct policy *p = qs->options.policy;
+	for (uint32_t i = 0; i < a->call.n_objects; i++) {
+		op_set ops = 0;
+		for (unsigned rest = a->call.object[i].ops; rest; rest &= rest - 1) {
+			op_set op = (op_set)(rest & -rest);
+			if (policy_asks(p, &a->call, i, op))
+				ops |= op;
+		}
+		if (!ops)
+			continue;
+		struct grant_request r = { .call = &a->call, .object = i, .ops = ops, .directory = s->directory,
+					   .kind = s->answer.kind, .scope = s->answer.scope,
+					   .seconds = s->answer.scope_s, .who = s->answer.who };
+		uint64_t id;
+		note_grant(qs, &r, s->answer.channel);
+		int rc = grants_add(policy_grants(p), &r, &id);
+		if (rc < 0)
+			note(qs, "grant-failed", strerror(-rc));
+	}
+}
+
+/* Writes the standing rule; an answer that could not be kept holds for the session. */
+static void make_standing(struct questions *qs, const struct asked *a, const struct settlement *s)
+{
+	char line[STANDING_TEXT];
+	const char *file = policy_grants_file(qs->options.policy);
+	int rc = standing_rule(qs->options.policy, a, s, line, sizeof(line));
+	if (rc == 0) {
+		note(qs, "grant-always", line);
+		rc = standing_append(file, line);
+	}
+	if (rc < 0)
+		note(qs, "grant-always-failed", strerror(-rc));
+}
+
+static void keep_answer(struct questions *qs, const struct asked *a, const struct settlement *s)
+{
+	if (s->answer.kind == VERDICT_ALLOW)
+		policy_favour(qs->options.policy, a->verdict.rule);
+	if (s->answer.scope == SCOPE_ONCE || s->answer.kind == VERDICT_REWRITE)
+		return;
+	if (s->answer.scope == SCOPE_ALWAYS)
+		make_standing(qs, a, s);
+	make_grants(qs, a, s);
+}
+
+/* Grants that were just made may answer other questions too. */
+void settle_granted(struct questions *qs)
+{
+	struct group *after;
+	for (struct group *g = qs->oldest; g; g = after) {
+		after = g->next;
+		struct verdict v;
+		if (g->state == GROUP_SETTLING)
+			continue;
+		policy_decide(qs->options.policy, &g->asked->call, &v);
+		if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
+			continue;
+		struct answer a = { .kind = v.kind, .channel = "grant" };
+		snprintf(a.who, sizeof(a.who), "%s", v.where ? v.where : "");
+		queue_deliver_group(qs, g, &a, -1);
+	}
+}
+
+static int stage_of(const struct questions *qs, const char *channel)
+{
+	for (int i = 0; i < qs->n_stages; i++) {
+		if (strcmp(qs->stage[i].row->word, channel) == 0)
+			return i;
+	}
+	return -1;
+}
+
+int question_answer(struct questions *qs, uint64_t id, const struct settlement *given)
+{
+	struct settlement s = *given;
+	pthread_mutex_lock(&qs->lock);
+	struct group *g = queue_group(qs, id);
+	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : answer_valid(g->asked, &s) ? 0 : -EINVAL;
+	if (rc < 0) {
+		pthread_mutex_unlock(&qs->lock);
+		return rc;
+	}
+	if (!s.scope_given)
+		default_scope(g->asked, &s.answer);
+	if (g->state == GROUP_NEW) /* moving on to the next stage: that one need not hear of it */
+		g->stage = g->stage ? g->stage - 1 : 0;
+	g->state = GROUP_SETTLING;
+	qs->settling++;
+	pthread_mutex_unlock(&qs->lock);
+
+	keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
+
+	pthread_mutex_lock(&qs->lock);
+	queue_deliver_group(qs, g, &s.answer, stage_of(qs, s.answer.channel));
+	if (s.answer.scope != SCOPE_ONCE || s.answer.kind == VERDICT_ALLOW)
+		settle_granted(qs);
+	qs->settling--;
+	pthread_cond_broadcast(&qs->idle);
+	pthread_mutex_unlock(&qs->lock);
+	return 0;
+}
+
+void question_pass(struct questions *qs, uint64_t id, const char *channel, const char *why)
+{
+	char line[512];
+	snprintf(line, sizeof(line), "channel=%s question=%llu %s", channel, (unsigned long long)id, why);
+	note(qs, "channel-failed", line);
+	pthread_mutex_lock(&qs->lock);
+	struct group *g = queue_group(qs, id);
+	int stage = stage_of(qs, channel);
+	if (g && g->state == GROUP_WAITING && g->stage == stage) {
+		if (stage + 1 < qs->n_stages) {
+			g->stage++;
+			g->state = GROUP_NEW;
+			g->stage_end_ns = 0;
+			qs->fresh = true;
+			pthread_cond_signal(&qs->wake);
+		} else {
+			struct answer a;
+			answer_unanswered(g->asked, channel, why, &a);
+			queue_deliver_group(qs, g, &a, stage);
+		}
+	}
+	pthread_mutex_unlock(&qs->lock);
+}
+
+int question_revoke(struct questions *qs, uint64_t grant, const char *who)
+{
+	char line[128];
+	int rc = grants_revoke(policy_grants(qs->options.policy), grant);
+	if (rc == 0) {
+		snprintf(line, sizeof(line), "grant:%llu who=%s", (unsigned long long)grant, who);
+		note(qs, "revoke", line);
+	}
+	return rc;
+}

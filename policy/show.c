@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/show.h"
+
+#include <arpa/inet.h>
+#include <sodium.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void text_start(struct text_buffer *t, char *buf, size_t cap)
+{
+	*t = (struct text_buffer){ .buf = buf, .cap = cap };
+	buf[0] = '\0';
+}
+
+void text_add(struct text_buffer *t, const char *format, ...)
+{
+	va_list ap;
+	va_start(ap, format);
+	int n = vsnprintf(t->buf + t->len, t->cap - t->len, format, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	t->len += (size_t)n;
+	if (t->len >= t->cap)
+		t->len = t->cap - 1;
+}
+
+/* One byte as at most four characters, not terminated. */
+static size_t escape_byte(unsigned char c, char out[4])
+{
+	static const char hex[] = "0123456789abcdef";
+	if (c == '\\' || c == '\n' || c == '\t') {
+		out[0] = '\\';
+		out[1] = c == '\\' ? '\\' : c == '\n' ? 'n' : 't';
+		return 2;
+	}
+	if (c >= 0x20 && c < 0x7f) {
+		out[0] = (char)c;
+		return 1;
+	}
+	out[0] = '\\';
+	out[1] = 'x';
+	out[2] = hex[c >> 4];
+	out[3] = hex[c & 15];
+	return 4;
+}
+
+size_t show_escape(struct span in, char *out, size_t cap)
+{
+	size_t need = 0, used = 0;
+	bool full = cap == 0;
+	for (uint32_t i = 0; i < in.len; i++) {
+		char one[4];
+		size_t n = escape_byte((unsigned char)in.bytes[i], one);
+		need += n;
+		full = full || used + n >= cap; /* whole escapes only */
+		if (full)
+			continue;
+		memcpy(out + used, one, n);
+		used += n;
+	}
+	if (cap > 0)
+		out[used] = '\0';
+	return need;
+}
+
+static void add_bytes(struct text_buffer *t, struct span v)
+{
+	show_escape(v, t->buf + t->len, t->cap - t->len);
+	t->len += strlen(t->buf + t->len);
+}
+
+/* The largest part of V, from its start or its end, that takes at most MOST characters. */
+static struct span part(struct span v, size_t most, bool from_end)
+{
+	size_t used = 0;
+	uint32_t n = 0;
+	while (n < v.len) {
+		char one[4];
+		used += escape_byte((unsigned char)v.bytes[from_end ? v.len - 1 - n : n], one);
+		if (used > most)
+			break;
+		n++;
+	}
+	return (struct span){ from_end ? v.bytes + (v.len - n) : v.bytes, n };
+}
+
+void text_show(struct text_buffer *t, struct span v, size_t most)
+{
+	if (!v.bytes)
+		return;
+	if (most == 0 || show_escape(v, NULL, 0) <= most) {
+		add_bytes(t, v);
+		return;
+	}
+	uint8_t hash[16];
+	crypto_generichash(hash, sizeof(hash), (const unsigned char *)v.bytes, v.len, NULL, 0);
+	add_bytes(t, part(v, most / 2, false));
+	text_add(t, " [...%u bytes, hash %02x%02x%02x%02x%02x%02x%02x%02x...] ", v.len, hash[0], hash[1], hash[2],
+		 hash[3], hash[4], hash[5], hash[6], hash[7]);
+	add_bytes(t, part(v, most / 2, true));
+}
+
+void text_ops(struct text_buffer *t, op_set ops)
+{
+	const char *sep = "";
+	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
+		if (!(ops & (1u << bit)))
+			continue;
+		text_add(t, "%s%s", sep, op_name(bit));
+		sep = "+";
+	}
+}
+
+static const char *proto_name(enum proto proto)
+{
+	switch (proto) {
+	case PROTO_TCP:
+		return "tcp";
+	case PROTO_UDP:
+		return "udp";
+	case PROTO_UNIX:
+		return "unix";
+	case PROTO_OTHER:
+		break;
+	}
+	return "other";
+}
+
+static void text_inet(struct text_buffer *t, const struct inet_endpoint *e)
+{
+	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
+	char addr[INET6_ADDRSTRLEN] = "?";
+	if (memcmp(e->addr, mapped, sizeof(mapped)) == 0) {
+		inet_ntop(AF_INET, e->addr + 12, addr, sizeof(addr));
+		text_add(t, "%s:%s:%u", proto_name(e->proto), addr, e->port);
+		return;
+	}
+	inet_ntop(AF_INET6, e->addr, addr, sizeof(addr));
+	if (e->scope)
+		text_add(t, "%s:[%s%%%u]:%u", proto_name(e->proto), addr, e->scope, e->port);
+	else
+		text_add(t, "%s:[%s]:%u", proto_name(e->proto), addr, e->port);
+}
+
+void text_object(struct text_buffer *t, const struct object *o, size_t most)
+{
+	switch (o->kind) {
+	case OBJECT_INET:
+		text_inet(t, &o->inet);
+		return;
+	case OBJECT_UNIX:
+		text_add(t, "unix:");
+		break;
+	case OBJECT_ABSTRACT:
+		text_add(t, "unix:@");
+		break;
+	case OBJECT_NONE:
+	case OBJECT_FILE:
+	case OBJECT_MEMFD:
+		break;
+	}
+	text_show(t, o->name, most);
+}
+
+void show_clean(char *s)
+{
+	for (; *s; s++) {
+		if ((unsigned char)*s < 0x20 || (unsigned char)*s > 0x7e)
+			*s = '?';
+	}
+}
