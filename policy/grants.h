@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Grants: answers that hold for longer than one call. A grant names a program, the
+ * operations, an object (or a directory with all below it) and, for exec, the arguments.
+ *
+ * MUST: readers take no lock and see a grant whole or not at all; a revoked or
+ * expired grant never answers; a grant for a process tree ends with its first process.
+ */
+#ifndef USHER_POLICY_GRANTS_H
+#define USHER_POLICY_GRANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "policy/question.h"
+#include "rules/call.h"
+#include "rules/verdict.h"
+
+struct grants;
+
+/* At most this many are kept in a session, revoked ones included: further answers hold once only. */
+#define GRANTS_MAX 65536
+
+struct grant {
+	uint64_t id;
+	enum verdict_kind kind;  /* allow, deny or kill */
+	enum answer_scope scope;
+	bool below;              /* the object is a directory: it and all below */
+	op_set ops;
+	uint64_t until_ns;       /* CLOCK_BOOTTIME, 0: no end */
+	pid_t tree;              /* SCOPE_TREE: the first process, else 0 */
+	struct span exe;
+	struct span argv;
+	struct object object;
+	const char *where;       /* "grant:ID" */
+	const char *who;
+};
+
+int grants_new(struct grants **out);
+void grants_free(struct grants *g);
+
+/* A grant for OPS on object number OBJECT of CALL, by the program of CALL. */
+struct grant_request {
+	const struct call *call;
+	uint32_t object;
+	op_set ops;
+	struct span directory; /* a directory above the object, which the grant covers with all below; absent: the object */
+	enum verdict_kind kind;
+	enum answer_scope scope;
+	uint32_t seconds;      /* SCOPE_TIME */
+	const char *who;
+};
+
+/*
+ * Any thread. Returns 0 with *id set, -EINVAL, -ENOSPC, -ENOMEM, or -ESRCH when the tree's first
+ * process is gone.
+ */
+int grants_add(struct grants *g, const struct grant_request *request, uint64_t *id);
+
+/* The live grant that covers operation OP on OBJECT for CALL's caller, or NULL. Lock-free; lives as long as G. */
+const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op);
+
+/* Returns 0, or -ENOENT when there is no live grant of that number. */
+int grants_revoke(struct grants *g, uint64_t id);
+
+/* Calls EACH for every live grant, oldest first. */
+void grants_each(const struct grants *g, void (*each)(void *context, const struct grant *grant), void *context);
+
+#endif

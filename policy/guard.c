@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: what is guarded can be neither read nor changed nor connected to, what is
+ * pinned cannot be changed, and no directory above either can be renamed or removed
+ * (the name the rules know would then lead elsewhere).
+ *
+ * In this layer "allow" means no opinion: it opens nothing that the files close.
+ */
+#include "policy/guard.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What everybody may read of any process; the rest of usher's /proc directory is refused. */
+#define PROC_HARMLESS "{stat,statm,status,cmdline,comm,cgroup,sched,schedstat,loginuid,sessionid,oom_score,oom_score_adj,limits}"
+
+void guard_pattern(FILE *to, const char *scheme, struct span name, const char *tail)
+{
+	fprintf(to, " \"%s", scheme);
+	for (uint32_t i = 0; i < name.len; i++) {
+		unsigned char c = (unsigned char)name.bytes[i];
+		if (c && strchr("*?[{}", c))
+			fprintf(to, "[%c]", c);
+		else if (c == '\\')
+			fputs("[\\\\]", to);
+		else if (c < 0x20 || c > 0x7e || c == '"' || c == '$')
+			fprintf(to, "\\x%02x", c);
+		else
+			fputc(c, to);
+	}
+	fprintf(to, "%s\"", tail);
+}
+
+static struct span span_of(const char *s)
+{
+	return (struct span){ s, (uint32_t)strlen(s) };
+}
+
+static void guard_parents(FILE *to, const char *name)
+{
+	struct span dir = span_of(name);
+	while (dir.len > 0) {
+		while (dir.len > 0 && dir.bytes[dir.len - 1] != '/')
+			dir.len--;
+		while (dir.len > 0 && dir.bytes[dir.len - 1] == '/')
+			dir.len--;
+		if (dir.len == 0)
+			return;
+		fputs("deny delete", to);
+		guard_pattern(to, "", dir, "");
+		fputs(" reason=\"usher's own files are below\"\n", to);
+	}
+}
+
+static void guard_name(FILE *to, const char *ops, const char *name)
+{
+	fprintf(to, "deny %s", ops);
+	guard_pattern(to, "", span_of(name), "");
+	guard_pattern(to, "", span_of(name), "/**");
+	fputc('\n', to);
+}
+
+static void guard_closed(FILE *to, const char *name)
+{
+	guard_name(to, "read", name);
+	guard_name(to, "write", name);
+	guard_name(to, "exec", name);
+	fputs("deny net", to);
+	guard_pattern(to, "unix:", span_of(name), "/**");
+	fputc('\n', to);
+	guard_parents(to, name);
+}
+
+static void guard_process(FILE *to, pid_t self)
+{
+	fprintf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
+	fprintf(to, "deny read /proc/%d/*/**\ndeny write /proc/%d/**\ndeny exec /proc/%d/**\n", self, self, self);
+}
+
+int guard_text(const struct policy_options *options, pid_t self, char **out, size_t *len)
+{
+	FILE *to = open_memstream(out, len);
+	if (!to)
+		return -ENOMEM;
+	guard_process(to, self);
+	for (size_t i = 0; i < options->n_guarded; i++)
+		guard_closed(to, options->guarded[i]);
+	for (size_t i = 0; i < options->n_pinned; i++) {
+		guard_name(to, "write", options->pinned[i]);
+		guard_parents(to, options->pinned[i]);
+	}
+	if (options->grants_file)
+		guard_closed(to, options->grants_file);
+	char desk[PATH_MAX];
+	if (policy_desk_dir(desk, sizeof(desk)) == 0)
+		guard_closed(to, desk);
+	bool failed = ferror(to) != 0;
+	return fclose(to) != 0 || failed ? -ENOMEM : 0;
+}
+
+static int join(char *out, size_t cap, const char *dir, const char *rest)
+{
+	int n = snprintf(out, cap, "%s%s", dir, rest);
+	return n >= 0 && (size_t)n < cap ? 0 : -ENAMETOOLONG;
+}
+
+int policy_desk_dir(char *out, size_t cap)
+{
+	const char *dir = getenv("XDG_RUNTIME_DIR");
+	if (dir && dir[0] == '/')
+		return join(out, cap, dir, "/usher");
+	dir = getenv("XDG_STATE_HOME");
+	if (dir && dir[0] == '/')
+		return join(out, cap, dir, "/usher/desk");
+	dir = getenv("HOME");
+	if (dir && dir[0] == '/')
+		return join(out, cap, dir, "/.local/state/usher/desk");
+	return -ENOENT;
+}

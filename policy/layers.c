@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Making a policy: the guard, every file, their buckets and counters. */
+#include "policy/layers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/grants.h"
+#include "policy/guard.h"
+#include "rules/cleanup.h"
+
+static int layer_guard(const struct policy_options *o, struct layer *out)
+{
+	CLEANUP_FREE char *text = NULL;
+	size_t len = 0;
+	int rc = guard_text(o, getpid(), &text, &len);
+	if (rc < 0)
+		return rc;
+	struct ruleset_source source = { .path = GUARD_NAME };
+	struct diagnostics found = { 0 };
+	rc = ruleset_parse(GUARD_NAME, text, len, &source, &found, &out->rules);
+	if (rc > 0) /* our own text: a fault in usher, not in a file */
+		rc = -EINVAL;
+	if (rc < 0)
+		diagnostics_print(&found, stderr, false);
+	diagnostics_free(&found);
+	return rc;
+}
+
+static int layer_buckets(struct layer *l)
+{
+	l->slots = ruleset_limit_slots(l->rules);
+	if (!l->slots)
+		return 0;
+	l->bucket = calloc(l->slots, sizeof(*l->bucket));
+	return l->bucket ? 0 : -ENOMEM;
+}
+
+/* Counters for the rules with after=, in all layers. */
+static int count_after(struct policy *p)
+{
+	for (int fill = 0; fill < 2; fill++) {
+		p->n_after = 0;
+		for (size_t l = 0; l < p->n_layers; l++) {
+			const struct rule *r;
+			for (size_t i = 0; (r = ruleset_rule(p->layer[l].rules, i)); i++) {
+				if (r->after && fill)
+					p->after[p->n_after].rule = r;
+				p->n_after += r->after != 0;
+			}
+		}
+		if (fill || !p->n_after)
+			return 0;
+		p->after = calloc(p->n_after, sizeof(*p->after));
+		if (!p->after)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int load_standing(struct policy *p, const struct policy_options *o, struct diagnostics *found)
+{
+	if (!o->grants_file)
+		return 0;
+	p->grants_file = strdup(o->grants_file);
+	if (!p->grants_file)
+		return -ENOMEM;
+	if (access(o->grants_file, F_OK) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };
+	return ruleset_load(&source, found, &p->standing);
+}
+
+/* Every file is read even when one is broken, so that all findings are told. */
+static int load_files(struct policy *p, const struct policy_options *o, struct diagnostics *found)
+{
+	int worst = 0;
+	for (size_t i = 0; i < o->n_files; i++) {
+		struct ruleset_source source = { o->files[i], o->variables, o->n_variables };
+		struct layer *l = &p->layer[p->n_layers];
+		int rc = ruleset_load(&source, found, &l->rules);
+		if (rc == 0) {
+			p->n_layers++;
+			rc = layer_buckets(l);
+		}
+		if (rc < 0 || (rc > 0 && worst == 0))
+			worst = rc;
+	}
+	return worst;
+}
+
+static int policy_fill(struct policy *p, const struct policy_options *o, struct diagnostics *found)
+{
+	p->layer = calloc(o->n_files + 1, sizeof(*p->layer));
+	if (!p->layer)
+		return -ENOMEM;
+	int rc = grants_new(&p->grants);
+	if (rc == 0)
+		rc = layer_guard(o, &p->layer[0]);
+	if (rc < 0)
+		return rc;
+	p->n_layers = 1;
+	rc = load_files(p, o, found);
+	int standing = load_standing(p, o, found);
+	if (rc == 0 || (rc > 0 && standing < 0))
+		rc = standing;
+	return rc ? rc : count_after(p);
+}
+
+int policy_new(const struct policy_options *o, struct diagnostics *found, struct policy **out)
+{
+	struct policy *p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	int rc = policy_fill(p, o, found);
+	if (rc != 0) {
+		policy_free(p);
+		return rc;
+	}
+	*out = p;
+	return 0;
+}
+
+void policy_free(struct policy *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		ruleset_free(p->layer[i].rules);
+		free(p->layer[i].bucket);
+	}
+	if (p->standing)
+		ruleset_free(p->standing);
+	grants_free(p->grants);
+	free(p->layer);
+	free(p->after);
+	free(p->grants_file);
+	free(p);
+}

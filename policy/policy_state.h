@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What questions change in a policy. Of this floor only. */
+#ifndef USHER_POLICY_POLICY_STATE_H
+#define USHER_POLICY_POLICY_STATE_H
+
+#include "policy/grants.h"
+#include "policy/policy.h"
+
+struct grants *policy_grants(const struct policy *p);
+
+/* The file of standing grants, or NULL. Lives as long as P. */
+const char *policy_grants_file(const struct policy *p);
+
+/* A person has answered an ask of RULE with allow: counts for after=. */
+void policy_favour(struct policy *p, const struct rule *rule);
+
+/* CALL reduced to operation OP on object INDEX. */
+void call_single(const struct call *call, uint32_t index, op_set op, struct call *out);
+
+/* As policy_decide() for one operation on one object: whether it asks still, after grants. */
+bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op);
+
+#endif
