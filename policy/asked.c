@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/asked.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t mix(uint64_t h, const void *bytes, size_t len)
+{
+	const unsigned char *p = bytes;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 0x100000001b3ull;
+	return (h ^ len) * 0x9e3779b97f4a7c15ull;
+}
+
+static bool span_equal(struct span a, struct span b)
+{
+	return a.len == b.len && (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
+}
+
+uint64_t question_key(const struct question *q)
+{
+	const struct call *c = q->call;
+	uint64_t h = mix(0xcbf29ce484222325ull, c->by.image.exe.bytes, c->by.image.exe.len);
+	h = mix(h, c->argv.bytes, c->argv.len);
+	h = mix(h, c->syscall, strlen(c->syscall));
+	for (uint32_t i = 0; i < c->n_objects; i++) {
+		const struct object *o = &c->object[i];
+		h = mix(h + o->ops, o->name.bytes, o->name.len);
+		h = mix(h + o->inet.port, o->inet.addr, sizeof(o->inet.addr));
+	}
+	return h;
+}
+
+static bool object_same(const struct object *a, const struct object *b)
+{
+	return a->kind == b->kind && a->ops == b->ops && span_equal(a->name, b->name) &&
+	       memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
+	       a->inet.scope == b->inet.scope && a->inet.proto == b->inet.proto;
+}
+
+bool question_same(const struct asked *a, const struct question *q)
+{
+	const struct call *c = &a->call, *d = q->call;
+	if (c->n_objects != d->n_objects || c->flags != d->flags || c->by.uid != d->by.uid ||
+	    a->verdict.rule != q->verdict->rule || strcmp(c->syscall, d->syscall) != 0)
+		return false;
+	for (uint32_t i = 0; i < c->n_objects; i++) {
+		if (!object_same(&c->object[i], &d->object[i]))
+			return false;
+	}
+	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv, d->argv);
+}
+
+/* Lays S at *at and makes it point there. */
+static void keep(char **at, struct span *s)
+{
+	if (!s->bytes)
+		return;
+	memcpy(*at, s->bytes, s->len);
+	s->bytes = *at;
+	*at += s->len;
+}
+
+static size_t bytes_needed(const struct question *q, uint32_t n_ancestors)
+{
+	const struct call *c = q->call;
+	size_t n = c->by.image.exe.len + (size_t)c->argv.len;
+	for (uint32_t i = 0; i < n_ancestors; i++)
+		n += c->by.ancestors[i].exe.len;
+	for (uint32_t i = 0; i < c->n_objects; i++)
+		n += (size_t)c->object[i].name.len + c->object[i].named.len;
+	for (size_t i = 0; i < q->n_facts; i++)
+		n += strlen(q->facts[i].key) + 1 + q->facts[i].value.len;
+	return n;
+}
+
+static void keep_facts(struct asked *a, const struct question *q, char **at)
+{
+	a->n_facts = (uint32_t)q->n_facts;
+	for (uint32_t i = 0; i < a->n_facts; i++) {
+		a->facts[i] = q->facts[i];
+		struct span key = { a->facts[i].key, (uint32_t)strlen(a->facts[i].key) + 1 };
+		keep(at, &key);
+		a->facts[i].key = key.bytes;
+		keep(at, &a->facts[i].value);
+	}
+}
+
+int asked_new(const struct question *q, struct asked **out)
+{
+	const struct call *c = q->call;
+	uint32_t n_anc = c->by.ancestors ? c->by.n_ancestors : 0;
+	size_t fixed = sizeof(struct asked) + q->n_facts * sizeof(struct fact) + n_anc * sizeof(struct image);
+	struct asked *a = calloc(1, fixed + bytes_needed(q, n_anc));
+	if (!a)
+		return -ENOMEM;
+	a->facts = (struct fact *)(a + 1);
+	struct image *ancestors = (struct image *)(a->facts + q->n_facts);
+	char *at = (char *)(ancestors + n_anc);
+	atomic_init(&a->refs, 1);
+	atomic_init(&a->count, 1);
+	a->key = question_key(q);
+	a->verdict = *q->verdict;
+	a->call = *c;
+	a->call.by.ancestors = n_anc ? ancestors : NULL;
+	a->call.by.n_ancestors = n_anc;
+	keep(&at, &a->call.by.image.exe);
+	keep(&at, &a->call.argv);
+	for (uint32_t i = 0; i < n_anc; i++) {
+		ancestors[i] = c->by.ancestors[i];
+		keep(&at, &ancestors[i].exe);
+	}
+	for (uint32_t i = 0; i < c->n_objects; i++) {
+		keep(&at, &a->call.object[i].name);
+		keep(&at, &a->call.object[i].named);
+	}
+	keep_facts(a, q, &at);
+	*out = a;
+	return 0;
+}
+
+struct asked *asked_hold(struct asked *a)
+{
+	atomic_fetch_add(&a->refs, 1);
+	return a;
+}
+
+void asked_put(struct asked *a)
+{
+	if (a && atomic_fetch_sub(&a->refs, 1) == 1)
+		free(a);
+}
+
+struct span asked_fact(const struct asked *a, const char *key)
+{
+	for (uint32_t i = 0; i < a->n_facts; i++) {
+		if (strcmp(a->facts[i].key, key) == 0)
+			return a->facts[i].value;
+	}
+	return (struct span){ NULL, 0 };
+}
+
+void asked_shown(const char *text, size_t len, uint8_t out[32])
+{
+	crypto_generichash(out, 32, (const unsigned char *)text, len, NULL, 0);
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* limit=: the tokens of every rule, in every layer, that had a part in a verdict. */
+#include <errno.h>
+
+#include "policy/layers.h"
+#include "policy/policy.h"
+#include "policy/policy_state.h"
+
+#define CHARGED_MAX 16
+
+struct charge {
+	struct verdict *verdict;
+	uint32_t *used;
+	uint64_t now;
+	const struct rule *charged[CHARGED_MAX]; /* a rule that decides several operations of one call is charged once */
+	size_t n_charged;
+};
+
+static bool charged_before(struct charge *c, const struct rule *rule)
+{
+	for (size_t i = 0; i < c->n_charged; i++) {
+		if (c->charged[i] == rule)
+			return true;
+	}
+	if (c->n_charged < CHARGED_MAX)
+		c->charged[c->n_charged++] = rule;
+	return false;
+}
+
+/* What a rule says beyond its limit. */
+static enum verdict_kind beyond(const struct rule *rule)
+{
+	if (rule->kind == VERDICT_ASK || rule->otherwise == VERDICT_ASK)
+		return VERDICT_ASK;
+	return rule->otherwise == VERDICT_KILL ? VERDICT_KILL : VERDICT_DENY;
+}
+
+static bool charge_one(struct charge *c, const struct layer *l, const struct call *one, uint32_t object)
+{
+	struct verdict v;
+	ruleset_decide(l->rules, one, &v);
+	const struct rule *rule = v.rule;
+	if (!rule || !rule->limit || charged_before(c, rule))
+		return true;
+	uint32_t used;
+	bool within = bucket_take(&l->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, c->now, &used);
+	if (used > *c->used)
+		*c->used = used;
+	enum verdict_kind kind = beyond(rule);
+	if (within || verdict_compare(kind, c->verdict->kind) <= 0)
+		return true;
+	c->verdict->kind = kind;
+	c->verdict->error = rule->error ? rule->error : EACCES;
+	c->verdict->rule = rule;
+	c->verdict->where = rule->where;
+	c->verdict->object = object;
+	return false;
+}
+
+static bool charge_layer(struct charge *c, const struct layer *l, const struct call *call)
+{
+	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
+		for (unsigned ops = call->object[i].ops; ops; ops &= ops - 1) {
+			struct call one;
+			call_single(call, i, (op_set)(ops & -ops), &one);
+			if (!charge_one(c, l, &one, i))
+				return false;
+		}
+	}
+	return true;
+}
+
+int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used)
+{
+	*used = 0;
+	if (verdict->kind != VERDICT_ALLOW && verdict->kind != VERDICT_REWRITE)
+		return 0;
+	struct charge c = { .verdict = verdict, .used = used };
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (!p->layer[i].bucket)
+			continue;
+		if (!c.now)
+			c.now = clock_now_ns();
+		if (!charge_layer(&c, &p->layer[i], call))
+			return 1;
+	}
+	return 0;
+}
