@@ -42,6 +42,7 @@ static uint64_t stage_end(const struct questions *qs, const struct asked *a, int
 static void put_group(struct questions *qs, struct group *g)
 {
 	g->state = GROUP_WAITING;
+	g->shown = g->stage + 1;
 	g->stage_end_ns = stage_end(qs, g->asked, g->stage);
 	struct asked *a = asked_hold(g->asked);
 	const struct stage *s = &qs->stage[g->stage];
@@ -75,7 +76,7 @@ static bool tell_departed(struct questions *qs)
 	pthread_mutex_unlock(&qs->lock);
 	while (d) {
 		struct departed *next = d->next;
-		for (int i = 0; i <= d->stage; i++) {
+		for (int i = 0; i < d->shown; i++) {
 			if (i != d->except && qs->stage[i].row->gone)
 				qs->stage[i].row->gone(qs->stage[i].state, d->id);
 		}

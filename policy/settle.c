@@ -9,13 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "policy/limits.h"
 #include "policy/policy_state.h"
 #include "policy/queue.h"
 #include "policy/standing.h"
 #include "rules/rule.h"
 
-static void note(struct questions *qs, const char *event, const char *text)
+void question_note(struct questions *qs, const char *event, const char *text)
 {
 	if (qs->options.note)
 		qs->options.note(qs->options.context, event, text);
@@ -97,7 +96,7 @@ static void note_grant(struct questions *qs, const struct grant_request *r, cons
 	if (r->scope == SCOPE_TIME)
 		text_add(&t, " seconds=%u", r->seconds);
 	text_add(&t, " channel=%s who=%s", channel, r->who);
-	note(qs, "grant", line);
+	question_note(qs, "grant", line);
 }
 
 /* One grant for each object of the question, for those operations that asked. */
@@ -120,7 +119,7 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 		note_grant(qs, &r, s->answer.channel);
 		int rc = grants_add(policy_grants(p), &r, &id);
 		if (rc < 0)
-			note(qs, "grant-failed", strerror(-rc));
+			question_note(qs, "grant-failed", strerror(-rc));
 	}
 }
 
@@ -131,11 +130,11 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 	const char *file = policy_grants_file(qs->options.policy);
 	int rc = standing_rule(qs->options.policy, a, s, line, sizeof(line));
 	if (rc == 0) {
-		note(qs, "grant-always", line);
+		question_note(qs, "grant-always", line);
 		rc = standing_append(file, line);
 	}
 	if (rc < 0)
-		note(qs, "grant-always-failed", strerror(-rc));
+		question_note(qs, "grant-always-failed", strerror(-rc));
 }
 
 static void keep_answer(struct questions *qs, const struct asked *a, const struct settlement *s)
@@ -150,7 +149,7 @@ static void keep_answer(struct questions *qs, const struct asked *a, const struc
 }
 
 /* Grants that were just made may answer other questions too. */
-void settle_granted(struct questions *qs)
+static void settle_granted(struct questions *qs)
 {
 	struct group *after;
 	for (struct group *g = qs->oldest; g; g = after) {
@@ -188,8 +187,6 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	}
 	if (!s.scope_given)
 		default_scope(g->asked, &s.answer);
-	if (g->state == GROUP_NEW) /* moving on to the next stage: that one need not hear of it */
-		g->stage = g->stage ? g->stage - 1 : 0;
 	g->state = GROUP_SETTLING;
 	qs->settling++;
 	pthread_mutex_unlock(&qs->lock);
@@ -210,7 +207,7 @@ void question_pass(struct questions *qs, uint64_t id, const char *channel, const
 {
 	char line[512];
 	snprintf(line, sizeof(line), "channel=%s question=%llu %s", channel, (unsigned long long)id, why);
-	note(qs, "channel-failed", line);
+	question_note(qs, "channel-failed", line);
 	pthread_mutex_lock(&qs->lock);
 	struct group *g = queue_group(qs, id);
 	int stage = stage_of(qs, channel);
@@ -236,7 +233,7 @@ int question_revoke(struct questions *qs, uint64_t grant, const char *who)
 	int rc = grants_revoke(policy_grants(qs->options.policy), grant);
 	if (rc == 0) {
 		snprintf(line, sizeof(line), "grant:%llu who=%s", (unsigned long long)grant, who);
-		note(qs, "revoke", line);
+		question_note(qs, "revoke", line);
 	}
 	return rc;
 }

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A channel puts questions to somebody and brings answers back. One file, one
+ * row in policy/channels.c.
+ *
+ * put, gone and close are called from the questions' own thread, one at a time, with no
+ * lock held; they must not wait for a person. A channel answers from any thread of its own, or from put itself.
+ */
+#ifndef USHER_POLICY_CHANNEL_H
+#define USHER_POLICY_CHANNEL_H
+
+#include "policy/asked.h"
+#include "policy/question.h"
+
+struct questions;
+
+struct channel_row {
+	const char *word;        /* "exec" */
+	const char *argument;    /* what follows the colon, for --help; NULL: nothing may follow */
+	const char *summary;
+	uint32_t timeout_s;      /* for rules without timeout= */
+	/* Starts. Returns 0 with *state set, or a negative errno; *why (static) says what is missing. */
+	int (*open)(struct questions *qs, const struct questions_options *options, const char *argument, void **state,
+		    const char **why);
+	/* A new question. The channel takes a reference if it keeps Q. */
+	void (*put)(void *state, struct asked *q);
+	/* Question ID no longer waits. Not called for one that this channel itself answered or passed. NULL: nothing to do. */
+	void (*gone)(void *state, uint64_t id);
+	/* No put or gone follows. Called from the thread that stops the questions. */
+	void (*close)(void *state);
+};
+
+/* All rows, NULL-terminated. */
+const struct channel_row *const *channel_rows(void);
+
+extern const struct channel_row channel_deny, channel_exec, channel_tty, channel_desk;
+
+/* What somebody answered. */
+struct settlement {
+	struct answer answer;
+	struct span directory; /* grants cover this directory; absent: the object */
+	bool scope_given;      /* false: the rule's remember= decides */
+};
+
+/*
+ * Answers question ID for all who wait for it. Returns 0, -ENOENT when it no longer waits (answered,
+ * withdrawn, timed out), or -EINVAL for an answer that cannot be (nothing has happened then).
+ */
+int question_answer(struct questions *qs, uint64_t id, const struct settlement *s);
+
+/* The channel CHANNEL cannot bring an answer: the next one is asked, or the question ends unanswered. WHY is for the journal. */
+void question_pass(struct questions *qs, uint64_t id, const char *channel, const char *why);
+
+/* Takes back a grant; WHO goes into the journal. Returns 0 or -ENOENT. */
+int question_revoke(struct questions *qs, uint64_t grant, const char *who);
+
+/* Something about a channel that the journal must hold. */
+void question_note(struct questions *qs, const char *event, const char *text);
+
+struct policy *questions_policy(struct questions *qs);
+
+#endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The --ask= word, taken apart. */
+#ifndef USHER_POLICY_CHANNELS_H
+#define USHER_POLICY_CHANNELS_H
+
+#include "policy/channel.h"
+
+#define CHANNELS_MAX 4
+
+/* One channel of a chain. */
+struct stage {
+	const struct channel_row *row;
+	char *argument; /* malloc memory, NULL when absent */
+	void *state;
+	bool open;
+};
+
+/*
+ * WORD is a channel, or chain:A,B,...; an exec in a chain takes the rest of the word and so comes last. Returns the number of
+ * stages (their arguments are malloc memory), or -EINVAL with *why, or -ENOMEM.
+ */
+int channels_parse(const char *word, struct stage out[CHANNELS_MAX], const char **why);
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: a waiter is in exactly one place: its group, the queue of deliveries, or
+ * gone. So it is answered once.
+ */
+#include "policy/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/rule.h"
+
+struct group *queue_group(struct questions *qs, uint64_t id)
+{
+	struct group *g = qs->oldest;
+	while (g && g->asked->id != id)
+		g = g->next;
+	return g;
+}
+
+struct group *queue_same(struct questions *qs, const struct question *q)
+{
+	uint64_t key = question_key(q);
+	struct group *g = qs->by_key[key % QUEUE_BUCKETS];
+	while (g && (g->asked->key != key || g->state == GROUP_SETTLING || !question_same(g->asked, q)))
+		g = g->next_key;
+	return g;
+}
+
+struct waiter *queue_waiter(struct questions *qs, uint64_t id)
+{
+	struct waiter *w = qs->by_id[id % QUEUE_BUCKETS];
+	while (w && w->id != id)
+		w = w->next_id;
+	return w;
+}
+
+uint32_t queue_count_pid(const struct questions *qs, pid_t pid)
+{
+	uint32_t n = 0;
+	for (const struct group *g = qs->oldest; g; g = g->next) {
+		for (const struct waiter *w = g->waiters; w; w = w->next)
+			n += w->pid == pid;
+	}
+	return n;
+}
+
+void queue_add_group(struct questions *qs, struct group *g)
+{
+	struct group **bucket = &qs->by_key[g->asked->key % QUEUE_BUCKETS];
+	g->next_key = *bucket;
+	*bucket = g;
+	g->next = NULL;
+	g->prev = qs->newest;
+	*(qs->newest ? &qs->newest->next : &qs->oldest) = g;
+	qs->newest = g;
+	qs->fresh = true;
+}
+
+void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w)
+{
+	struct waiter **bucket = &qs->by_id[w->id % QUEUE_BUCKETS];
+	w->next_id = *bucket;
+	*bucket = w;
+	w->group = g;
+	w->prev = NULL;
+	w->next = g->waiters;
+	if (w->next)
+		w->next->prev = w;
+	g->waiters = w;
+	qs->waiting++;
+}
+
+void queue_remove_waiter(struct questions *qs, struct waiter *w)
+{
+	struct waiter **at = &qs->by_id[w->id % QUEUE_BUCKETS];
+	while (*at != w)
+		at = &(*at)->next_id;
+	*at = w->next_id;
+	*(w->prev ? &w->prev->next : &w->group->waiters) = w->next;
+	if (w->next)
+		w->next->prev = w->prev;
+	w->next = w->prev = NULL;
+	qs->waiting--;
+	atomic_fetch_sub(&w->group->asked->count, 1);
+}
+
+static void tell_channels(struct questions *qs, const struct group *g, int except)
+{
+	if (g->shown == 0)
+		return;
+	struct departed *d = malloc(sizeof(*d));
+	if (!d) /* a channel that shows it too long learns from its answer that it is gone */
+		return;
+	*d = (struct departed){ .id = g->asked->id, .shown = g->shown, .except = except };
+	*qs->departed_end = d;
+	qs->departed_end = &d->next;
+	pthread_cond_signal(&qs->wake);
+}
+
+void queue_drop_group(struct questions *qs, struct group *g, int except)
+{
+	struct group **at = &qs->by_key[g->asked->key % QUEUE_BUCKETS];
+	while (*at != g)
+		at = &(*at)->next_key;
+	*at = g->next_key;
+	*(g->prev ? &g->prev->next : &qs->oldest) = g->next;
+	*(g->next ? &g->next->prev : &qs->newest) = g->prev;
+	tell_channels(qs, g, except);
+	asked_put(g->asked);
+	free(g);
+}
+
+static void deliver(struct questions *qs, struct waiter *w, struct shared_answer *answer)
+{
+	queue_remove_waiter(qs, w);
+	w->group = NULL;
+	w->answer = answer;
+	if (answer)
+		answer->refs++;
+	*qs->delivery_end = w;
+	qs->delivery_end = &w->next;
+	pthread_cond_signal(&qs->wake);
+}
+
+/* NULL when memory is short: the waiters are denied then. */
+static struct shared_answer *share(const struct answer *answer)
+{
+	struct shared_answer *s = malloc(sizeof(*s));
+	if (s)
+		*s = (struct shared_answer){ .answer = *answer };
+	return s;
+}
+
+void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer, int except)
+{
+	struct shared_answer *s = g->waiters ? share(answer) : NULL;
+	while (g->waiters)
+		deliver(qs, g->waiters, s);
+	queue_drop_group(qs, g, except);
+}
+
+void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer)
+{
+	struct group *g = w->group;
+	deliver(qs, w, share(answer));
+	if (!g->waiters)
+		queue_drop_group(qs, g, -1);
+}
+
+void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)
+{
+	*out = (struct answer){ .kind = VERDICT_DENY };
+	const struct rule *rule = a->verdict.rule;
+	if (rule && (rule->otherwise == VERDICT_ALLOW || rule->otherwise == VERDICT_KILL))
+		out->kind = rule->otherwise;
+	snprintf(out->channel, sizeof(out->channel), "%s", channel);
+	snprintf(out->who, sizeof(out->who), "else=%s", verdict_name(out->kind));
+	snprintf(out->message, sizeof(out->message), "%s", message);
+}

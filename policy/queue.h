@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the questions: who waits for what. Of questions.c, queue.c and settle.c only. */
+#ifndef USHER_POLICY_QUEUE_H
+#define USHER_POLICY_QUEUE_H
+
+#include <pthread.h>
+
+#include "policy/channels.h"
+#include "policy/question.h"
+
+#define QUEUE_BUCKETS 1024
+#define WAITING_DEFAULT 4096
+
+/* An answer that several waiters share. Under the lock. */
+struct shared_answer {
+	unsigned refs;
+	struct answer answer;
+};
+
+/* One call that waits. */
+struct waiter {
+	struct waiter *next_id;  /* in its hash bucket while it waits */
+	struct waiter *next;     /* in its group, then in the queue of deliveries */
+	struct waiter *prev;
+	struct group *group;
+	uint64_t id;
+	uint64_t token;
+	uint64_t asked_ns;
+	uint64_t deadline_ns;
+	pid_t pid;
+	struct shared_answer *answer; /* set when it is to be delivered */
+};
+
+enum group_state {
+	GROUP_NEW = 0,   /* not yet put to the channel of its stage */
+	GROUP_WAITING,
+	GROUP_SETTLING,  /* an answer came and is being written down: nothing else may answer */
+};
+
+/* Identical questions. */
+struct group {
+	struct group *next_key; /* in its hash bucket */
+	struct group *next;     /* all groups, oldest first */
+	struct group *prev;
+	struct asked *asked;    /* id is the group's */
+	struct waiter *waiters;
+	enum group_state state;
+	int stage;              /* the channel that is asked now */
+	int shown;              /* channels below this number have been put the question */
+	uint64_t stage_end_ns;  /* the next one is asked then; 0: this is the last */
+};
+
+/* A question that the channels below SHOWN had and that waits no longer. */
+struct departed {
+	struct departed *next;
+	uint64_t id;
+	int shown;
+	int except; /* a stage that knows already, or -1 */
+};
+
+struct questions {
+	pthread_mutex_t lock;
+	pthread_cond_t wake;   /* for the thread */
+	pthread_cond_t idle;   /* a settlement has ended */
+	pthread_t thread;
+	struct questions_options options;
+	struct stage stage[CHANNELS_MAX];
+	int n_stages;
+	uint32_t timeout_s;    /* for rules without one */
+	uint64_t next_id;
+	uint32_t waiting;
+	uint32_t settling;
+	bool stopping;
+	bool fresh;            /* some group is GROUP_NEW */
+	uint64_t sleeps_until; /* when the thread wakes by itself, 0: never */
+	struct group *oldest;
+	struct group *newest;
+	struct waiter *delivery; /* oldest first */
+	struct waiter **delivery_end;
+	struct departed *departed;
+	struct departed **departed_end;
+	struct group *by_key[QUEUE_BUCKETS];
+	struct waiter *by_id[QUEUE_BUCKETS];
+};
+
+/* All of these: with the lock held. */
+struct group *queue_group(struct questions *qs, uint64_t id);
+struct group *queue_same(struct questions *qs, const struct question *q);
+struct waiter *queue_waiter(struct questions *qs, uint64_t id);
+uint32_t queue_count_pid(const struct questions *qs, pid_t pid);
+void queue_add_group(struct questions *qs, struct group *g);
+void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w);
+/* Takes W out of its group and the tables; it stays the caller's. */
+void queue_remove_waiter(struct questions *qs, struct waiter *w);
+/* Frees G, which nobody waits in. Channels are told, but for stage EXCEPT. */
+void queue_drop_group(struct questions *qs, struct group *g, int except);
+/* All waiters of G get ANSWER; G is dropped. */
+void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer, int except);
+/* W alone gets ANSWER. G is dropped when it was the last. */
+void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer);
+
+/* Without a person: what the rule says of an unanswered question. */
+void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out);
+
+#endif
