@@ -128,7 +128,7 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 {
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
-	int rc = standing_rule(qs->options.policy, a, s, line, sizeof(line));
+	int rc = standing_rule(a, s->answer.kind, s->directory, line, sizeof(line));
 	if (rc == 0) {
 		question_note(qs, "grant-always", line);
 		rc = standing_append(file, line);

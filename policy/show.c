@@ -164,6 +164,44 @@ void text_object(struct text_buffer *t, const struct object *o, size_t most)
 	text_show(t, o->name, most);
 }
 
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* One escape behind a backslash. Returns the characters used, 0 when it is none. */
+static size_t unescape_one(const char *p, char *out)
+{
+	if (*p == '\\' || *p == 'n' || *p == 't') {
+		*out = *p == 'n' ? '\n' : *p == 't' ? '\t' : '\\';
+		return 1;
+	}
+	if (*p != 'x' || hex_digit(p[1]) < 0 || hex_digit(p[2]) < 0)
+		return 0;
+	*out = (char)(hex_digit(p[1]) * 16 + hex_digit(p[2]));
+	return 3;
+}
+
+long show_unescape(const char *text, char *out, size_t cap)
+{
+	size_t n = 0;
+	while (*text) {
+		if (n == cap || (unsigned char)*text < 0x20 || (unsigned char)*text > 0x7e)
+			return -1;
+		if (*text != '\\') {
+			out[n++] = *text++;
+			continue;
+		}
+		size_t used = unescape_one(text + 1, &out[n++]);
+		if (!used)
+			return -1;
+		text += used + 1;
+	}
+	return (long)n;
+}
+
 void show_clean(char *s)
 {
 	for (; *s; s++) {

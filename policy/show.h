@@ -36,6 +36,9 @@ void text_object(struct text_buffer *t, const struct object *o, size_t most);
 /* Escapes IN into OUT as text_show() does, uncut. Returns the length it needs, as snprintf. */
 size_t show_escape(struct span in, char *out, size_t cap);
 
+/* The bytes that show_escape() made TEXT of. Returns their number, or -1 when TEXT is no such text or does not fit. */
+long show_unescape(const char *text, char *out, size_t cap);
+
 /* Replaces whatever is not printable ASCII in a terminated string by '?'. For words that people typed. */
 void show_clean(char *s);
 

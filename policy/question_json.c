@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/question_json.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/limits.h"
+#include "rules/rule.h"
+
+#define LINE_FLAGS (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
+
+static struct json_object *json_span(struct span v)
+{
+	size_t need = show_escape(v, NULL, 0) + 1;
+	char *text = malloc(need);
+	if (!text)
+		return NULL;
+	show_escape(v, text, need);
+	struct json_object *o = json_object_new_string(text);
+	free(text);
+	return o;
+}
+
+static void add_span(struct json_object *o, const char *key, struct span v)
+{
+	if (v.bytes)
+		json_object_object_add(o, key, json_span(v));
+}
+
+static void add_text(struct json_object *o, const char *key, const char *v)
+{
+	if (v)
+		add_span(o, key, (struct span){ v, (uint32_t)strlen(v) });
+}
+
+static struct json_object *json_ops(op_set ops)
+{
+	struct json_object *list = json_object_new_array();
+	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
+		if (ops & (1u << bit))
+			json_object_array_add(list, json_object_new_string(op_name(bit)));
+	}
+	return list;
+}
+
+static void add_name(struct json_object *to, const struct object *o)
+{
+	char endpoint[128];
+	struct text_buffer t;
+	text_start(&t, endpoint, sizeof(endpoint));
+	if (o->kind == OBJECT_INET) {
+		text_object(&t, o, 0);
+		add_text(to, "object", endpoint);
+		return;
+	}
+	size_t prefix = o->kind == OBJECT_UNIX ? 5 : o->kind == OBJECT_ABSTRACT ? 6 : 0;
+	size_t need = prefix + show_escape(o->name, NULL, 0) + 1;
+	char *text = malloc(need);
+	if (!text)
+		return;
+	memcpy(text, "unix:@", prefix);
+	show_escape(o->name, text + prefix, need - prefix);
+	json_object_object_add(to, "object", json_object_new_string(text));
+	free(text);
+}
+
+static struct json_object *json_objects(const struct asked *a)
+{
+	struct json_object *list = json_object_new_array();
+	for (uint32_t i = 0; i < a->call.n_objects; i++) {
+		struct json_object *one = json_object_new_object();
+		json_object_object_add(one, "op", json_ops(a->call.object[i].ops));
+		add_name(one, &a->call.object[i]);
+		add_span(one, "named", a->call.object[i].named);
+		json_object_array_add(list, one);
+	}
+	return list;
+}
+
+static void add_caller(struct json_object *o, const struct subject *by)
+{
+	json_object_object_add(o, "pid", json_object_new_int(by->pid));
+	json_object_object_add(o, "tid", json_object_new_int(by->tid));
+	json_object_object_add(o, "uid", json_object_new_int64(by->uid));
+	add_span(o, "exe", by->image.exe);
+	struct json_object *list = json_object_new_array();
+	for (uint32_t i = 0; i < by->n_ancestors; i++)
+		json_object_array_add(list, json_span(by->ancestors[i].exe));
+	json_object_object_add(o, "ancestry", list);
+}
+
+static void add_facts(struct json_object *o, const struct asked *a)
+{
+	struct json_object *list = json_object_new_array();
+	for (uint32_t i = 0; i < a->n_facts; i++) {
+		struct json_object *one = json_object_new_object();
+		add_text(one, "key", a->facts[i].key);
+		add_span(one, "value", a->facts[i].value);
+		json_object_array_add(list, one);
+	}
+	json_object_object_add(o, "facts", list);
+}
+
+struct json_object *question_json(const struct asked *a)
+{
+	struct json_object *o = json_object_new_object();
+	if (!o)
+		return NULL;
+	uint64_t now = clock_now_ns();
+	int64_t left = a->deadline_ns > now ? (int64_t)((a->deadline_ns - now) / 1000000000u) : 0;
+	const struct rule *rule = a->verdict.rule;
+	json_object_object_add(o, "id", json_object_new_uint64(a->id));
+	add_text(o, "session", a->session);
+	json_object_object_add(o, "asked", json_object_new_int64(a->asked_at));
+	json_object_object_add(o, "left", json_object_new_int64(left));
+	json_object_object_add(o, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
+	add_text(o, "call", a->call.syscall);
+	if (a->call.n_objects) {
+		const struct object *first = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
+		json_object_object_add(o, "op", json_ops(first->ops));
+		add_name(o, first);
+		add_span(o, "named", first->named);
+	}
+	if (a->call.n_objects > 1)
+		json_object_object_add(o, "objects", json_objects(a));
+	add_span(o, "argv", a->call.argv);
+	add_caller(o, &a->call.by);
+	add_text(o, "rule", a->verdict.where);
+	add_text(o, "text", rule ? rule->text : NULL);
+	add_text(o, "reason", rule ? rule->reason : NULL);
+	add_facts(o, a);
+	return o;
+}
+
+char *json_line(struct json_object *o, size_t *len)
+{
+	size_t n = 0;
+	const char *text = o ? json_object_to_json_string_length(o, LINE_FLAGS, &n) : NULL;
+	char *line = text ? malloc(n + 2) : NULL;
+	if (!line)
+		return NULL;
+	memcpy(line, text, n);
+	memcpy(line + n, "\n", 2);
+	*len = n + 1;
+	return line;
+}
+
+struct json_object *json_read(const char *line, size_t len)
+{
+	struct json_tokener *t = len < INT_MAX ? json_tokener_new_ex(8) : NULL;
+	if (!t)
+		return NULL;
+	json_tokener_set_flags(t, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
+	struct json_object *o = json_tokener_parse_ex(t, line, (int)len);
+	bool whole = o && json_object_is_type(o, json_type_object);
+	for (size_t i = json_tokener_get_parse_end(t); whole && i < len; i++)
+		whole = strchr(" \t\r\n", line[i]) && line[i];
+	json_tokener_free(t);
+	if (whole)
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+const char *json_text(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_string))
+		return NULL;
+	const char *s = json_object_get_string(v);
+	return strlen(s) == (size_t)json_object_get_string_len(v) ? s : NULL;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: what is written is what was shown; a rule that the loader refuses, or that
+ * would not answer the question it was made for, is never written.
+ */
+#include "policy/standing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policy/guard.h"
+#include "policy/policy_state.h"
+#include "rules/cleanup.h"
+#include "rules/ruleset.h"
+
+static void write_pattern(FILE *to, const struct object *o, struct span directory)
+{
+	char endpoint[128];
+	struct text_buffer t;
+	switch (o->kind) {
+	case OBJECT_INET:
+		text_start(&t, endpoint, sizeof(endpoint));
+		text_object(&t, o, 0);
+		fprintf(to, " %s", endpoint);
+		return;
+	case OBJECT_UNIX:
+		guard_pattern(to, "unix:", o->name, "");
+		return;
+	case OBJECT_ABSTRACT:
+		guard_pattern(to, "unix:@", o->name, "");
+		return;
+	case OBJECT_NONE:
+	case OBJECT_FILE:
+	case OBJECT_MEMFD:
+		break;
+	}
+	if (directory.bytes)
+		guard_pattern(to, "", directory, directory.len == 1 ? "**" : "/**");
+	else
+		guard_pattern(to, "", o->name, "");
+}
+
+/* NAME="PATTERN" for an option. */
+static void write_option(FILE *to, const char *name, struct span value)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *part = open_memstream(&text, &len);
+	if (!part)
+		return;
+	guard_pattern(part, "", value, "");
+	if (fclose(part) == 0)
+		fprintf(to, " %s=%s", name, text + 1);
+	free(text);
+}
+
+static void write_rule(FILE *to, const struct asked *a, uint32_t object, unsigned bit, const struct settlement *s)
+{
+	fprintf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
+	write_pattern(to, &a->call.object[object], s->directory);
+	if (a->call.by.image.exe.len)
+		write_option(to, "by", a->call.by.image.exe);
+	if ((1u << bit) == OP_EXEC && a->call.argv.len)
+		write_option(to, "argv", a->call.argv);
+	fputc('\n', to);
+}
+
+/* Whether TEXT loads and answers every operation of the question. */
+static bool answers(const char *text, const struct asked *a, enum verdict_kind kind)
+{
+	struct diagnostics found = { 0 };
+	struct ruleset_source none = { .path = "grants" };
+	struct ruleset *rules = NULL;
+	bool good = ruleset_parse("grants", text, strlen(text), &none, &found, &rules) == 0;
+	diagnostics_free(&found);
+	for (uint32_t i = 0; good && i < a->call.n_objects; i++) {
+		for (unsigned ops = a->call.object[i].ops; good && ops; ops &= ops - 1) {
+			struct call one;
+			struct verdict v;
+			call_single(&a->call, i, (op_set)(ops & -ops), &one);
+			ruleset_decide(rules, &one, &v);
+			good = v.kind == kind;
+		}
+	}
+	if (rules)
+		ruleset_free(rules);
+	return good;
+}
+
+int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap)
+{
+	struct settlement s = { .answer.kind = kind, .directory = directory };
+	FILE *to = fmemopen(out, cap, "w");
+	if (!to)
+		return -errno;
+	for (uint32_t i = 0; i < a->call.n_objects; i++) {
+		for (unsigned bit = 0; bit < OP_COUNT; bit++) {
+			if (a->call.object[i].ops & (1u << bit))
+				write_rule(to, a, i, bit, &s);
+		}
+	}
+	fflush(to);
+	bool full = ferror(to) || ftell(to) >= (long)cap - 1;
+	if (fclose(to) != 0 || full)
+		return -ENOSPC;
+	return answers(out, a, kind) ? 0 : -EINVAL;
+}
+
+/* The directories above FILE. */
+static void make_parents(const char *file)
+{
+	CLEANUP_FREE char *path = strdup(file);
+	if (!path)
+		return;
+	for (char *p = path + 1; (p = strchr(p, '/')); p++) {
+		*p = '\0';
+		mkdir(path, 0700);
+		*p = '/';
+	}
+}
+
+int standing_append(const char *file, const char *text)
+{
+	if (!file)
+		return -ENOENT;
+	make_parents(file);
+	CLEANUP_FD int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
+		return -EPERM;
+	size_t len = strlen(text);
+	ssize_t n = write(fd, text, len);
+	if (n != (ssize_t)len)
+		return n < 0 ? -errno : -ENOSPC;
+	return fsync(fd) < 0 ? -errno : 0;
+}

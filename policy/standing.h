@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The file of standing grants: answers of the kind "always", as rules. */
+#ifndef USHER_POLICY_STANDING_H
+#define USHER_POLICY_STANDING_H
+
+#include "policy/asked.h"
+#include "policy/channel.h"
+
+#define STANDING_TEXT 16384
+
+/*
+ * The rules that an answer of KIND for ever would add to the file, exactly as they would be written. They were loaded
+ * and answer this very question. DIRECTORY as in a settlement. Returns 0, -EINVAL when no such rule can be
+ * written, -ENOSPC when it does not fit.
+ */
+int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap);
+
+/* Appends TEXT to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative errno. */
+int standing_append(const char *file, const char *text);
+
+#endif
