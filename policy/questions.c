@@ -14,6 +14,7 @@
 #include "policy/limits.h"
 #include "policy/policy_state.h"
 #include "policy/queue.h"
+#include "policy/thread.h"
 #include "rules/rule.h"
 
 #define NS 1000000000ull
@@ -348,7 +349,7 @@ int questions_start(const struct questions_options *options, struct questions **
 	}
 	if (rc == 0) {
 		*why = "no thread for questions";
-		rc = -pthread_create(&qs->thread, NULL, questions_main, qs);
+		rc = thread_start(&qs->thread, questions_main, qs);
 	}
 	if (rc < 0) {
 		questions_free(qs);
