@@ -2,6 +2,7 @@
 /*
  * MUST: order is ADDFD, close, SEND. With ADDFD_SEND usher would hold a second
  * reference for a moment after the caller runs on: ETXTBSY, late EOF, unreleased locks.
+ * The same goes for the caller's own descriptor, duplicated for a refused or finished call.
  */
 #include "supervisor/reply.h"
 
@@ -26,6 +27,8 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 	if (j->replied)
 		return -ENOENT;
 	j->replied = true;
+	cleanup_fd(&j->sock);
+	j->sock = -1;
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
 		if (errno != EINTR)
 			return -errno;

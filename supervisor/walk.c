@@ -172,6 +172,15 @@ static bool tentative(const struct job *j)
 }
 
 /*
+ * The row found no object that rules speak of (a message to the peer of a
+ * connected socket, a signal to oneself): what it may not do it has refused already.
+ */
+static void nothing_to_decide(struct job *j)
+{
+	j->verdict = (struct verdict){ .kind = VERDICT_ALLOW, .log = LOG_NONE, .where = "no object" };
+}
+
+/*
  * Resolves and decides. A tentative name is believed only when it is allowed:
  * before anything else is said of it, it is resolved in full.
  */
@@ -185,6 +194,10 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 		if (rc < 0)
 			return rc;
 		job_call(j, call);
+		if (!j->n_targets) {
+			nothing_to_decide(j);
+			return 0;
+		}
 		policy_decide(w->session->policy, call, &j->verdict);
 		if (j->verdict.kind == VERDICT_ALLOW || j->full || !tentative(j))
 			return 0;
