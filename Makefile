@@ -3,6 +3,8 @@
 # BUILD=DIR puts everything elsewhere; CC=clang works; WERROR= drops -Werror.
 
 BUILD ?= build
+# V=1 shows every command.
+Q = $(if $(V),,@echo "  $@"; )
 PREFIX ?= /usr/local
 DESTDIR ?=
 CC = gcc
@@ -48,11 +50,11 @@ BENCH_BIN := $(BENCH_C:tests/bench/%.c=$(BUILD)/tests/bench/%)
 all: $(BUILD)/usher
 
 $(BUILD)/usher: $(OBJ)
-	$(CC) $(ALL_LDFLAGS) -o $@ $(OBJ) $(LIBS)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $(OBJ) $(LIBS)
 
 $(BUILD)/%.o: %.c
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 -include $(OBJ:.o=.d) $(wildcard $(BUILD)/tests/*/*.d)
 

@@ -27,7 +27,6 @@
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
-#include "supervisor/relay.h"
 #include "supervisor/session.h"
 #include "supervisor/supervise.h"
 
@@ -36,7 +35,6 @@ struct run {
 	struct session s;
 	struct sock_fprog filter;
 	struct floor *floor;
-	struct relay *relay;
 	struct launch_options launch;
 	struct supervise_result result;
 	int signals;
@@ -99,6 +97,7 @@ static int build_filter(struct run *run)
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) != 0,
+		.domain = run->floor != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
 	int rc = filter_build(&fo, &run->filter, &why);
@@ -110,7 +109,7 @@ static int start_questions(struct run *run, const struct run_options *o)
 {
 	const char *why = NULL;
 	struct questions_options qo = {
-		.channel = o->ask ? o->ask : run->relay ? "tty" : "deny",
+		.channel = o->ask ? o->ask : "deny",
 		.policy = run->s.policy,
 		.answered = ask_answered,
 		.note = ask_note,
@@ -128,6 +127,7 @@ static int start_questions(struct run *run, const struct run_options *o)
 static int prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
+	int rc;
 
 	s->usher = getpid();
 	s->listener = -1;
@@ -135,6 +135,9 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->control = -1;
 	s->privileged = geteuid() == 0;
 	raise_files(&run->launch.files);
+	rc = harden_start();
+	if (rc < 0)
+		return complain("harden usher's own process", rc, NULL);
 	if (open_proc(s) < 0 || open_journal(run, o) < 0)
 		return -1;
 	if (policy_setup(o, s, &s->policy) < 0)
@@ -179,7 +182,6 @@ static void run_close(struct run *run)
 	questions_stop(s->questions);
 	pool_stop(s->pool);
 	records_end(s, &run->result);
-	relay_close(run->relay);
 	filter_free(&run->filter);
 	floor_free(run->floor);
 }
@@ -219,7 +221,7 @@ int run_session(const struct run_options *o, int *by_signal)
 	if (start(run, o, environ) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
-	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
+	supervise(&run->s, run->signals, o->wait, &run->result);
 	run_close(run);
 	status = exit_status(run, o, by_signal);
 out:

@@ -8,8 +8,6 @@
 
 #include "supervisor/session.h"
 
-struct relay;
-
 struct supervise_result {
 	bool exited;      /* wait_status is the command's */
 	int wait_status;
@@ -24,6 +22,6 @@ int supervise_block(sigset_t *before, int *signals);
  * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().
  * With WAIT the tree may outlive the command.
  */
-void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out);
+void supervise(struct session *s, int signals, bool wait, struct supervise_result *out);
 
 #endif
