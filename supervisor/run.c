@@ -22,6 +22,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/harden.h"
+#include "supervisor/kernel.h"
 #include "supervisor/launch.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/pool.h"
