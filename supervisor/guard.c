@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: a number that names no process of the tree is refused with EPERM, or with ESRCH when it names none at
+ * all; usher never lets the kernel look it up again in that case. A process group passes only
+ * when its leader belongs to the tree: others cannot have joined it from outside.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "supervisor/procs.h"
+#include "supervisor/rows_guard.h"
+#include "supervisor/session.h"
+
+#define IOPRIO_PROCESS 1
+#define IOPRIO_GROUP 2
+
+/* 0, -ESRCH or -EPERM. */
+static int process_inside(struct job *j, int64_t pid)
+{
+	if (pid == 0 || (pid > 0 && procs_inside(j->session->procs, (pid_t)pid)))
+		return 0;
+	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH ? -ESRCH : -EPERM;
+}
+
+/* As process_inside(); 0 is the caller's own group. */
+static int group_inside(struct job *j, int64_t group)
+{
+	if (group == 0)
+		group = getpgid((pid_t)j->notif.pid);
+	return group <= 0 ? -EPERM : process_inside(j, group);
+}
+
+/* No rule is asked. What is not there gets its errno from perform: a failing resolve would be taken for a caller that is gone. */
+static int settle(struct job *j, int rc)
+{
+	if (rc < 0 && rc != -ESRCH)
+		return rc;
+	j->word[0] = (uint64_t)(int64_t)rc;
+	return 0;
+}
+
+int guard_perform(struct job *j)
+{
+	int64_t rc = (int64_t)j->word[0];
+
+	return rc < 0 ? job_error(j, (int)rc) : job_continue(j);
+}
+
+int guard_first(struct job *j)
+{
+	return settle(j, process_inside(j, (int64_t)j->arg[0]));
+}
+
+int guard_both(struct job *j)
+{
+	int rc = process_inside(j, (int64_t)j->arg[0]);
+
+	return settle(j, rc < 0 ? rc : process_inside(j, (int64_t)j->arg[1]));
+}
+
+/* kill(-1) would reach everything the user runs. */
+static int signalled_inside(struct job *j, int64_t pid)
+{
+	if (pid > 0)
+		return process_inside(j, pid);
+	return pid == -1 ? -EPERM : group_inside(j, -pid);
+}
+
+int guard_kill(struct job *j)
+{
+	return settle(j, signalled_inside(j, (int64_t)j->arg[0]));
+}
+
+/* fcntl F_SETOWN, the only command that is sent here; 0 takes the owner away. */
+int guard_owner(struct job *j)
+{
+	int owner = (int)j->arg[2];
+
+	if (owner == 0)
+		return settle(j, 0);
+	return settle(j, signalled_inside(j, owner));
+}
+
+int guard_priority(struct job *j)
+{
+	if (j->arg[0] == PRIO_PROCESS)
+		return settle(j, process_inside(j, (int64_t)j->arg[1]));
+	return settle(j, j->arg[0] == PRIO_PGRP ? group_inside(j, (int64_t)j->arg[1]) : -EPERM);
+}
+
+int guard_ioprio(struct job *j)
+{
+	if (j->arg[0] == IOPRIO_PROCESS)
+		return settle(j, process_inside(j, (int64_t)j->arg[1]));
+	return settle(j, j->arg[0] == IOPRIO_GROUP ? group_inside(j, (int64_t)j->arg[1]) : -EPERM);
+}
+
+/* Told before the kernel does it: from here on no call of the tree is performed without a look at its caller's credentials. */
+int guard_creds(struct job *j)
+{
+	atomic_store(&j->session->creds_moved, true);
+	return settle(j, 0);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A signal through a pidfd: a sibling thread could put another pidfd in its place, so usher sends it through its own duplicate. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/memory.h"
+#include "supervisor/procs.h"
+#include "supervisor/rows_guard.h"
+#include "supervisor/session.h"
+
+/* The process a pidfd stands for: its number, -EBADF when it is no pidfd, -ESRCH when the process is gone. */
+static int pidfd_pid(int pidfd)
+{
+	char name[64], text[512];
+
+	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", pidfd);
+	CLEANUP_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -EBADF;
+	text[n] = '\0';
+	const char *line = strstr(text, "\nPid:");
+	if (!line)
+		return -EBADF;
+	int pid = atoi(line + 5);
+	return pid > 0 ? pid : -ESRCH;
+}
+
+int guard_pidfd(struct job *j)
+{
+	siginfo_t info;
+
+	if (j->arg[2]) {
+		int rc = memory_read((pid_t)j->notif.pid, j->arg[2], &info, sizeof(info));
+		if (rc < 0)
+			return rc;
+		j->data[0] = job_copy(j, &info, sizeof(info));
+		if (!j->data[0].off)
+			return -ENOMEM;
+	}
+	j->sock = caller_fd(j, (int)j->arg[0]);
+	if (j->sock < 0)
+		return j->sock;
+	int pid = pidfd_pid(j->sock);
+	if (pid == -EBADF)
+		return pid;
+	if (pid > 0 && !procs_inside(j->session->procs, pid))
+		return -EPERM;
+	return 0;
+}
+
+int guard_pidfd_perform(struct job *j)
+{
+	siginfo_t info;
+
+	if (j->data[0].off)
+		memcpy(&info, job_text(j, j->data[0]), sizeof(info));
+	long rc = syscall(__NR_pidfd_send_signal, j->sock, (int)j->arg[1], j->data[0].off ? &info : NULL, (unsigned)j->arg[3]);
+	return job_result(j, rc);
+}
