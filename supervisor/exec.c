@@ -6,7 +6,7 @@
  * MUST: a new image runs only when it is what was decided on and its record is in the journal;
  * whatever cannot be held is refused; nobody stays traced.
  */
-#include "supervisor/exec.h"
+#include "supervisor/rows_exec.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* execve and execveat: decided on the object, performed by the caller, verified before the new image runs. */
-#ifndef USHER_SUPERVISOR_EXEC_H
-#define USHER_SUPERVISOR_EXEC_H
+#ifndef USHER_SUPERVISOR_ROWS_EXEC_H
+#define USHER_SUPERVISOR_ROWS_EXEC_H
 
 #include "supervisor/job.h"
 
