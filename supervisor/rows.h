@@ -5,6 +5,7 @@
 
 #include "supervisor/rows_exec.h"
 #include "supervisor/rows_file.h"
+#include "supervisor/rows_guard.h"
 #include "supervisor/rows_net.h"
 
 #endif
