@@ -4,7 +4,8 @@
  * all numbers that do not exist would cost more at start than everything else:
  *
  *   architecture not native -> ENOSYS;  number -1 (a tracer skips the call) -> allow;
- *   number above the table, or in one of its holes -> ENOSYS;  else libseccomp's program.
+ *   number above the table, or in one of its holes -> ENOSYS;  sockets that are not to exist (net_filter.h);
+ *   else libseccomp's program.
  *
  * MUST: allowed calls are decided without loading an argument, so that the kernel's cache of
  * constantly allowed numbers serves them without running the program.
@@ -25,8 +26,9 @@
 #include "supervisor/disposition.h"
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
+#include "supervisor/net_filter.h"
 
-#define FRONT_MAX 64
+#define FRONT_MAX 128
 #define RET_ERRNO(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e) & SECCOMP_RET_DATA))
 #define STATEMENT(code, k) ((struct sock_filter)BPF_STMT((code), (k)))
 #define JUMP(how, k, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | (how) | BPF_K, (uint32_t)(k), (yes), (no)))
@@ -124,7 +126,7 @@ static unsigned front_holes(struct sock_filter *f, unsigned n)
 {
 	int end = disposition_end();
 
-	for (int nr = 0; nr < end && n + 3 <= FRONT_MAX; nr++) {
+	for (int nr = 0; nr < end && n + 3 + NET_FILTER_LEN <= FRONT_MAX; nr++) {
 		int first = nr;
 
 		while (nr < end && disposition_of(nr)->kind == CALL_UNKNOWN)
@@ -151,7 +153,9 @@ static unsigned front(struct sock_filter *f)
 	f[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	f[n++] = JUMP(BPF_JGE, disposition_end(), 0, 1);
 	f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
-	return front_holes(f, n);
+	n = front_holes(f, n);
+	net_filter(f + n);
+	return n + NET_FILTER_LEN;
 }
 
 static int join(int fd, struct sock_fprog *out)

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The list of sockets that can be made, in the kernel: each case in a child that has the filter and nothing else. */
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "supervisor/net_filter.h"
+
+#define JUNK 0xdeadbeef00000000ul
+
+static void enter(void)
+{
+	struct sock_filter f[NET_FILTER_LEN + 2];
+	struct sock_fprog prog = { .len = NET_FILTER_LEN + 2, .filter = f };
+
+	f[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	net_filter(f + 1);
+	f[NET_FILTER_LEN + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
+		_exit(200);
+}
+
+/* The errno of the call in a filtered child, 0 for a socket. */
+static int outcome(long nr, unsigned long domain, unsigned long type, unsigned long protocol)
+{
+	int pair[2];
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		enter();
+		long rc = syscall(nr, domain, type, protocol, pair);
+		_exit(rc < 0 ? errno : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+struct row {
+	unsigned long domain, type, protocol;
+	int error;
+};
+
+static void test_socket(void **state)
+{
+	static const struct row rows[] = {
+		{ AF_INET, SOCK_STREAM, 0, 0 },
+		{ AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP, 0 },
+		{ AF_INET6, SOCK_STREAM, IPPROTO_TCP, 0 },
+		{ AF_INET, SOCK_DGRAM, 0, 0 },
+		{ AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP, 0 },
+		{ AF_UNIX, SOCK_STREAM, 0, 0 },
+		{ AF_UNIX, SOCK_SEQPACKET, 0, 0 },
+		{ AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, 0, 0 },
+		{ AF_INET | JUNK, SOCK_STREAM | JUNK, IPPROTO_TCP | JUNK, 0 },
+		{ AF_INET, SOCK_RAW, IPPROTO_TCP, ESOCKTNOSUPPORT },
+		{ AF_INET6, SOCK_RAW, 58, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_RAW | JUNK, 1, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_PACKET, 3, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_DGRAM, IPPROTO_ICMP, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_DGRAM, 136 /* UDP-Lite */, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_STREAM, 262 /* MPTCP */, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_STREAM, IPPROTO_SCTP, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_SEQPACKET, IPPROTO_SCTP, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_STREAM, 256 /* SMC */, EPROTONOSUPPORT },
+		{ AF_NETLINK, SOCK_RAW, 4 /* SOCK_DIAG */, EPROTONOSUPPORT },
+		{ AF_NETLINK | JUNK, SOCK_RAW, 9 | JUNK, EPROTONOSUPPORT },
+		{ AF_PACKET, SOCK_RAW, 0, EAFNOSUPPORT },
+		{ AF_VSOCK, SOCK_STREAM, 0, EAFNOSUPPORT },
+		{ AF_VSOCK | JUNK, SOCK_STREAM, 0, EAFNOSUPPORT },
+		{ AF_ALG, SOCK_SEQPACKET, 0, EAFNOSUPPORT },
+		{ 43 /* SMC */, SOCK_STREAM, 0, EAFNOSUPPORT },
+		{ AF_UNSPEC, SOCK_STREAM, 0, EAFNOSUPPORT },
+		{ (unsigned long)-1, SOCK_STREAM, 0, EAFNOSUPPORT },
+		{ 1ul << 31 | AF_INET, SOCK_STREAM, 0, EAFNOSUPPORT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int got = outcome(SYS_socket, rows[i].domain, rows[i].type, rows[i].protocol);
+		if (got != rows[i].error)
+			print_error("row %zu: errno %d, wanted %d\n", i, got, rows[i].error);
+		assert_int_equal(got, rows[i].error);
+	}
+}
+
+static void test_pair(void **state)
+{
+	(void)state;
+	assert_int_equal(outcome(SYS_socketpair, AF_UNIX, SOCK_DGRAM, 0), 0);
+	assert_int_equal(outcome(SYS_socketpair, AF_INET, SOCK_STREAM, 0), EOPNOTSUPP);
+	assert_int_equal(outcome(SYS_socketpair, 30 /* TIPC */, SOCK_SEQPACKET, 0), EAFNOSUPPORT);
+}
+
+static void test_other_calls(void **state)
+{
+	(void)state;
+	assert_int_equal(outcome(SYS_getppid, 0, 0, 0), 0);
+	assert_int_equal(outcome(SYS_close, 4095, 0, 0), EBADF);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_pair),
+		cmocka_unit_test(test_other_calls),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
