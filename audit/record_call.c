@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a decided call, and the names of results. */
+#include "audit/digest.h"
 #include "audit/record.h"
 
 #include <arpa/inet.h>
@@ -9,6 +10,7 @@
 
 /* Longest endpoint: "proto:[v6%scope]:port"; longest prefixed name: "unix:" and a sun_path or canonical name. */
 #define ENDPOINT_MAX 96
+#define ARGV_KEPT 4096
 #define PREFIXED_MAX (PATH_MAX + 16)
 
 static const char *proto_name(enum proto proto)
@@ -102,6 +104,23 @@ static void record_objects(struct record *r, const struct call *call)
 	record_close(r);
 }
 
+/* A long argument vector is kept in part, with the length and the hash of the whole. */
+static void record_argv(struct record *r, struct span argv)
+{
+	struct digest whole;
+	char hex[DIGEST_HEX];
+
+	if (argv.len <= ARGV_KEPT) {
+		record_bytes(r, "argv", argv);
+		return;
+	}
+	record_bytes(r, "argv", (struct span){ argv.bytes, ARGV_KEPT });
+	record_int(r, "argv_len", argv.len);
+	digest_of(&whole, argv.bytes, argv.len);
+	hex_write(hex, whole.bytes, sizeof whole.bytes);
+	record_bytes(r, "argv_hash", (struct span){ hex, sizeof hex });
+}
+
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)
 {
 	op_set ops = 0;
@@ -118,7 +137,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);
-	record_bytes(r, "argv", call->argv);
+	record_argv(r, call->argv);
 	record_text(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
 }

@@ -22,7 +22,7 @@ static int plan_join(struct job *j, const struct args *raw)
 		return -ENOMEM;
 	size_t n = args_join(args_after_first(raw), job_text(j, j->argv), j->argv.len, &whole);
 	job_trim(j, &j->argv, n);
-	return 0;
+	return whole ? 0 : -E2BIG; /* what rules cannot see is not run */
 }
 
 int plan_new(struct job *j, uint64_t addr)

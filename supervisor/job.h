@@ -33,7 +33,8 @@ struct text {
 	uint32_t len;
 };
 
-#define JOB_ARENA (64 * 1024)
+/* Room for the longest argv that a default stack limit allows, escaped; pages that no call needs are never made real. */
+#define JOB_ARENA (2560 * 1024)
 #define JOB_TARGETS CALL_OBJECTS
 
 /* An object as resolved: a name and, unless it does not exist or is tentative, a held descriptor. */
