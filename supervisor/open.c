@@ -173,6 +173,16 @@ static int open_named(struct job *j, int dir, const char *name, uint64_t more, u
 	return rc;
 }
 
+/* Files and directories: takes off the O_NONBLOCK that was only ours. */
+static int restore_flags(const struct job *j, int fd)
+{
+	int flags = (int)j->word[OPEN_FLAGS];
+
+	if (fd >= 0 && !(flags & O_NONBLOCK))
+		(void)fcntl(fd, F_SETFL, flags);
+	return fd;
+}
+
 /* Whether an object on /proc may be opened under a tentative name: the caller's own, or no process's. */
 static bool own_proc(struct job *j, const struct target *t)
 {
@@ -228,11 +238,8 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (j->session->identity && !temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
-	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) {
-		if (!(j->word[OPEN_FLAGS] & O_NONBLOCK))
-			(void)fcntl(fd, F_SETFL, (int)j->word[OPEN_FLAGS] & ~O_NONBLOCK);
-		return inject(j, steal_fd(&fd));
-	}
+	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+		return inject(j, restore_flags(j, steal_fd(&fd)));
 	return inject(j, open_settle(j, steal_fd(&fd), &st));
 }
 
@@ -243,12 +250,7 @@ static int perform_new(struct job *j, const struct target *t)
 
 	if (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL))
 		return PERFORM_AGAIN;
-	if (fd < 0)
-		return job_error(j, fd);
-	int flags = (int)j->word[OPEN_FLAGS];
-	if (!(flags & O_NONBLOCK))
-		(void)fcntl(fd, F_SETFL, flags & ~O_NONBLOCK);
-	return inject(j, fd);
+	return inject(j, restore_flags(j, fd));
 }
 
 static int perform_existing(struct job *j, const struct target *t)
@@ -260,7 +262,7 @@ static int perform_existing(struct job *j, const struct target *t)
 	if (S_ISLNK(st.st_mode))
 		return job_error(j, -ELOOP);
 	if (temporary(j))
-		return inject(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS));
+		return inject(j, restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
 	if (creates(j) && S_ISDIR(st.st_mode))
 		return job_error(j, -EISDIR);
 	if (is_own_tty(&st))

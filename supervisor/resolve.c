@@ -74,24 +74,43 @@ int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf,
 	return 0;
 }
 
-void look_entry(struct job *j, struct target *t)
+static void take_identity(struct target *t, const struct stat *st)
+{
+	t->dev = st->st_dev;
+	t->ino = st->st_ino;
+	t->nlink = st->st_nlink;
+	t->mode = st->st_mode;
+}
+
+static void unhold(struct target *t)
+{
+	cleanup_fd(&t->fd);
+	cleanup_fd(&t->dir);
+	t->fd = t->dir = -1;
+	t->exists = false;
+}
+
+int look_entry(struct job *j, struct target *t)
 {
 	struct stat st;
+	struct creds saved;
 	char *leaf = job_text(j, t->leaf);
 	bool slash = t->want_dir && t->leaf.len > 1;
 
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return rc;
 	/* Without its slash: a link would be followed. */
 	if (slash)
 		leaf[t->leaf.len - 1] = '\0';
-	t->exists = fstatat(t->dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	rc = fstatat(t->dir, leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : -errno;
 	if (slash)
 		leaf[t->leaf.len - 1] = '/';
-	if (!t->exists)
-		return;
-	t->dev = st.st_dev;
-	t->ino = st.st_ino;
-	t->nlink = st.st_nlink;
-	t->mode = st.st_mode;
+	creds_leave(&saved);
+	t->exists = rc == 0;
+	if (t->exists)
+		take_identity(t, &st);
+	return rc == -ENOENT ? 0 : rc;
 }
 
 static void start_done(struct start *s)
@@ -144,12 +163,42 @@ static int start(struct job *j, const struct look *l, struct start *s)
 	return rc;
 }
 
-static void unhold(struct target *t)
+/* The path as a canonical name, right if opening it meets no link. */
+static bool plain_name(struct job *j, const struct start *s, struct text *out)
 {
-	cleanup_fd(&t->fd);
-	cleanup_fd(&t->dir);
-	t->fd = t->dir = -1;
-	t->exists = false;
+	size_t n;
+	struct text t = job_alloc(j, s->len + 1);
+	char *to = job_text(j, t);
+
+	if (!to || s->root >= 0 || j->full || s->resolve || !name_fold(s->path, s->len, to, &n))
+		return false;
+	job_trim(j, &t, n);
+	*out = to[0] == '/' ? t : join_name(j, s->base.name, to, n);
+	return out->off && !name_below(job_text(j, *out), out->len, "/proc", 5);
+}
+
+/* Without links, where that is how the path is: this spares asking the kernel for the name. 1: done; 0: not so; or a negative errno. */
+static int look_plain(struct job *j, const struct start *s, uint64_t flags, struct target *t)
+{
+	struct stat st;
+
+	if (!plain_name(j, s, &t->name))
+		return 0;
+	t->fd = look_open(j, s->fd, s->path, flags, RESOLVE_NO_SYMLINKS);
+	if (t->fd == -ELOOP || t->fd == -ENOENT)
+		return 0;
+	if (t->fd < 0)
+		return t->fd;
+	if (fstat(t->fd, &st) < 0)
+		return -errno;
+	if (on_procfs(j, t->fd, &st) || S_ISLNK(st.st_mode)) {
+		unhold(t);
+		return 0;
+	}
+	take_identity(t, &st);
+	t->kind = OBJECT_FILE;
+	t->exists = true;
+	return 1;
 }
 
 /* The object itself. The walk by hand may come to another end than the kernel did where magic links or /proc/self are met. */
@@ -159,6 +208,9 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	uint64_t flags = O_PATH | (l->flags & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
 			 (l->flags & LOOK_DIRECTORY ? O_DIRECTORY : 0);
 
+	int rc = look_plain(j, s, flags, t);
+	if (rc)
+		return rc < 0 ? rc : 0;
 	t->fd = look_open(j, s->fd, s->path, flags, s->resolve | RESOLVE_NO_MAGICLINKS);
 	if (l->resolve & RESOLVE_SCOPED)
 		return t->fd < 0 ? t->fd : resolve_describe(j, t);
@@ -170,42 +222,6 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 		return resolve_describe(j, t);
 	unhold(t);
 	return walk_by_hand(j, l, s, t);
-}
-
-/* The name of the directory part as bytes, where that is what opening it without links means. */
-static bool plain_directory(struct job *j, const struct start *s, const char *path, size_t len, struct text *out)
-{
-	size_t n;
-	struct text t = job_alloc(j, len + 1);
-	char *to = job_text(j, t);
-	const char *rest;
-
-	if (!to || s->root >= 0 || !name_fold(path, len, to, &n))
-		return false;
-	job_trim(j, &t, n);
-	if (to[0] == '/')
-		*out = t;
-	else
-		*out = join_name(j, s->base.name, to, n);
-	if (!out->off)
-		return false;
-	return name_proc(job_text(j, *out), out->len, &rest, &n) < 0 &&
-	       !name_below(job_text(j, *out), out->len, "/proc", 5);
-}
-
-/* Opens and names the directory part: without links where it has none, which spares asking the kernel for the name. */
-static int look_directory(struct job *j, const struct start *s, const char *path, size_t len, struct target *dir)
-{
-	if (plain_directory(j, s, path, len, &dir->name)) {
-		dir->fd = look_open(j, s->fd, path, O_PATH | O_DIRECTORY, s->resolve | RESOLVE_NO_SYMLINKS);
-		if (dir->fd != -ELOOP)
-			return dir->fd < 0 ? dir->fd : 0;
-	}
-	struct look l = { .flags = LOOK_DIRECTORY, .resolve = s->resolve & ~(uint64_t)RESOLVE_IN_ROOT };
-	struct start part = *s;
-	part.path = path;
-	part.len = len;
-	return look_object(j, &l, &part, dir);
 }
 
 /* The entry itself: its directory is held and the last component never followed. */
@@ -220,7 +236,11 @@ static int look_parent(struct job *j, const struct start *s, struct target *t)
 	if (!part.off)
 		return -ENOMEM;
 	if (sp.dir || s->root >= 0) {
-		rc = look_directory(j, s, job_text(j, part), part.len, &dir);
+		struct look l = { .flags = LOOK_DIRECTORY, .resolve = s->resolve & ~(uint64_t)RESOLVE_IN_ROOT };
+		struct start here = *s;
+		here.path = job_text(j, part);
+		here.len = part.len;
+		rc = look_object(j, &l, &here, &dir);
 	} else {
 		dir.fd = fcntl(s->base.fd, F_DUPFD_CLOEXEC, 3);
 		dir.name = s->base.name;
@@ -233,9 +253,7 @@ static int look_parent(struct job *j, const struct start *s, struct target *t)
 		return rc;
 	t->dir = steal_fd(&held);
 	rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
-	if (rc == 0)
-		look_entry(j, t);
-	return rc;
+	return rc < 0 ? rc : look_entry(j, t);
 }
 
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)

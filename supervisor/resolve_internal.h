@@ -27,8 +27,8 @@ struct text join_name(struct job *j, struct text dir, const char *leaf, size_t l
 /* T's parent is held in t->dir under the name DIR: sets leaf (with a slash behind when SLASH) and name. 0 or -ENOMEM. */
 int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf, size_t len, bool slash);
 
-/* The entry T->leaf of T->dir: whether it exists, and its identity. */
-void look_entry(struct job *j, struct target *t);
+/* The entry T->leaf of T->dir: whether it exists, and its identity. 0 (also when it is not there) or a negative errno. */
+int look_entry(struct job *j, struct target *t);
 
 /*
  * The walk by hand, component by component: for whatever touches /proc, and for names that do not exist. Fills T
