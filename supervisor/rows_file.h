@@ -3,13 +3,77 @@
 #ifndef USHER_SUPERVISOR_ROWS_FILE_H
 #define USHER_SUPERVISOR_ROWS_FILE_H
 
+#include "supervisor/file.h"
 #include "supervisor/job.h"
 
+/* open.c */
 int open_resolve(struct job *j);
 int openat_resolve(struct job *j);
-int openat2_resolve(struct job *j);
 int creat_resolve(struct job *j);
+int openat2_resolve(struct job *j);
 int open_perform(struct job *j);
 int open_redirect(struct job *j, uint32_t index, const struct object *to);
+
+/* file_entry.c */
+int unlink_resolve(struct job *j);
+int rmdir_resolve(struct job *j);
+int unlinkat_resolve(struct job *j);
+int unlink_perform(struct job *j);
+int mkdir_resolve(struct job *j);
+int mkdirat_resolve(struct job *j);
+int mkdir_perform(struct job *j);
+int mknod_resolve(struct job *j);
+int mknodat_resolve(struct job *j);
+int mknod_perform(struct job *j);
+int symlink_resolve(struct job *j);
+int symlinkat_resolve(struct job *j);
+int symlink_perform(struct job *j);
+int link_resolve(struct job *j);
+int linkat_resolve(struct job *j);
+int link_perform(struct job *j);
+int link_redirect(struct job *j, uint32_t index, const struct object *to);
+
+/* file_rename.c */
+int rename_resolve(struct job *j);
+int renameat_resolve(struct job *j);
+int renameat2_resolve(struct job *j);
+int rename_perform(struct job *j);
+
+/* file_attr.c */
+int truncate_resolve(struct job *j);
+int truncate_perform(struct job *j);
+int chmod_resolve(struct job *j);
+int fchmodat_resolve(struct job *j);
+int fchmodat2_resolve(struct job *j);
+int fchmod_resolve(struct job *j);
+int chmod_perform(struct job *j);
+int chown_resolve(struct job *j);
+int lchown_resolve(struct job *j);
+int fchownat_resolve(struct job *j);
+int fchown_resolve(struct job *j);
+int chown_perform(struct job *j);
+
+/* file_times.c */
+int utime_resolve(struct job *j);
+int utimes_resolve(struct job *j);
+int futimesat_resolve(struct job *j);
+int utimensat_resolve(struct job *j);
+int times_perform(struct job *j);
+
+/* file_xattr.c */
+int setxattr_resolve(struct job *j);
+int lsetxattr_resolve(struct job *j);
+int fsetxattr_resolve(struct job *j);
+int setxattrat_resolve(struct job *j);
+int setxattr_perform(struct job *j);
+int removexattr_resolve(struct job *j);
+int lremovexattr_resolve(struct job *j);
+int fremovexattr_resolve(struct job *j);
+int removexattrat_resolve(struct job *j);
+int removexattr_perform(struct job *j);
+int file_setattr_resolve(struct job *j);
+int file_setattr_perform(struct job *j);
+int ioctl_resolve(struct job *j);
+int ioctl_perform(struct job *j);
 
 #endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the performers of the file calls share. */
+#ifndef USHER_SUPERVISOR_FILE_H
+#define USHER_SUPERVISOR_FILE_H
+
+#include "supervisor/job.h"
+
+/*
+ * A call in words of its own: resolve functions leave here what perform needs
+ * besides the targets.
+ */
+enum file_word {
+	FILE_FLAGS = 0, /* the call's own flags, or mode, as it takes them */
+	FILE_A = 1,
+	FILE_B = 2,
+	FILE_C = 3,
+};
+
+enum entry_want {
+	ENTRY_THERE,  /* ENOENT when it is not */
+	ENTRY_NEW,    /* EEXIST when it is there */
+	ENTRY_EITHER,
+};
+
+/* The directory entry that path number PATH of the call names. */
+int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out);
+
+/* The object that path number PATH names; FLAGS are LOOK_*. */
+int file_object(struct job *j, int dirfd, unsigned path, unsigned flags, op_set ops, struct target **out);
+
+/* The object behind descriptor FD, which must be more than a path descriptor (EBADF), as the f-calls have it. */
+int file_descriptor(struct job *j, int fd, op_set ops, struct target **out);
+
+/* Performs ACT (a system call: -1 and errno) with the caller's credentials, and its umask when CREATES; replies with the result. */
+int file_act(struct job *j, bool creates, long (*act)(struct job *j));
+
+#define PROC_PATH 32
+/* The name through which a held object is reached by calls that only take names. Never followed further, even if it is a link. */
+const char *file_proc_path(int fd, char out[PROC_PATH]);
+
+/* redirect for a target that was resolved as an entry, or as an object. */
+int entry_redirect(struct job *j, uint32_t index, const struct object *to);
+int object_redirect(struct job *j, uint32_t index, const struct object *to);
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * truncate, and the calls that change mode and owner; by name or by descriptor.
+ *
+ * Those on descriptors (fchmod, fchown, ...) are decided on the object too: a descriptor that was
+ * opened for reading would otherwise be a way around a rule on attr. ftruncate and fallocate are not
+ * mediated: they need a descriptor that was opened for writing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervisor/compat.h"
+#include "supervisor/file.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+
+int truncate_resolve(struct job *j)
+{
+	struct target *t;
+
+	if ((int64_t)j->arg[1] < 0)
+		return -EINVAL;
+	j->word[FILE_A] = j->arg[1];
+	return file_object(j, AT_FDCWD, 0, 0, OP_MODIFY, &t);
+}
+
+static long do_truncate(struct job *j)
+{
+	char path[PROC_PATH];
+
+	return truncate(file_proc_path(j->target[0].fd, path), (off_t)j->word[FILE_A]);
+}
+
+int truncate_perform(struct job *j)
+{
+	return file_act(j, false, do_truncate);
+}
+
+/* AT_* of calls that take the object itself, as LOOK_*. -EINVAL for others. */
+static int look_flags(struct job *j, unsigned at)
+{
+	j->flags = at;
+	if (at & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	return (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0);
+}
+
+static int change_mode(struct job *j, int dirfd, uint64_t mode, unsigned at)
+{
+	struct target *t;
+	int look = look_flags(j, at);
+
+	j->word[FILE_A] = mode;
+	return look < 0 ? look : file_object(j, dirfd, 0, (unsigned)look, OP_ATTR, &t);
+}
+
+int chmod_resolve(struct job *j)
+{
+	return change_mode(j, AT_FDCWD, j->arg[1], 0);
+}
+
+int fchmodat_resolve(struct job *j)
+{
+	return change_mode(j, (int)j->arg[0], j->arg[2], 0);
+}
+
+int fchmodat2_resolve(struct job *j)
+{
+	return change_mode(j, (int)j->arg[0], j->arg[2], (unsigned)j->arg[3]);
+}
+
+int fchmod_resolve(struct job *j)
+{
+	struct target *t;
+
+	j->word[FILE_A] = j->arg[1];
+	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+}
+
+static long do_chmod(struct job *j)
+{
+	char path[PROC_PATH];
+
+	/* A link has no mode of its own; kernels before 6.6 would set one. */
+	if (S_ISLNK(j->target[0].mode)) {
+		errno = EOPNOTSUPP;
+		return -1;
+	}
+	return syscall(SYS_fchmodat, AT_FDCWD, file_proc_path(j->target[0].fd, path), (mode_t)j->word[FILE_A]);
+}
+
+int chmod_perform(struct job *j)
+{
+	return file_act(j, false, do_chmod);
+}
+
+static int change_owner(struct job *j, int dirfd, const uint64_t ids[2], unsigned at)
+{
+	struct target *t;
+	int look = look_flags(j, at);
+
+	j->word[FILE_A] = ids[0];
+	j->word[FILE_B] = ids[1];
+	return look < 0 ? look : file_object(j, dirfd, 0, (unsigned)look, OP_ATTR, &t);
+}
+
+int chown_resolve(struct job *j)
+{
+	return change_owner(j, AT_FDCWD, j->arg + 1, 0);
+}
+
+int lchown_resolve(struct job *j)
+{
+	return change_owner(j, AT_FDCWD, j->arg + 1, AT_SYMLINK_NOFOLLOW);
+}
+
+int fchownat_resolve(struct job *j)
+{
+	return change_owner(j, (int)j->arg[0], j->arg + 2, (unsigned)j->arg[4]);
+}
+
+int fchown_resolve(struct job *j)
+{
+	struct target *t;
+
+	j->word[FILE_A] = j->arg[1];
+	j->word[FILE_B] = j->arg[2];
+	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+}
+
+static long do_chown(struct job *j)
+{
+	return fchownat(j->target[0].fd, "", (uid_t)j->word[FILE_A], (gid_t)j->word[FILE_B], AT_EMPTY_PATH);
+}
+
+int chown_perform(struct job *j)
+{
+	return file_act(j, false, do_chown);
+}

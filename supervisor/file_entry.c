@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that make or remove one directory entry.
+ *
+ * MUST: each is performed on the held parent directory and the last component alone.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "supervisor/file.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+
+static const char *leaf(struct job *j, unsigned i)
+{
+	return job_text(j, j->target[i].leaf);
+}
+
+static int remove_entry(struct job *j, int dirfd, unsigned flags)
+{
+	struct target *t;
+
+	j->flags = flags;
+	j->word[FILE_FLAGS] = flags;
+	return flags & ~(unsigned)AT_REMOVEDIR ? -EINVAL : file_entry(j, dirfd, 0, OP_DELETE, ENTRY_THERE, &t);
+}
+
+int unlink_resolve(struct job *j)
+{
+	return remove_entry(j, AT_FDCWD, 0);
+}
+
+int rmdir_resolve(struct job *j)
+{
+	return remove_entry(j, AT_FDCWD, AT_REMOVEDIR);
+}
+
+int unlinkat_resolve(struct job *j)
+{
+	return remove_entry(j, (int)j->arg[0], (unsigned)j->arg[2]);
+}
+
+static long do_unlink(struct job *j)
+{
+	return unlinkat(j->target[0].dir, leaf(j, 0), (int)j->word[FILE_FLAGS]);
+}
+
+int unlink_perform(struct job *j)
+{
+	return file_act(j, false, do_unlink);
+}
+
+static int make_directory(struct job *j, int dirfd, uint64_t mode)
+{
+	struct target *t;
+
+	j->word[FILE_FLAGS] = mode;
+	return file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
+}
+
+int mkdir_resolve(struct job *j)
+{
+	return make_directory(j, AT_FDCWD, j->arg[1]);
+}
+
+int mkdirat_resolve(struct job *j)
+{
+	return make_directory(j, (int)j->arg[0], j->arg[2]);
+}
+
+static long do_mkdir(struct job *j)
+{
+	return mkdirat(j->target[0].dir, leaf(j, 0), (mode_t)j->word[FILE_FLAGS]);
+}
+
+int mkdir_perform(struct job *j)
+{
+	return file_act(j, true, do_mkdir);
+}
+
+/*
+ * A device node is another name for the device: making one needs what opening it under its
+ * number's name would need, or a node in one's own directory would reach any disk.
+ */
+static int device_target(struct job *j, mode_t mode, unsigned dev)
+{
+	char name[64];
+	unsigned maj = major(dev), min = minor(dev);
+
+	if (!(S_ISCHR(mode) || S_ISBLK(mode)) || !dev)
+		return 0;
+	int n = snprintf(name, sizeof(name), "/dev/%s/%u:%u", S_ISCHR(mode) ? "char" : "block", maj, min);
+	struct target *t = job_target(j, OBJECT_FILE, OP_READ | OP_MODIFY);
+	if (!t)
+		return -ENOMEM;
+	t->name = job_copy(j, name, (size_t)n);
+	return t->name.off ? 0 : -ENOMEM;
+}
+
+static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
+{
+	struct target *t;
+	mode_t type = (mode_t)mode & S_IFMT;
+
+	j->word[FILE_FLAGS] = mode & 0xffff; /* the kernel's umode_t */
+	j->word[FILE_A] = dev;
+	if (S_ISDIR(type))
+		return -EPERM;
+	if (type && !S_ISREG(type) && !S_ISCHR(type) && !S_ISBLK(type) && !S_ISFIFO(type) && !S_ISSOCK(type))
+		return -EINVAL;
+	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
+	return rc < 0 ? rc : device_target(j, type, (unsigned)dev);
+}
+
+int mknod_resolve(struct job *j)
+{
+	return make_node(j, AT_FDCWD, j->arg[1], j->arg[2]);
+}
+
+int mknodat_resolve(struct job *j)
+{
+	return make_node(j, (int)j->arg[0], j->arg[2], j->arg[3]);
+}
+
+static long do_mknod(struct job *j)
+{
+	return syscall(SYS_mknodat, j->target[0].dir, leaf(j, 0), (mode_t)j->word[FILE_FLAGS],
+		       (unsigned)j->word[FILE_A]);
+}
+
+int mknod_perform(struct job *j)
+{
+	return file_act(j, true, do_mknod);
+}
+
+/* What the link will say is the caller's own text: whoever follows it is decided on the object. */
+static int make_symlink(struct job *j, int dirfd)
+{
+	struct target *t;
+
+	return j->path[0].len ? file_entry(j, dirfd, 1, OP_CREATE, ENTRY_NEW, &t) : -ENOENT;
+}
+
+int symlink_resolve(struct job *j)
+{
+	return make_symlink(j, AT_FDCWD);
+}
+
+int symlinkat_resolve(struct job *j)
+{
+	return make_symlink(j, (int)j->arg[1]);
+}
+
+static long do_symlink(struct job *j)
+{
+	return symlinkat(job_text(j, j->path[0]), j->target[0].dir, leaf(j, 0));
+}
+
+int symlink_perform(struct job *j)
+{
+	return file_act(j, false, do_symlink);
+}
+
+/* A hard link gives the object another name, so it needs what the object could be used for. */
+static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
+{
+	struct target *from, *to;
+	unsigned look = flags & AT_SYMLINK_FOLLOW ? 0 : LOOK_NOFOLLOW;
+
+	j->flags = flags;
+	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	if (flags & AT_EMPTY_PATH)
+		look |= LOOK_EMPTY;
+	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);
+	return rc < 0 ? rc : file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
+}
+
+int link_resolve(struct job *j)
+{
+	return make_link(j, AT_FDCWD, AT_FDCWD, 0);
+}
+
+int linkat_resolve(struct job *j)
+{
+	return make_link(j, (int)j->arg[0], (int)j->arg[2], (unsigned)j->arg[4]);
+}
+
+static long do_link(struct job *j)
+{
+	char path[PROC_PATH];
+
+	return linkat(AT_FDCWD, file_proc_path(j->target[0].fd, path), j->target[1].dir, leaf(j, 1),
+		      AT_SYMLINK_FOLLOW);
+}
+
+int link_perform(struct job *j)
+{
+	return file_act(j, false, do_link);
+}
+
+int link_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	return index == 0 ? object_redirect(j, index, to) : entry_redirect(j, index, to);
+}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rename, renameat, renameat2.
+ *
+ * MUST: a rename gives nothing that its new name would allow and the old one did not, to
+ * the object itself and to what lies below it.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+#include "rules/cleanup.h"
+#include "supervisor/file.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+#include "supervisor/session.h"
+#include "supervisor/worker.h"
+
+#define CONTENT_OPS (OP_READ | OP_MODIFY)
+#define TREE_ENTRIES 200000 /* beyond this many entries a directory is not renamed as a whole (EXDEV: programs copy) */
+#define TREE_DEPTH 128
+#define NAME_ROOM (2 * 4096)
+#define PATIENCE 256        /* entries after which another worker takes over reception */
+
+/* What is allowed to do at the new name but not at the old one, for an object with this identity. */
+static op_set gained(struct job *j, struct span from, struct span to, const struct stat *st)
+{
+	op_set more = 0;
+
+	for (unsigned op = OP_READ; op <= OP_MODIFY; op <<= 1) {
+		struct call call;
+		struct verdict before = { 0 }, after = { 0 };
+		job_call(j, &call);
+		call.n_objects = 1;
+		call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = (op_set)op, .name = from,
+						  .identified = true, .dev = st->st_dev, .ino = st->st_ino,
+						  .nlink = st->st_nlink };
+		policy_decide(j->session->policy, &call, &before);
+		if (before.kind == VERDICT_ALLOW)
+			continue;
+		call.object[0].name = to;
+		policy_decide(j->session->policy, &call, &after);
+		if (verdict_compare(before.kind, after.kind) > 0)
+			more |= (op_set)op;
+	}
+	return more;
+}
+
+/* A walk through a directory that would move. */
+struct tree {
+	struct job *j;
+	char *from; /* NAME_ROOM bytes each */
+	char *to;
+	unsigned seen;
+};
+
+static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth);
+
+static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len, size_t to_len, unsigned depth)
+{
+	struct stat st;
+	size_t n = strlen(name);
+
+	if (++w->seen > TREE_ENTRIES || depth >= TREE_DEPTH || from_len + n + 2 > NAME_ROOM || to_len + n + 2 > NAME_ROOM)
+		return -EXDEV;
+	if (w->seen == PATIENCE)
+		worker_blocking(w->j->worker);
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	w->from[from_len] = w->to[to_len] = '/';
+	memcpy(w->from + from_len + 1, name, n + 1);
+	memcpy(w->to + to_len + 1, name, n + 1);
+	from_len += n + 1;
+	to_len += n + 1;
+	if (gained(w->j, (struct span){ w->from, (uint32_t)from_len }, (struct span){ w->to, (uint32_t)to_len }, &st))
+		return -EACCES;
+	if (!S_ISDIR(st.st_mode))
+		return 0;
+	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	/* What usher cannot read, the caller cannot either, before or after. */
+	return below < 0 ? 0 : tree_walk(w, below, from_len, to_len, depth + 1);
+}
+
+/* Takes DIR. */
+static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth)
+{
+	DIR *d = fdopendir(dir);
+	struct dirent *e;
+	int rc = 0;
+
+	if (!d) {
+		close(dir);
+		return -ENOMEM;
+	}
+	while (rc == 0 && (e = readdir(d))) {
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = tree_entry(w, dir, e->d_name, from_len, to_len, depth);
+	}
+	closedir(d);
+	return rc;
+}
+
+/* Whether something below directory FROM would gain by the move. 0, -EACCES, or -EXDEV when there is too much to tell. */
+static int check_below(struct job *j, const struct target *from, const struct target *to)
+{
+	struct span a = job_span(j, from->name), b = job_span(j, to->name);
+	char *names CLEANUP_FREE = malloc(2 * NAME_ROOM);
+
+	if (!names || a.len >= NAME_ROOM || b.len >= NAME_ROOM)
+		return -ENOMEM;
+	struct tree w = { .j = j, .from = names, .to = names + NAME_ROOM };
+	memcpy(w.from, a.bytes, a.len);
+	memcpy(w.to, b.bytes, b.len);
+	char *leaf = job_text(j, from->leaf);
+	size_t len = from->leaf.len;
+	bool slash = from->want_dir && len > 1;
+	if (slash)
+		leaf[len - 1] = '\0';
+	int dir = openat(from->dir, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (slash)
+		leaf[len - 1] = '/';
+	return dir < 0 ? 0 : tree_walk(&w, dir, a.len, b.len, 0);
+}
+
+static struct stat known(const struct target *t)
+{
+	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink };
+}
+
+/* FROM takes the name of TO: what that adds is needed at FROM as well. */
+static int moves(struct job *j, struct target *from, const struct target *to)
+{
+	struct stat st = known(from);
+
+	from->ops |= gained(j, job_span(j, from->name), job_span(j, to->name), &st);
+	return S_ISDIR(from->mode) ? check_below(j, from, to) : 0;
+}
+
+static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
+{
+	bool exchange = flags & RENAME_EXCHANGE;
+	struct target *from, *to;
+
+	j->flags = flags;
+	j->word[FILE_FLAGS] = flags;
+	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
+		return -EINVAL;
+	if (exchange && (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
+		return -EINVAL;
+	int rc = file_entry(j, olddir, 0, OP_DELETE, ENTRY_EITHER, &from);
+	if (rc < 0)
+		return rc;
+	rc = file_entry(j, newdir, 1, OP_CREATE, ENTRY_EITHER, &to);
+	if (rc < 0)
+		return rc;
+	/* Both directories come first in the kernel, then the entries. */
+	if (!from->exists || (exchange && !to->exists))
+		return -ENOENT;
+	if (to->exists)
+		to->ops |= OP_DELETE;
+	if (exchange)
+		from->ops |= OP_CREATE;
+	rc = moves(j, from, to);
+	return rc == 0 && exchange ? moves(j, to, from) : rc;
+}
+
+int rename_resolve(struct job *j)
+{
+	return resolve_rename(j, AT_FDCWD, AT_FDCWD, 0);
+}
+
+int renameat_resolve(struct job *j)
+{
+	return resolve_rename(j, (int)j->arg[0], (int)j->arg[2], 0);
+}
+
+int renameat2_resolve(struct job *j)
+{
+	return resolve_rename(j, (int)j->arg[0], (int)j->arg[2], (unsigned)j->arg[4]);
+}
+
+static long do_rename(struct job *j)
+{
+	return syscall(SYS_renameat2, j->target[0].dir, job_text(j, j->target[0].leaf), j->target[1].dir,
+		       job_text(j, j->target[1].leaf), (unsigned)j->word[FILE_FLAGS]);
+}
+
+int rename_perform(struct job *j)
+{
+	return file_act(j, false, do_rename);
+}

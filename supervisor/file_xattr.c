@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * setxattr and removexattr with all their forms, file_setattr, and the ioctls that set a file's flags.
+ *
+ * MUST: name and value are copied once, within the kernel's limits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/compat.h"
+#include "supervisor/creds.h"
+#include "supervisor/file.h"
+#include "supervisor/memory.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+
+/* struct xattr_args of setxattrat(2). */
+struct value_args {
+	uint64_t value;
+	uint32_t size;
+	uint32_t flags;
+};
+
+/* struct file_attr of file_setattr(2), with room for what newer kernels add. */
+#define ATTR_MIN 24
+#define ATTR_MAX 4096
+
+/* The attribute's name into data[0]. */
+static int copy_name(struct job *j, uint64_t addr)
+{
+	char name[XATTR_NAME_MAX + 2];
+
+	if (j->data[0].off)
+		return 0;
+	ssize_t n = memory_string((pid_t)j->notif.pid, addr, name, XATTR_NAME_MAX + 1);
+	if (n == -ENAMETOOLONG || n == 0)
+		return -ERANGE;
+	if (n < 0)
+		return (int)n;
+	j->data[0] = job_copy(j, name, (size_t)n);
+	return j->data[0].off ? 0 : -ENOMEM;
+}
+
+/* The value, which may be larger than the arena, into heap. */
+static int copy_value(struct job *j, uint64_t addr, uint64_t size, uint64_t flags)
+{
+	if (flags & ~(uint64_t)(XATTR_CREATE | XATTR_REPLACE))
+		return -EINVAL;
+	if (size > XATTR_SIZE_MAX)
+		return -E2BIG;
+	j->word[FILE_A] = size;
+	j->word[FILE_FLAGS] = flags;
+	j->flags = flags;
+	if (j->heap || !size)
+		return 0;
+	j->heap = malloc(size);
+	return j->heap ? memory_read((pid_t)j->notif.pid, addr, j->heap, size) : -ENOMEM;
+}
+
+static int copy_both(struct job *j, uint64_t name, uint64_t value, uint64_t size, uint64_t flags)
+{
+	if (flags & ~(uint64_t)(XATTR_CREATE | XATTR_REPLACE))
+		return -EINVAL;
+	int rc = copy_name(j, name);
+	return rc < 0 ? rc : copy_value(j, value, size, flags);
+}
+
+static int set_by_name(struct job *j, unsigned look)
+{
+	struct target *t;
+	int rc = copy_both(j, j->arg[1], j->arg[2], j->arg[3], (uint32_t)j->arg[4]);
+
+	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, look, OP_ATTR, &t);
+}
+
+int setxattr_resolve(struct job *j)
+{
+	return set_by_name(j, 0);
+}
+
+int lsetxattr_resolve(struct job *j)
+{
+	return set_by_name(j, LOOK_NOFOLLOW);
+}
+
+int fsetxattr_resolve(struct job *j)
+{
+	struct target *t;
+	int rc = copy_both(j, j->arg[1], j->arg[2], j->arg[3], (uint32_t)j->arg[4]);
+
+	return rc < 0 ? rc : file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+}
+
+static int at_object(struct job *j, unsigned at)
+{
+	struct target *t;
+
+	if (at & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	return file_object(j, (int)j->arg[0], 0,
+			   (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0),
+			   OP_ATTR, &t);
+}
+
+int setxattrat_resolve(struct job *j)
+{
+	struct value_args args;
+	char rest[4096];
+
+	if (j->arg[5] < sizeof(args))
+		return -EINVAL;
+	if (j->arg[5] > sizeof(rest))
+		return -E2BIG;
+	if (!j->data[1].off) {
+		int rc = memory_copy(j, j->arg[4], j->arg[5], &j->data[1]);
+		if (rc < 0)
+			return rc;
+	}
+	const char *bytes = job_text(j, j->data[1]);
+	memcpy(&args, bytes, sizeof(args));
+	for (size_t i = sizeof(args); i < j->data[1].len; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	int rc = copy_both(j, j->arg[3], args.value, args.size, args.flags);
+	return rc < 0 ? rc : at_object(j, (unsigned)j->arg[2]);
+}
+
+static long do_setxattr(struct job *j)
+{
+	char path[PROC_PATH];
+
+	return setxattr(file_proc_path(j->target[0].fd, path), job_text(j, j->data[0]), j->heap ? j->heap : "",
+			j->word[FILE_A], (int)j->word[FILE_FLAGS]);
+}
+
+int setxattr_perform(struct job *j)
+{
+	return file_act(j, false, do_setxattr);
+}
+
+static int remove_by_name(struct job *j, unsigned look)
+{
+	struct target *t;
+	int rc = copy_name(j, j->arg[1]);
+
+	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, look, OP_ATTR, &t);
+}
+
+int removexattr_resolve(struct job *j)
+{
+	return remove_by_name(j, 0);
+}
+
+int lremovexattr_resolve(struct job *j)
+{
+	return remove_by_name(j, LOOK_NOFOLLOW);
+}
+
+int fremovexattr_resolve(struct job *j)
+{
+	struct target *t;
+	int rc = copy_name(j, j->arg[1]);
+
+	return rc < 0 ? rc : file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+}
+
+int removexattrat_resolve(struct job *j)
+{
+	int rc = copy_name(j, j->arg[3]);
+
+	return rc < 0 ? rc : at_object(j, (unsigned)j->arg[2]);
+}
+
+static long do_removexattr(struct job *j)
+{
+	char path[PROC_PATH];
+
+	return removexattr(file_proc_path(j->target[0].fd, path), job_text(j, j->data[0]));
+}
+
+int removexattr_perform(struct job *j)
+{
+	return file_act(j, false, do_removexattr);
+}
+
+int file_setattr_resolve(struct job *j)
+{
+	if (j->arg[3] < ATTR_MIN)
+		return -EINVAL;
+	if (j->arg[3] > ATTR_MAX)
+		return -E2BIG;
+	if (!j->data[0].off) {
+		int rc = memory_copy(j, j->arg[2], j->arg[3], &j->data[0]);
+		if (rc < 0)
+			return rc;
+	}
+	return at_object(j, (unsigned)j->arg[4]);
+}
+
+static long do_file_setattr(struct job *j)
+{
+	char aligned[ATTR_MAX] __attribute__((aligned(8)));
+
+	memcpy(aligned, job_text(j, j->data[0]), j->data[0].len);
+	return syscall(__NR_file_setattr, j->target[0].fd, "", aligned, (size_t)j->data[0].len, AT_EMPTY_PATH);
+}
+
+int file_setattr_perform(struct job *j)
+{
+	return file_act(j, false, do_file_setattr);
+}
+
+/* FS_IOC_SETFLAGS takes an int, whatever its number says; FS_IOC_FSSETXATTR a struct. The filter lets no other command come here. */
+int ioctl_resolve(struct job *j)
+{
+	struct target *t;
+	uint32_t command = (uint32_t)j->arg[1];
+	size_t len = command == FS_IOC_FSSETXATTR ? sizeof(struct fsxattr) : sizeof(int);
+
+	if (command != FS_IOC_FSSETXATTR && command != FS_IOC_SETFLAGS)
+		return -ENOTTY;
+	int rc = file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	if (rc < 0 || j->data[0].off)
+		return rc;
+	return memory_copy(j, j->arg[2], len, &j->data[0]);
+}
+
+/* On the caller's own descriptor: a file system may look at how it was opened. */
+int ioctl_perform(struct job *j)
+{
+	struct fsxattr copy = { 0 };
+	struct creds saved;
+	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
+	struct stat st;
+
+	if (fd < 0)
+		return job_error(j, fd);
+	if (fstat(fd, &st) < 0 || st.st_dev != j->target[0].dev || st.st_ino != j->target[0].ino)
+		return job_error(j, -EBADF);
+	memcpy(&copy, job_text(j, j->data[0]), j->data[0].len);
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return job_error(j, rc);
+	rc = ioctl(fd, (unsigned long)(uint32_t)j->arg[1], &copy);
+	creds_leave(&saved);
+	return job_result(j, rc);
+}
