@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a journal line by line with plain reads: a mapping would be lost (SIGBUS) when a
+ * live session trims a segment. Reads go forward, so a '{' that is seen has its whole record behind it.
+ */
+#include "audit/reader.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "audit/inflight.h"
+#include "audit/record.h"
+#include "audit/segment.h"
+#include "rules/cleanup.h"
+
+#define BUFFER ((size_t)1 << 20)
+
+struct reader {
+	int dir;
+	int fd;
+	uint32_t segment; /* 0: the file of intents, which has no successor */
+	char name[SEGMENT_NAME_MAX];
+	char *buf;
+	size_t pos, len;
+	uint64_t offset; /* in the file, of buf[0] */
+	uint64_t number; /* lines passed */
+	struct tail tail;
+};
+
+static void seek_to(struct reader *r, uint64_t offset)
+{
+	r->offset = offset;
+	r->pos = r->len = 0;
+}
+
+static int open_file(struct reader *r)
+{
+	int fd = openat(r->dir, r->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (r->fd >= 0)
+		close(r->fd);
+	r->fd = fd;
+	r->number = 0;
+	seek_to(r, 0);
+	posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 0;
+}
+
+/* The lowest segment number above N, 0 when there is none. */
+static uint32_t segment_after(const struct reader *r, uint32_t n)
+{
+	int fd = openat(r->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	uint32_t best = 0;
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 0;
+	}
+	for (const struct dirent *e; (e = readdir(d));) {
+		char name[SEGMENT_NAME_MAX];
+		unsigned number;
+		if (sscanf(e->d_name, "journal-%u.jsonl", &number) != 1)
+			continue;
+		segment_name(name, number);
+		if (!strcmp(name, e->d_name) && number > n && (!best || number < best))
+			best = number;
+	}
+	closedir(d);
+	return best;
+}
+
+static int reader_new(const char *dir, struct reader **out)
+{
+	struct reader *r = calloc(1, sizeof *r);
+	if (!r)
+		return -ENOMEM;
+	r->fd = -1;
+	r->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = r->dir < 0 ? -errno : 0;
+	if (rc == 0 && !(r->buf = malloc(BUFFER)))
+		rc = -ENOMEM;
+	if (rc != 0) {
+		reader_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+int reader_open(const char *dir, struct reader **out)
+{
+	struct reader *r;
+	int rc = reader_new(dir, &r);
+	if (rc != 0)
+		return rc;
+	r->segment = segment_after(r, 0);
+	segment_name(r->name, r->segment);
+	rc = r->segment ? open_file(r) : -ENOENT;
+	if (rc != 0) {
+		reader_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+int reader_open_inflight(const char *dir, struct reader **out)
+{
+	struct reader *r;
+	int rc = reader_new(dir, &r);
+	if (rc != 0)
+		return rc;
+	strcpy(r->name, INFLIGHT_NAME);
+	rc = open_file(r);
+	if (rc != 0) {
+		reader_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void reader_close(struct reader *r)
+{
+	if (!r)
+		return;
+	if (r->fd >= 0)
+		close(r->fd);
+	if (r->dir >= 0)
+		close(r->dir);
+	free(r->buf);
+	free(r);
+}
+
+/* More bytes behind those that are there: 1, 0 when there are none, or a negative errno. */
+static int more(struct reader *r)
+{
+	if (r->pos) {
+		memmove(r->buf, r->buf + r->pos, r->len - r->pos);
+		r->len -= r->pos;
+		r->offset += r->pos;
+		r->pos = 0;
+	}
+	if (r->len == BUFFER)
+		return 0;
+	ssize_t n;
+	do
+		n = pread(r->fd, r->buf + r->len, BUFFER - r->len, (off_t)(r->offset + r->len));
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	r->len += (size_t)n;
+	return n > 0;
+}
+
+/* Passes over newlines: their number into *n. 1 when something else follows, 0 at the end of the file. */
+static int skip_blank(struct reader *r, uint64_t *n)
+{
+	*n = 0;
+	for (;;) {
+		while (r->pos < r->len && r->buf[r->pos] == '\n') {
+			r->pos++;
+			++*n;
+		}
+		if (r->pos < r->len)
+			return 1;
+		int rc = more(r);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+/* The line at pos, whole if the file has its end. */
+static int take_line(struct reader *r, struct line *out)
+{
+	size_t scanned = 0;
+	char *end;
+	while (!(end = memchr(r->buf + r->pos + scanned, '\n', r->len - r->pos - scanned))) {
+		scanned = r->len - r->pos;
+		int rc = more(r);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
+			break;
+	}
+	out->bytes = r->buf + r->pos;
+	out->len = end ? (size_t)(end - out->bytes) : r->len - r->pos;
+	out->ended = end != NULL;
+	out->file = r->name;
+	out->offset = r->offset + r->pos;
+	return 1;
+}
+
+/* Whether only newlines follow the line, and this is the last segment: then it is a record that was being written. */
+static int is_tail(struct reader *r, const struct line *l)
+{
+	uint64_t here = r->offset + r->pos, after, len = l->len;
+	char last = l->len ? l->bytes[l->len - 1] : 0;
+	bool object = l->bytes[0] == '{' || l->bytes[0] == '"';
+	r->pos += l->len;
+	int rc = skip_blank(r, &after);
+	seek_to(r, here);
+	if (rc < 0)
+		return rc;
+	if (rc > 0 || (r->segment && segment_after(r, r->segment)))
+		return 0;
+	r->tail.torn = len;
+	r->tail.fill = after;
+	r->tail.full = object && last == '}';
+	return 1;
+}
+
+/* The file has been read to its end. On to the next segment, if there is one with something in it. */
+static int advance(struct reader *r)
+{
+	uint32_t next = r->segment ? segment_after(r, r->segment) : 0;
+	if (!next)
+		return 0;
+	char name[SEGMENT_NAME_MAX], first = '\n';
+	segment_name(name, next);
+	CLEANUP_FD int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (pread(fd, &first, 1, 0) < 1 || first == '\n')
+		return 0; /* made ahead of use */
+	memcpy(r->name, name, sizeof name);
+	r->segment = next;
+	int rc = open_file(r);
+	return rc < 0 ? rc : 1;
+}
+
+int reader_next(struct reader *r, struct line *out)
+{
+	uint64_t blanks;
+	r->tail = (struct tail){ 0 };
+	for (;;) {
+		uint64_t start = r->offset + r->pos;
+		int rc = skip_blank(r, &blanks);
+		if (rc < 0)
+			return rc;
+		if (rc == 0) {
+			seek_to(r, start);
+			r->tail.fill = blanks;
+			rc = advance(r);
+			if (rc <= 0)
+				return rc;
+			continue;
+		}
+		rc = take_line(r, out);
+		if (rc < 0)
+			return rc;
+		/* Within the slots of intents a line without its brace is one being written or taken away. */
+		if (out->bytes[0] != '{' || !out->ended) {
+			if (!r->segment && out->ended) {
+				r->pos += out->len + 1;
+				continue;
+			}
+			rc = is_tail(r, out);
+			if (rc < 0)
+				return rc;
+			if (rc > 0) {
+				r->tail.fill += blanks;
+				seek_to(r, start);
+				return 0;
+			}
+			rc = take_line(r, out);
+			if (rc < 0)
+				return rc;
+		}
+		r->number += blanks + 1;
+		out->number = r->number;
+		out->blanks = blanks;
+		r->pos += out->len + out->ended;
+		return 1;
+	}
+}
+
+void reader_tail(const struct reader *r, struct tail *out)
+{
+	*out = r->tail;
+	out->file = r->name;
+	out->number = r->number + 1;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a journal line by line, of a session that lives or has ended, in constant memory. Nothing is
+ * believed here: what a line is worth is for verify.h to say.
+ */
+#ifndef USHER_AUDIT_READER_H
+#define USHER_AUDIT_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct reader;
+
+struct line {
+	const char *bytes; /* without the newline; valid until the next call */
+	size_t len;
+	const char *file;  /* name within the directory */
+	uint64_t number;   /* from 1, blank lines counted */
+	uint64_t offset;
+	uint64_t blanks;   /* blank lines just before it */
+	bool ended;        /* a newline follows */
+};
+
+/* What stands behind the last line. */
+struct tail {
+	uint64_t fill; /* newlines written ahead */
+	uint64_t torn; /* bytes of a record that was being written */
+	bool full;     /* that record lacks nothing but its first byte, or its newline */
+	const char *file;
+	uint64_t number;
+};
+
+/* Opens the journal in DIR. Returns 0, -ENOENT when there is no segment in it, or a negative errno. */
+int reader_open(const char *dir, struct reader **out);
+void reader_close(struct reader *r);
+
+/*
+ * The next line that is not blank: 1, 0 at the present end (call again later: a live journal grows), or a negative
+ * errno. A record that is being written, or was left torn, is no line: see reader_tail().
+ */
+int reader_next(struct reader *r, struct line *out);
+void reader_tail(const struct reader *r, struct tail *out);
+
+/* Reads the intents that are in their slots now, in the same way. -ENOENT when there is no such file: the session was closed. */
+int reader_open_inflight(const char *dir, struct reader **out);
+
+/* The process that writes the journal in DIR now, or 0. */
+pid_t journal_writer(const char *dir);
+
+/* The newest session below the default place, into OUT. Returns 0 or a negative errno. */
+int journal_newest(char *out, size_t cap);
+
+#endif
