@@ -28,10 +28,6 @@
 #define SEAL_NS (UINT64_C(5) * 1000000000)
 #define BATCH_NS (UINT64_C(200) * 1000000)
 
-/* seq, time, prev; in the first record also format and key. */
-#define HEAD_MAX 320
-#define JOURNAL_FORMAT "usher-journal/1"
-
 struct journal {
 	char *dir;
 	int dirfd;

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A record in one line for people: number, time, process, program, call, operations, object, verdict, rule, result. */
+#include "audit/render.h"
+
+#include <string.h>
+
+#include "audit/field.h"
+
+/* The fields of one record that the line is made of, found in one walk. */
+struct parts {
+	struct field seq, time, type, pid, tid, exe, call, op, object, named, objects, verdict, rule, result, answer, intent,
+		after, event, argv;
+};
+
+static void collect(struct parts *p, const char *text, size_t len)
+{
+	const struct {
+		const char *key;
+		struct field *to;
+	} map[] = { { "seq", &p->seq },	      { "time", &p->time },   { "type", &p->type },	{ "pid", &p->pid },
+		    { "tid", &p->tid },	      { "exe", &p->exe },     { "call", &p->call },	{ "op", &p->op },
+		    { "object", &p->object }, { "named", &p->named }, { "objects", &p->objects }, { "verdict", &p->verdict },
+		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
+		    { "after", &p->after },   { "event", &p->event }, { "argv", &p->argv } };
+	struct fields f;
+	struct field one;
+	*p = (struct parts){ 0 };
+	fields_begin(&f, text, len);
+	while (fields_next(&f, &one))
+		for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
+			if (strlen(map[i].key) == one.key_len && !memcmp(map[i].key, one.key, one.key_len))
+				*map[i].to = one;
+}
+
+static void put(FILE *to, const struct field *f)
+{
+	fwrite(f->value, 1, f->len, to);
+}
+
+static const char *verdict_colour(const struct field *v)
+{
+	if (field_is(v, "deny") || field_is(v, "kill"))
+		return "\033[31m";
+	if (field_is(v, "ask"))
+		return "\033[33m";
+	if (field_is(v, "rewrite"))
+		return "\033[36m";
+	return "\033[32m";
+}
+
+static void put_leaf(FILE *to, const struct field *exe)
+{
+	size_t i = exe->len;
+	while (i && exe->value[i - 1] != '/')
+		i--;
+	fwrite(exe->value + i, 1, exe->len - i, to);
+}
+
+static void put_ops(FILE *to, const struct field *ops)
+{
+	struct fields f;
+	struct field one;
+	const char *separator = "";
+	fields_begin(&f, ops->value, ops->len);
+	while (fields_next(&f, &one)) {
+		fputs(separator, to);
+		put(to, &one);
+		separator = "+";
+	}
+}
+
+/* The second and further objects of a rename, a link. */
+static void put_others(FILE *to, const struct field *objects)
+{
+	struct fields f;
+	struct field one, name;
+	fields_begin(&f, objects->value, objects->len);
+	for (bool first = true; fields_next(&f, &one); first = false) {
+		if (first || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
+			continue;
+		fputs(" -> ", to);
+		put(to, &name);
+	}
+}
+
+static void put_call(FILE *to, const struct parts *p, bool colour)
+{
+	put(to, &p->tid);
+	fputc(' ', to);
+	put_leaf(to, &p->exe);
+	fputs(": ", to);
+	put(to, &p->call);
+	fputc(' ', to);
+	if (p->op.kind == FIELD_LIST)
+		put_ops(to, &p->op);
+	fputc(' ', to);
+	put(to, &p->object);
+	if (p->objects.kind == FIELD_LIST)
+		put_others(to, &p->objects);
+	if (p->named.len) {
+		fputs(" (named ", to);
+		put(to, &p->named);
+		fputc(')', to);
+	}
+	if (p->argv.len) {
+		fputs(" argv ", to);
+		put(to, &p->argv);
+	}
+	fputs(colour ? verdict_colour(&p->verdict) : "", to);
+	fputs("  ", to);
+	put(to, &p->verdict);
+	fputs(colour ? "\033[0m" : "", to);
+	if (p->rule.len) {
+		fputs(" by ", to);
+		put(to, &p->rule);
+	}
+	if (p->answer.len) {
+		fputs(" answer ", to);
+		put(to, &p->answer);
+	}
+	if (p->result.len) {
+		fputs(" = ", to);
+		put(to, &p->result);
+	}
+	if (p->intent.len)
+		fputs(colour ? " \033[33m(outcome not recorded)\033[0m" : " (outcome not recorded)", to);
+}
+
+/* Any other record: its fields but those that the line already has, or that nobody reads. */
+static void put_rest(FILE *to, const char *text, size_t len)
+{
+	static const char *const skip[] = { "seq", "time", "prev", "type", "text", "environment", "sig", "root", "format" };
+	struct fields f;
+	struct field one;
+	fields_begin(&f, text, len);
+	while (fields_next(&f, &one)) {
+		bool skipped = false;
+		for (size_t i = 0; i < sizeof skip / sizeof skip[0]; i++)
+			skipped |= strlen(skip[i]) == one.key_len && !memcmp(skip[i], one.key, one.key_len);
+		if (skipped)
+			continue;
+		fprintf(to, " %.*s=", (int)one.key_len, one.key);
+		put(to, &one);
+	}
+}
+
+void render_line(FILE *to, const char *text, size_t len, bool colour)
+{
+	struct parts p;
+	collect(&p, text, len);
+	if (p.seq.len)
+		put(to, &p.seq);
+	else
+		fprintf(to, ">%.*s", (int)p.after.len, p.after.len ? p.after.value : "");
+	/* The time of day; the date is in the records and in --timeline. */
+	fprintf(to, " %.*s ", p.time.len > 23 ? 12 : 0, p.time.len > 23 ? p.time.value + 11 : "");
+	if (field_is(&p.type, "call")) {
+		put_call(to, &p, colour);
+	} else {
+		put(to, &p.type);
+		put_rest(to, text, len);
+	}
+	fputc('\n', to);
+}
+
+void render_full(FILE *to, const char *text, size_t len)
+{
+	struct fields f;
+	struct field one;
+	fields_begin(&f, text, len);
+	while (fields_next(&f, &one)) {
+		fprintf(to, "  %-9.*s ", (int)one.key_len, one.key);
+		put(to, &one);
+		fputc('\n', to);
+	}
+}

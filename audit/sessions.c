@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The sessions in the default place, and who writes one. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "audit/reader.h"
+#include "rules/cleanup.h"
+
+pid_t journal_writer(const char *dir)
+{
+	CLEANUP_FD int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_FD int fd = at < 0 ? -1 : openat(at, "anchor", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
+	if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
+		return 0;
+	return lock.l_pid;
+}
+
+static bool is_session(int home, const char *name)
+{
+	struct stat st;
+	char first[NAME_MAX + 32];
+	if (name[0] == '.')
+		return false;
+	snprintf(first, sizeof first, "%s/journal-000001.jsonl", name);
+	return fstatat(home, first, &st, 0) == 0;
+}
+
+int journal_newest(char *out, size_t cap)
+{
+	char best[NAME_MAX + 1] = "";
+	int rc = journal_home(out, cap);
+	if (rc != 0)
+		return rc;
+	DIR *d = opendir(out);
+	if (!d)
+		return -errno;
+	for (const struct dirent *e; (e = readdir(d));)
+		if (strcmp(e->d_name, best) > 0 && is_session(dirfd(d), e->d_name))
+			strcpy(best, e->d_name);
+	closedir(d);
+	size_t n = strlen(out);
+	if (!best[0])
+		return -ENOENT;
+	if (snprintf(out + n, cap - n, "/%s", best) >= (int)(cap - n))
+		return -ENAMETOOLONG;
+	return 0;
+}

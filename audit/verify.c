@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Proves a journal: see verify.h. Every line is checked before the next is looked at. */
+#include "audit/verify.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/epoch.h"
+#include "audit/field.h"
+#include "audit/reader.h"
+#include "audit/record.h"
+#include "audit/stamp.h"
+#include "rules/cleanup.h"
+
+/* Where the proof stands. */
+struct state {
+	struct proof *proof;
+	const struct anchor *anchors;
+	size_t n_anchors;
+	uint8_t key[crypto_sign_PUBLICKEYBYTES]; /* of the present epoch */
+	uint64_t epoch;
+	uint64_t first; /* seq of its first record */
+	struct merkle tree;
+};
+
+/* The parts of a line that come first. */
+struct head {
+	uint64_t seq;
+	const char *prev;
+	const char *rest; /* what follows prev's comma */
+};
+
+__attribute__((format(printf, 3, 4))) static int damage(struct state *s, const struct line *l, const char *format, ...)
+{
+	struct proof *p = s->proof;
+	va_list args;
+	va_start(args, format);
+	vsnprintf(p->what, sizeof p->what, format, args);
+	va_end(args);
+	p->damaged = true;
+	p->seq = p->records + 1;
+	if (l) {
+		snprintf(p->file, sizeof p->file, "%s", l->file);
+		p->line = l->number;
+	}
+	return 1;
+}
+
+static bool take(const char **p, const char *end, const char *text)
+{
+	size_t n = strlen(text);
+	if ((size_t)(end - *p) < n || memcmp(*p, text, n) != 0)
+		return false;
+	*p += n;
+	return true;
+}
+
+static bool take_number(const char **p, const char *end, uint64_t *out)
+{
+	const char *from = *p;
+	uint64_t v = 0;
+	while (*p < end && **p >= '0' && **p <= '9' && *p - from < 19)
+		v = v * 10 + (uint64_t)(*(*p)++ - '0');
+	*out = v;
+	return *p > from && (*from != '0' || *p == from + 1);
+}
+
+static bool take_hex(const char **p, const char *end, uint8_t *out, size_t n)
+{
+	if ((size_t)(end - *p) < 2 * n || !hex_read(out, n, *p))
+		return false;
+	*p += 2 * n;
+	return true;
+}
+
+static bool parse_head(const struct line *l, struct head *h)
+{
+	const char *p = l->bytes, *end = p + l->len;
+	uint64_t ns;
+	if (!take(&p, end, "{\"seq\":") || !take_number(&p, end, &h->seq) || !take(&p, end, ",\"time\":\"") ||
+	    end - p < STAMP_LEN || !stamp_read(p, STAMP_LEN, &ns))
+		return false;
+	p += STAMP_LEN;
+	if (!take(&p, end, "\",\"prev\":\"") || end - p < DIGEST_HEX)
+		return false;
+	h->prev = p;
+	p += DIGEST_HEX;
+	h->rest = p + 2;
+	return take(&p, end, "\",");
+}
+
+static int check_first(struct state *s, const struct line *l, const struct head *h)
+{
+	const char *p = h->rest, *end = l->bytes + l->len;
+	if (!take(&p, end, "\"format\":\"" JOURNAL_FORMAT "\",\"key\":\"") ||
+	    !take_hex(&p, end, s->key, sizeof s->key) || !take(&p, end, "\","))
+		return damage(s, l, "the first record does not name the journal's format and key");
+	memcpy(s->proof->key, s->key, sizeof s->proof->key);
+	for (size_t i = 0; i < s->n_anchors; i++)
+		if (s->anchors[i].has_key && memcmp(s->anchors[i].key, s->key, sizeof s->key) != 0)
+			return damage(s, l, "the session began with another key than the anchor's: this is another journal");
+	s->epoch = s->first = 1;
+	return 0;
+}
+
+/* What a seal says; false when it is not written as one. */
+struct seal {
+	uint64_t epoch, first, count;
+	struct digest root;
+	bool final;
+	uint8_t next[crypto_sign_PUBLICKEYBYTES];
+	uint8_t sig[crypto_sign_BYTES];
+	size_t signed_len;
+};
+
+static bool parse_seal(const struct line *l, const struct head *h, struct seal *out)
+{
+	const char *p = h->rest, *end = l->bytes + l->len;
+	if (!take(&p, end, "\"type\":\"seal\",\"epoch\":") || !take_number(&p, end, &out->epoch) ||
+	    !take(&p, end, ",\"first\":") || !take_number(&p, end, &out->first) || !take(&p, end, ",\"count\":") ||
+	    !take_number(&p, end, &out->count) || !take(&p, end, ",\"root\":\"") ||
+	    !take_hex(&p, end, out->root.bytes, sizeof out->root.bytes) || !take(&p, end, "\""))
+		return false;
+	out->final = take(&p, end, ",\"final\":true");
+	if (!out->final && (!take(&p, end, ",\"next\":\"") || !take_hex(&p, end, out->next, sizeof out->next) ||
+			    !take(&p, end, "\"")))
+		return false;
+	out->signed_len = (size_t)(p - l->bytes);
+	return take(&p, end, SEAL_SIG) && take_hex(&p, end, out->sig, sizeof out->sig) && take(&p, end, "\"}") &&
+	       p == end;
+}
+
+static int check_seal(struct state *s, const struct line *l, const struct head *h)
+{
+	struct proof *p = s->proof;
+	struct seal seal;
+	struct digest root, leaf;
+	if (!parse_seal(l, h, &seal))
+		return damage(s, l, "the seal is not written as one");
+	if (seal.epoch != s->epoch || seal.first != s->first || seal.count != s->tree.count)
+		return damage(s, l, "the seal speaks of other records than those before it");
+	merkle_root(&s->tree, merkle_node_blake2b, &root);
+	if (memcmp(&root, &seal.root, sizeof root) != 0)
+		return damage(s, l, "the seal's root is not that of records %" PRIu64 " to %" PRIu64, s->first, h->seq - 1);
+	if (crypto_sign_verify_detached(seal.sig, (const uint8_t *)l->bytes, seal.signed_len, s->key) != 0)
+		return damage(s, l, "the signature is not by the key of epoch %" PRIu64, s->epoch);
+	merkle_leaf_sha256(&leaf, l->bytes, l->len);
+	merkle_add(&p->log, merkle_node_sha256, &leaf);
+	p->proven = h->seq;
+	p->seals++;
+	p->closed = seal.final;
+	memcpy(s->key, seal.next, sizeof s->key);
+	s->epoch++;
+	s->first += s->tree.count;
+	s->tree = (struct merkle){ 0 };
+	return 0;
+}
+
+static bool rest_begins(const struct line *l, const struct head *h, const char *text)
+{
+	const char *p = h->rest;
+	return take(&p, l->bytes + l->len, text);
+}
+
+static int check_anchors(struct state *s, const struct line *l, uint64_t seq)
+{
+	for (size_t i = 0; i < s->n_anchors; i++)
+		if (s->anchors[i].seq == seq && memcmp(&s->anchors[i].hash, &s->proof->head, DIGEST_BYTES) != 0)
+			return damage(s, l, "record %" PRIu64 " is not the one that was anchored", seq);
+	return 0;
+}
+
+static int check_line(struct state *s, const struct line *l)
+{
+	struct proof *p = s->proof;
+	struct head h;
+	char expected[DIGEST_HEX];
+	if (p->closed)
+		return damage(s, l, "something follows the final seal");
+	if (l->blanks)
+		return damage(s, l, "%" PRIu64 " blank lines before the record", l->blanks);
+	if (!l->ended)
+		return damage(s, l, "the last line is cut short");
+	if (!parse_head(l, &h))
+		return damage(s, l, "the line is no record");
+	hex_write(expected, p->head.bytes, sizeof p->head.bytes);
+	if (h.seq != p->records + 1)
+		return damage(s, l, "it is number %" PRIu64 ", where %" PRIu64 " belongs", h.seq, p->records + 1);
+	if (memcmp(expected, h.prev, sizeof expected) != 0)
+		return h.seq == 1 ? damage(s, l, "the first record has a predecessor") :
+				    damage(s, l, "it does not continue the record before it: one of the two was changed");
+	int rc = h.seq == 1 ? check_first(s, l, &h) : 0;
+	if (rc == 0 && rest_begins(l, &h, "\"type\":\"seal\""))
+		rc = check_seal(s, l, &h);
+	if (rc != 0)
+		return rc;
+	if (rest_begins(l, &h, "\"type\":\"end\""))
+		p->ended = true;
+	digest_of(&p->head, l->bytes, l->len);
+	merkle_add(&s->tree, merkle_node_blake2b, &p->head);
+	p->records++;
+	return s->n_anchors ? check_anchors(s, l, h.seq) : 0;
+}
+
+/* The end of the file. A killed session leaves its blank filling; a closed one leaves nothing behind the final seal. */
+static int check_tail(struct state *s, struct reader *r)
+{
+	struct proof *p = s->proof;
+	struct tail tail;
+	reader_tail(r, &tail);
+	struct line here = { .file = tail.file, .number = tail.number };
+	if (p->closed)
+		return tail.torn ? damage(s, &here, "something follows the final seal") : 0;
+	if (!p->writer && !tail.fill)
+		return damage(s, &here, tail.torn ? "the last record is cut short" : "the end of the journal was cut off");
+	if (!p->writer && tail.full)
+		return damage(s, &here, "the beginning or the end of the last record was changed");
+	p->torn = tail.torn;
+	for (size_t i = 0; i < s->n_anchors; i++)
+		if (s->anchors[i].seq > p->records)
+			return damage(s, &here, "the journal ends before record %" PRIu64 ", which was anchored", s->anchors[i].seq);
+	return 0;
+}
+
+static uint64_t count_intents(const char *dir)
+{
+	struct reader *r;
+	struct line l;
+	uint64_t n = 0;
+	if (reader_open_inflight(dir, &r) != 0)
+		return 0;
+	while (reader_next(r, &l) == 1)
+		n += l.ended && field_valid(l.bytes, l.len);
+	reader_close(r);
+	return n;
+}
+
+/*
+ * What no seal covers is held by the chain, but for the last line: nothing follows that could show a change in it. It
+ * must at least be a record in itself. LAST holds it.
+ */
+static int check_last(struct state *s, const struct line *l, const char *last, size_t len)
+{
+	if (s->proof->closed || !len || field_valid(last, len))
+		return 0;
+	s->proof->records--;
+	return damage(s, l, "the line is no record");
+}
+
+static int walk(struct state *s, struct reader *r, char *last)
+{
+	struct line l = { 0 };
+	size_t len = 0;
+	int rc;
+	while ((rc = reader_next(r, &l)) == 1) {
+		if (check_line(s, &l) != 0)
+			return 0;
+		if (l.len > RECORD_MAX + HEAD_MAX)
+			return damage(s, &l, "the line is longer than a record can be"), 0;
+		len = l.len;
+		memcpy(last, l.bytes, len);
+	}
+	if (rc < 0)
+		return rc;
+	if (check_last(s, &l, last, len) == 0)
+		check_tail(s, r);
+	return 0;
+}
+
+int verify_journal(const char *dir, const struct anchor *anchors, size_t n, struct proof *out)
+{
+	struct reader *r;
+	struct state s = { .proof = out, .anchors = anchors, .n_anchors = n };
+	*out = (struct proof){ 0 };
+	if (sodium_init() < 0)
+		return -ENOSYS;
+	out->writer = journal_writer(dir);
+	int rc = reader_open(dir, &r);
+	if (rc != 0)
+		return rc;
+	CLEANUP_FREE char *last = malloc(RECORD_MAX + HEAD_MAX);
+	rc = last ? walk(&s, r, last) : -ENOMEM;
+	reader_close(r);
+	out->intents = out->closed ? 0 : count_intents(dir);
+	return rc;
+}

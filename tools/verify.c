@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usher verify: proves a journal whole, or names the first damage. */
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "audit/digest.h"
+#include "audit/journal.h"
+#include "audit/reader.h"
+#include "audit/verify.h"
+#include "tools/tool.h"
+
+enum { WHOLE = 0, DAMAGED = 1, UNREADABLE = 2 };
+
+#define ANCHORS_MAX 1024
+
+struct arguments {
+	const char *dir;
+	const char *anchor;
+	bool closed; /* an unclosed journal is damage as well */
+	bool quiet;
+};
+
+static void usage(FILE *to)
+{
+	fputs("usage: usher verify [--anchor HEAD] [--closed] [--quiet] [DIR]\n"
+	      "\n"
+	      "Proves the journal in DIR (the newest session when absent): every record is there, in order,\n"
+	      "unchanged, and signed by keys that were erased.\n"
+	      "\n"
+	      "  --anchor HEAD  the journal must contain HEAD: SEQ:HASH, a first public key, or a file with either\n"
+	      "  --closed       a journal that was not closed counts as damaged\n"
+	      "  --quiet        print damage only\n"
+	      "\n"
+	      "Exit status: 0 whole, 1 damaged, 2 cannot be read.\n",
+	      to);
+}
+
+static void print_place(const char *dir, const struct proof *p)
+{
+	printf("damaged: %s/%s", dir, p->file);
+	if (p->line)
+		printf(" line %" PRIu64, p->line);
+	printf(", record %" PRIu64 ": %s\n", p->seq, p->what);
+}
+
+static void print_counts(const struct proof *p)
+{
+	char head[DIGEST_HEX + 1] = "", key[DIGEST_HEX + 1] = "";
+	hex_write(head, p->head.bytes, DIGEST_BYTES);
+	hex_write(key, p->key, sizeof p->key);
+	printf("%" PRIu64 " records, %" PRIu64 " seals; signed up to record %" PRIu64 "\n", p->records, p->seals, p->proven);
+	if (p->records) {
+		printf("first key %s\n", key);
+		printf("head %" PRIu64 ":%s\n", p->records, head);
+	}
+}
+
+static void print_state(const struct proof *p)
+{
+	if (p->closed && p->ended)
+		puts("closed: whole from start to end");
+	else if (p->closed)
+		puts("closed without an end record: the session did not come to its end");
+	else if (p->writer)
+		printf("not closed: process %d is still writing\n", (int)p->writer);
+	else
+		printf("not closed: the writer died; whole up to record %" PRIu64 ", the last %" PRIu64
+		       " of them held by the chain alone\n",
+		       p->records, p->records - p->proven);
+	if (p->torn && !p->writer)
+		printf("a record was being written: %" PRIu64 " bytes of it are left and do not count\n", p->torn);
+	if (p->intents)
+		printf("%" PRIu64 " operations were in flight and may have taken effect without a record of their outcome"
+		       " (usher log shows them)\n",
+		       p->intents);
+}
+
+static int parse(int argc, char **argv, struct arguments *a)
+{
+	for (int i = 1; i < argc; i++) {
+		const char *arg = argv[i];
+		if (!strcmp(arg, "--anchor") && i + 1 < argc)
+			a->anchor = argv[++i];
+		else if (!strncmp(arg, "--anchor=", 9))
+			a->anchor = arg + 9;
+		else if (!strcmp(arg, "--closed"))
+			a->closed = true;
+		else if (!strcmp(arg, "--quiet") || !strcmp(arg, "-q"))
+			a->quiet = true;
+		else if (arg[0] == '-' || a->dir)
+			return -EINVAL;
+		else
+			a->dir = arg;
+	}
+	return 0;
+}
+
+static int report(const struct arguments *a, const struct proof *p)
+{
+	if (p->damaged) {
+		print_place(a->dir, p);
+		printf("whole before that: ");
+		print_counts(p);
+		return DAMAGED;
+	}
+	if (!a->quiet) {
+		printf("whole: %s\n", a->dir);
+		print_counts(p);
+		print_state(p);
+	}
+	if (a->closed && !p->closed) {
+		printf("damaged: %s: the journal was not closed\n", a->dir);
+		return DAMAGED;
+	}
+	return WHOLE;
+}
+
+static int verify_main(int argc, char **argv)
+{
+	struct arguments a = { 0 };
+	struct anchor anchors[ANCHORS_MAX];
+	struct proof proof;
+	size_t n = 0;
+	char dir[PATH_MAX];
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		usage(stdout);
+		return 0;
+	}
+	if (parse(argc, argv, &a) != 0) {
+		usage(stderr);
+		return UNREADABLE;
+	}
+	if (!a.dir && journal_newest(dir, sizeof dir) != 0) {
+		fprintf(stderr, "usher verify: there is no session in the default place; name a directory\n");
+		return UNREADABLE;
+	}
+	if (!a.dir)
+		a.dir = dir;
+	int rc = a.anchor ? anchor_parse(a.anchor, anchors, ANCHORS_MAX, &n) : 0;
+	if (rc != 0) {
+		fprintf(stderr, "usher verify: anchor %s: %s\n", a.anchor,
+			rc == -EINVAL ? "expected SEQ:HASH, a key of 64 digits, or a file with either" : strerror(-rc));
+		return UNREADABLE;
+	}
+	rc = verify_journal(a.dir, anchors, n, &proof);
+	if (rc != 0) {
+		fprintf(stderr, "usher verify: %s: %s\n", a.dir, rc == -ENOENT ? "no journal there" : strerror(-rc));
+		return UNREADABLE;
+	}
+	return report(&a, &proof);
+}
+
+const struct tool tool_verify = {
+	.name = "verify",
+	.usage = "[--anchor HEAD] [--closed] [--quiet] [DIR]",
+	.summary = "prove a journal whole",
+	.main = verify_main,
+};
