@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/doctor_checks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/filter.h"
+#include "supervisor/floor.h"
+#include "supervisor/kernel.h"
+#include "supervisor/selftest.h"
+
+#define PROC_MAGIC 0x9fa0
+#define FILES_WANTED 1024
+
+struct report {
+	struct finding *out;
+	size_t n;
+};
+
+static struct finding *add(struct report *r, const char *name, bool required, const char *meaning)
+{
+	struct finding *f = &r->out[r->n++];
+
+	*f = (struct finding){ .name = name, .required = required, .meaning = meaning };
+	return f;
+}
+
+/* ERROR as selftest gives it; WORKS is said when there is none. */
+static void tried(struct finding *f, int error, const char *works)
+{
+	f->health = error == 0 ? HEALTH_GOOD : f->required ? HEALTH_MISSING : HEALTH_WEAKER;
+	if (error == ECANCELED)
+		snprintf(f->detail, sizeof(f->detail), "not tried: an earlier step failed");
+	else
+		snprintf(f->detail, sizeof(f->detail), "%s", error ? strerror(error) : works);
+}
+
+static bool at_least(unsigned major, unsigned minor)
+{
+	struct utsname u;
+	unsigned a = 0, b = 0;
+
+	if (uname(&u) < 0 || sscanf(u.release, "%u.%u", &a, &b) != 2)
+		return false;
+	return a > major || (a == major && b >= minor);
+}
+
+static void check_notifications(struct report *r, const struct selftest *t)
+{
+	bool killable = filter_flags_known(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
+	struct finding *f;
+
+	tried(add(r, "wait-killable", true, "Linux 5.19 or newer is needed: without it a signal repeats calls that have taken effect"),
+	      killable ? 0 : EINVAL, "a signal does not repeat a call (Linux 5.19)");
+	tried(add(r, "filter", true, "seccomp is off, or another supervisor holds this process already"), t->filter,
+	      "seccomp filter with a notification listener");
+	tried(add(r, "pidfd-getfd", true, "usher cannot take the listener, nor act on the caller's sockets (Linux 5.6; ptrace rights)"), t->getfd,
+	      "descriptors of the command can be duplicated (Linux 5.6)");
+	tried(add(r, "notify", true, "calls cannot be received"), t->receive, "a call was received");
+	tried(add(r, "addfd", true, "descriptors cannot be handed to the command (Linux 5.9)"), t->addfd, "a descriptor was put into the caller");
+	tried(add(r, "answer", true, "calls cannot be answered"), t->answer, "the caller got the answer");
+	tried(add(r, "sync-wake-up", false, "answers are slower, about 45 instead of 10 us a call (Linux 6.6)"), t->sync_wake,
+	      "answers wake the caller on the same core (Linux 6.6)");
+	f = add(r, "wait-killable-race", false,
+		"before Linux 6.17, unless the fix was backported: a signal that arrives with a very fast answer can still "
+		"interrupt the caller's wait, and the call is made twice");
+	tried(f, at_least(6, 17) ? 0 : EINTR, "no known race between a fast answer and a signal (Linux 6.17)");
+	if (f->health != HEALTH_GOOD)
+		snprintf(f->detail, sizeof(f->detail), "this version may have a race between a fast answer and a signal");
+}
+
+static void check_reading(struct report *r, const struct selftest *t)
+{
+	struct statfs fs;
+
+	tried(add(r, "proc", true, "usher needs /proc, with the processes of its own user in it"),
+	      statfs("/proc", &fs) < 0 ? errno : fs.f_type != PROC_MAGIC ? ENOTDIR : t->read_proc == ECANCELED ? 0 : t->read_proc,
+	      "mounted, and shows the command");
+	tried(add(r, "read-memory", true, "usher cannot read what the command asks for (process_vm_readv is blocked: a container's own filter?)"),
+	      t->read_memory, "the command's memory can be read");
+	tried(add(r, "ptrace", true, "a new program cannot be verified before it runs, so none may start (container without ptrace, or Yama scope 3)"),
+	      t->seize, "a child can be seized, so programs are verified before they run");
+}
+
+static void check_yama(struct report *r)
+{
+	CLEANUP_FD int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	char scope = '0';
+	struct finding *f = add(r, "yama", false, "processes that usher does not descend from it cannot be verified: it adopts orphans, so only "
+						  "scope 2 (without CAP_SYS_PTRACE) and 3 matter");
+
+	if (fd >= 0 && read(fd, &scope, 1) != 1)
+		scope = '?';
+	f->health = scope == '0' || scope == '1' ? HEALTH_GOOD : HEALTH_WEAKER;
+	snprintf(f->detail, sizeof(f->detail), fd < 0 ? "no Yama" : "ptrace_scope %c", scope);
+}
+
+static void check_openat2(struct report *r)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	CLEANUP_FD int fd = (int)syscall(__NR_openat2, AT_FDCWD, "/", &how, sizeof(how));
+
+	tried(add(r, "openat2", true, "names cannot be opened without following links (Linux 5.6)"), fd < 0 ? errno : 0,
+	      "names are opened without following links (Linux 5.6)");
+}
+
+static void check_pidfd_thread(struct report *r)
+{
+	CLEANUP_FD int fd = (int)syscall(__NR_pidfd_open, getpid(), PIDFD_THREAD);
+
+	tried(add(r, "pidfd-thread", false,
+		  "a thread other than the leader is held by its /proc directory; descriptors of a thread with a table of its own cannot be taken "
+		  "(Linux 6.9)"),
+	      fd < 0 ? errno : 0, "threads can be held by identity (Linux 6.9)");
+}
+
+static void check_landlock(struct report *r)
+{
+	static const struct {
+		int abi;
+		const char *name;
+		const char *works;
+		const char *meaning;
+	} steps[] = {
+		{ 1, "landlock-files", "the kernel refuses file accesses that were not mediated", "only mediation stands between the command and files" },
+		{ 3, "landlock-truncate", "truncation too (ABI 3)", "truncate is refused by mediation alone (Linux 6.2)" },
+		{ 4, "landlock-tcp", "TCP connect and bind too (ABI 4)", "TCP is refused by mediation alone (Linux 6.7)" },
+		{ 5, "landlock-ioctl", "ioctls on devices too (ABI 5)", "device ioctls are decided at open alone (Linux 6.10)" },
+		{ 6, "landlock-scopes", "signals and abstract sockets stay inside the tree (ABI 6)",
+		  "signals go through usher, which is slower; a few signals to the own process group are refused (Linux 6.12)" },
+	};
+	int abi = floor_abi();
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++)
+		tried(add(r, steps[i].name, false, steps[i].meaning), abi >= steps[i].abi ? 0 : EOPNOTSUPP, steps[i].works);
+}
+
+static void check_userns(struct report *r)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(CLONE_NEWUSER) < 0 ? errno & 0x7f : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		status = EAGAIN << 8;
+	tried(add(r, "user-namespaces", false, "nothing usher needs; commands cannot make any inside in any case"), WEXITSTATUS(status),
+	      "available (usher refuses them to the command)");
+}
+
+static void check_files(struct report *r)
+{
+	struct rlimit limit = { 0, 0 };
+	struct finding *f = add(r, "open-files", false, "many processes or waiting questions at once will be refused: raise the hard limit (ulimit -Hn)");
+
+	getrlimit(RLIMIT_NOFILE, &limit);
+	f->health = limit.rlim_max >= FILES_WANTED ? HEALTH_GOOD : HEALTH_WEAKER;
+	snprintf(f->detail, sizeof(f->detail), "hard limit %llu", (unsigned long long)limit.rlim_max);
+}
+
+size_t doctor_examine(struct finding out[DOCTOR_MAX])
+{
+	struct report r = { .out = out };
+	struct selftest t;
+
+	(void)selftest_run(&t); /* on failure everything says "not tried" */
+	check_notifications(&r, &t);
+	check_reading(&r, &t);
+	check_yama(&r);
+	check_openat2(&r);
+	check_pidfd_thread(&r);
+	check_landlock(&r);
+	check_userns(&r);
+	check_files(&r);
+	return r.n;
+}
