@@ -27,6 +27,7 @@
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
 #include "supervisor/net_filter.h"
+#include "supervisor/net_filter.h"
 
 #define FRONT_MAX 128
 #define RET_ERRNO(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e) & SECCOMP_RET_DATA))

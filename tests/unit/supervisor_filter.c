@@ -16,6 +16,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -158,6 +159,18 @@ static const struct expectation expected[] = {
 	X(user, __NR_setpriority, TRAP, PRIO_USER, 0, 5),
 	X(user, __NR_sched_setaffinity, ALLOW, 0, 8, 4096),
 	X(user, __NR_sched_setaffinity, TRAP, 77, 8, 4096),
+	X(user, __NR_socket, ALLOW, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
+	X(user, __NR_socket, ALLOW, HIGH | AF_INET6, SOCK_DGRAM, 0),
+	X(user, __NR_socket, ALLOW, AF_UNIX, SOCK_STREAM, 0),
+	X(user, __NR_socket, ALLOW, AF_NETLINK, SOCK_RAW, 0),
+	X(user, __NR_socket, E(EPROTONOSUPPORT), AF_NETLINK, SOCK_RAW, 9),
+	X(root, __NR_socket, E(EAFNOSUPPORT), AF_PACKET, SOCK_RAW, 0),
+	X(root, __NR_socket, E(EAFNOSUPPORT), HIGH | AF_PACKET, SOCK_RAW, 0),
+	X(root, __NR_socket, E(ESOCKTNOSUPPORT), AF_INET, SOCK_RAW, 1),
+	X(user, __NR_socket, E(EPROTONOSUPPORT), AF_INET, SOCK_STREAM, 262),
+	X(user, __NR_socket, E(EAFNOSUPPORT), 40, SOCK_STREAM, 0),
+	X(user, __NR_socketpair, ALLOW, AF_UNIX, SOCK_STREAM, 0),
+	X(user, __NR_socketpair, E(EAFNOSUPPORT), 30, SOCK_STREAM, 0),
 	X(user, __NR_clock_settime, ALLOW, 0),
 	X(root, __NR_clock_settime, E(EPERM), 0),
 	X(user, 400, E(ENOSYS), 0),
