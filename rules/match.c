@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Walking the index: the places where a name may still match, component by
+ * component. Their number depends on how patterns overlap, not on how many
+ * rules there are.
+ *
+ * MUST: no allocation; when more places are open at once than there is room for, the
+ * walk says so and the caller asks pattern after pattern instead.
+ */
+#include <string.h>
+
+#include "rules/endpoint.h"
+#include "rules/index.h"
+
+#define OPEN_PLACES 256
+
+struct walk {
+	const struct ruleset *rs;
+	const struct index *ix;
+	seen_fn seen;
+	void *context;
+	uint32_t *next;
+	uint32_t n_next;
+	bool full;
+};
+
+static void tell(const struct walk *w, const struct chain *c)
+{
+	if (c->head)
+		w->seen(w->context, &w->ix->term[c->head]);
+}
+
+static void open_place(struct walk *w, uint32_t node)
+{
+	if (w->n_next == OPEN_PLACES)
+		w->full = true;
+	else
+		w->next[w->n_next++] = node;
+}
+
+static bool is_open(const struct walk *w, uint32_t node)
+{
+	for (uint32_t i = 0; i < w->n_next; i++)
+		if (w->next[i] == node)
+			return true;
+	return false;
+}
+
+/* Arrives at a place, and at once behind its ** as well. */
+static void arrive(struct walk *w, uint32_t node)
+{
+	const struct place_node *n = &w->ix->node[node];
+	if (n->grows || n->here.head)
+		open_place(w, node);
+	if (!n->deep)
+		return;
+	const struct place_node *deep = &w->ix->node[n->deep];
+	tell(w, &deep->here);
+	if (deep->grows && !is_open(w, n->deep))
+		open_place(w, n->deep);
+}
+
+static void try_edges(struct walk *w, uint32_t edge, const char *name, size_t len)
+{
+	for (; edge; edge = w->ix->edge[edge].next) {
+		const struct edge *e = &w->ix->edge[edge];
+		if (glob_match_component(e->glob, e->token, e->n, name, len))
+			arrive(w, e->to);
+	}
+}
+
+static void try_affixes(struct walk *w, uint32_t node, enum slot_kind kind, const char *name, size_t len)
+{
+	const struct place_node *n = &w->ix->node[node];
+	uint64_t lengths = kind == SLOT_PREFIX ? n->prefixes : n->suffixes;
+	for (; lengths; lengths &= lengths - 1) {
+		uint32_t part = (uint32_t)__builtin_ctzll(lengths);
+		if (part > len)
+			return;
+		const char *from = kind == SLOT_PREFIX ? name : name + len - part;
+		uint64_t key = slot_key(node, kind, part, hash_bytes(from, part));
+		uint32_t at = (uint32_t)key;
+		const struct slot *s = slots_from(&w->ix->slots, key, &at);
+		if (s)
+			try_edges(w, s->value, name, len);
+	}
+}
+
+static void leave(struct walk *w, uint32_t node, const char *name, size_t len, uint64_t hash)
+{
+	const struct place_node *n = &w->ix->node[node];
+	uint32_t child = index_child(w->ix, node, name, len, hash);
+	if (child)
+		arrive(w, child);
+	if (n->star)
+		arrive(w, n->star);
+	if (n->prefixes)
+		try_affixes(w, node, SLOT_PREFIX, name, len);
+	if (n->suffixes)
+		try_affixes(w, node, SLOT_SUFFIX, name, len);
+	if (n->other)
+		try_edges(w, n->other, name, len);
+}
+
+static void try_rests(struct walk *w, uint32_t node, const char *rest, size_t len)
+{
+	for (uint32_t e = w->ix->node[node].rest; e; e = w->ix->edge[e].next)
+		if (glob_match_part(w->ix->edge[e].glob, w->ix->edge[e].token, w->ix->edge[e].n, rest, len))
+			tell(w, &w->ix->edge[e].here);
+}
+
+/* One component for all open places: what follows goes to w->next. */
+static void pass(struct walk *w, const uint32_t *open, uint32_t n, const char *name, size_t len)
+{
+	uint64_t hash = hash_bytes(name, len);
+	for (uint32_t i = 0; i < n; i++)
+		if (w->ix->node[open[i]].loops)
+			open_place(w, open[i]);
+	for (uint32_t i = 0; i < n && !w->full; i++)
+		leave(w, open[i], name, len, hash);
+}
+
+/* HAS: the name has components at all (the root directory has none). */
+static bool walk_name(struct walk *w, uint32_t root, const char *name, size_t len, bool has)
+{
+	uint32_t places[2][OPEN_PLACES];
+	uint32_t *open = places[0];
+	w->next = open;
+	arrive(w, root);
+	for (size_t at = 0; has && !w->full;) {
+		uint32_t n = w->n_next;
+		for (uint32_t i = 0; i < n; i++)
+			if (w->ix->node[open[i]].rest)
+				try_rests(w, open[i], name + at, len - at);
+		const char *slash = memchr(name + at, '/', len - at);
+		size_t part = slash ? (size_t)(slash - name) - at : len - at;
+		w->next = open == places[0] ? places[1] : places[0];
+		w->n_next = 0;
+		pass(w, open, n, name + at, part);
+		open = w->next;
+		at += part + 1;
+		has = slash != NULL && w->n_next;
+		if (!has && slash)
+			return !w->full;
+	}
+	for (uint32_t i = 0; i < w->n_next && !w->full; i++) {
+		const struct place_node *n = &w->ix->node[open[i]];
+		if (!n->loops)
+			tell(w, &n->here);
+	}
+	return !w->full;
+}
+
+static void walk_inet(const struct walk *w, const struct inet_endpoint *e)
+{
+	for (unsigned word = 0; word < 3; word++) {
+		for (uint64_t left = w->ix->net_prefixes[word]; left; left &= left - 1) {
+			uint8_t addr[16];
+			unsigned prefix = word * 64 + (unsigned)__builtin_ctzll(left);
+			memcpy(addr, e->addr, sizeof(addr));
+			endpoint_mask(addr, prefix);
+			uint64_t key = slot_key(0, SLOT_NET, prefix, hash_bytes((const char *)addr, sizeof(addr)));
+			uint32_t at = (uint32_t)key;
+			const struct slot *s = slots_from(&w->ix->slots, key, &at);
+			if (s)
+				w->seen(w->context, &w->ix->term[s->value]);
+		}
+	}
+}
+
+static bool strip(const struct object *o, const char **name, size_t *len)
+{
+	size_t skip = o->kind == OBJECT_MEMFD ? sizeof("memfd:") - 1 : o->kind == OBJECT_ABSTRACT ? 0 : 1;
+	if (!o->name.bytes || o->name.len < skip)
+		return false;
+	if (skip == 1 && o->name.bytes[0] != '/')
+		return false;
+	*name = o->name.bytes + skip;
+	*len = o->name.len - skip;
+	return true;
+}
+
+bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn seen, void *context)
+{
+	struct walk w = { .rs = rs, .ix = &rs->index, .seen = seen, .context = context };
+	const char *name;
+	size_t len;
+	if (object->kind == OBJECT_INET) {
+		walk_inet(&w, &object->inet);
+		return true;
+	}
+	if (object->kind == OBJECT_NONE || object->kind > OBJECT_ABSTRACT || !strip(object, &name, &len))
+		return true;
+	return walk_name(&w, rs->index.root[object->kind], name, len, len > 0);
+}
+
+bool pattern_matches(const struct pattern *p, const struct object *object, op_set op)
+{
+	const char *name;
+	size_t len;
+	if (p->every && p->kind == OBJECT_FILE && object->kind == OBJECT_MEMFD)
+		return op != OP_EXEC;
+	if (p->kind != object->kind)
+		return false;
+	if (p->kind == OBJECT_INET)
+		return endpoint_matches(&p->inet, &object->inet);
+	return strip(object, &name, &len) && glob_match(&p->glob, name, len);
+}
