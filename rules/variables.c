@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+/* Variables: a short list, searched from the front. */
+#include "rules/variables.h"
+
+#include <errno.h>
+#include <string.h>
+
+bool variable_byte(char c, bool first)
+{
+	bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+	return letter || (!first && c >= '0' && c <= '9');
+}
+
+static struct variable_value *find(struct variables *v, const char *name, size_t len)
+{
+	for (size_t i = 0; i < v->n; i++)
+		if (strlen(v->value[i].name) == len && memcmp(v->value[i].name, name, len) == 0)
+			return &v->value[i];
+	return NULL;
+}
+
+const struct variable_value *variables_find(const struct variables *v, const char *name, size_t len)
+{
+	return find((struct variables *)v, name, len);
+}
+
+int variables_set(struct variables *v, struct arena *a, const char *name, size_t len, const glob_unit *units, size_t n)
+{
+	struct variable_value *slot = find(v, name, len);
+	if (!slot && v->n >= VARIABLES_MAX)
+		return -ENOSPC;
+	glob_unit *copy = arena_alloc(a, (n + 1) * sizeof(*copy));
+	const char *kept = slot ? slot->name : arena_copy(a, name, len);
+	if (!copy || !kept)
+		return -ENOMEM;
+	if (n)
+		memcpy(copy, units, n * sizeof(*copy));
+	if (!slot)
+		slot = &v->value[v->n++];
+	*slot = (struct variable_value){ .name = kept, .units = copy, .n = n };
+	return 0;
+}
+
+static int import_one(struct variables *v, struct arena *a, const struct variable *from)
+{
+	glob_unit units[VARIABLE_UNITS];
+	size_t n = strlen(from->value);
+	if (n > VARIABLE_UNITS)
+		return -ENAMETOOLONG;
+	while (n > 1 && from->value[n - 1] == '/')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		units[i] = (glob_unit)((unsigned char)from->value[i] | GLOB_LITERAL);
+	return variables_set(v, a, from->name, strlen(from->name), units, n);
+}
+
+int variables_import(struct variables *v, struct arena *a, const struct ruleset_source *from)
+{
+	for (size_t i = 0; from && i < from->n_variables; i++) {
+		int r = from->variables[i].value ? import_one(v, a, &from->variables[i]) : 0;
+		if (r)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variables of a rule file: from outside (their bytes stand for themselves) and by set. */
+#ifndef USHER_RULES_VARIABLES_H
+#define USHER_RULES_VARIABLES_H
+
+#include "rules/glob.h"
+#include "rules/ruleset.h"
+
+#define VARIABLES_MAX 256
+#define VARIABLE_UNITS 8192
+
+struct variable_value {
+	const char *name;
+	const glob_unit *units;
+	size_t n;
+};
+
+struct variables {
+	struct variable_value value[VARIABLES_MAX];
+	size_t n;
+};
+
+/* Whether a byte may stand in a name, FIRST: at its beginning. */
+bool variable_byte(char c, bool first);
+
+/* The variable of that name, or NULL. */
+const struct variable_value *variables_find(const struct variables *v, const char *name, size_t len);
+
+/* Sets NAME (LEN bytes) to N units, both copied. Returns 0, -ENOSPC when there are too many, or -ENOMEM. */
+int variables_set(struct variables *v, struct arena *a, const char *name, size_t len, const glob_unit *units, size_t n);
+
+/* Takes over what is set before a file is read. A trailing slash of a value is dropped; a NULL value is unset. */
+int variables_import(struct variables *v, struct arena *a, const struct ruleset_source *from);
+
+#endif
