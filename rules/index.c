@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int reserve(void **array, uint32_t *room, uint32_t need, size_t size)
+int reserve(void **array, uint32_t *room, uint32_t need, size_t size)
 {
 	if (need <= *room)
 		return 0;

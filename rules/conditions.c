@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/* by=, tree=, argv=, uid=, depth=. What is not known does not hold. */
+#include "rules/compiled.h"
+
+static bool any_matches(const struct glob *glob, uint32_t n, const char *name, size_t len)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (glob_match(&glob[i], name, len))
+			return true;
+	return false;
+}
+
+/* Names of images are absolute; programs are compiled without the first slash. */
+static bool image_matches(const struct glob *glob, uint32_t n, const struct image *image)
+{
+	if (!image->exe.bytes || !image->exe.len || image->exe.bytes[0] != '/')
+		return false;
+	return any_matches(glob, n, image->exe.bytes + 1, image->exe.len - 1);
+}
+
+static bool tree_matches(const struct conditions *when, const struct subject *by)
+{
+	if (image_matches(when->tree, when->n_tree, &by->image))
+		return true;
+	for (uint32_t i = 0; by->ancestors && i < by->n_ancestors; i++)
+		if (image_matches(when->tree, when->n_tree, &by->ancestors[i]))
+			return true;
+	return false;
+}
+
+static bool within(const struct range *r, uint32_t value)
+{
+	return value >= r->lo && value <= r->hi;
+}
+
+bool conditions_hold(const struct conditions *when, const struct call *call)
+{
+	if (!when)
+		return true;
+	if (when->has_uid && !within(&when->uid, call->by.uid))
+		return false;
+	if (when->has_depth && !within(&when->depth, call->by.n_ancestors))
+		return false;
+	if (when->has_by && !image_matches(when->by, when->n_by, &call->by.image))
+		return false;
+	if (when->has_tree && !tree_matches(when, &call->by))
+		return false;
+	if (!when->has_argv)
+		return true;
+	return call->argv.bytes && any_matches(when->argv, when->n_argv, call->argv.bytes, call->argv.len);
+}
