@@ -321,10 +321,7 @@ static int add_pins(struct ruleset *rs)
 	struct index *ix = &rs->index;
 	for (uint32_t i = 0; i < rs->n_pins; i++) {
 		const struct pin *p = &rs->pin[i];
-		uint32_t term;
-		int r = new_term(ix, p->rule, UINT32_MAX, &term);
-		if (!r)
-			r = slots_add(&ix->pins, slot_key(0, SLOT_PIN, 0, pin_hash(p->dev, p->ino)), i);
+		int r = slots_add(&ix->pins, slot_key(0, SLOT_PIN, 0, pin_hash(p->dev, p->ino)), i);
 		if (r)
 			return r;
 	}

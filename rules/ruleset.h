@@ -55,8 +55,8 @@ struct ruleset_source {
 };
 
 /*
- * Loads the file, what it includes, and compiles it. All findings go to *found
- * (which the caller frees in every case). Returns 0 with *out set (free with
+ * Loads the file, what it includes, and compiles it. All findings are appended to *found
+ * (zeroed by the caller before its first use; which the caller frees in every case). Returns 0 with *out set (free with
  * ruleset_free), 1 when the file has errors, or a negative errno when it could
  * not be read, its owner or mode is not safe (-EPERM), or memory ran out; *found then
  * says so too. Not for the hot path; thread safe.
@@ -76,6 +76,27 @@ void ruleset_free(struct ruleset *rs);
  * given only for the operations it names.
  */
 void ruleset_decide(const struct ruleset *rs, const struct call *call, struct verdict *out);
+
+/*
+ * What this layer says of each operation that CALL needs on one object: out[bit] is filled
+ * for the bits in object[OBJECT].ops, the others are left alone. An operation that no rule
+ * and no default speaks of is VERDICT_NONE (stat has no default: unnamed it is never refused).
+ * Layers must be joined per operation with this where one layer leaves open what another rules on.
+ */
+void ruleset_decide_object(const struct ruleset *rs, const struct call *call, uint32_t object,
+			   struct verdict out[OP_COUNT]);
+
+/*
+ * Joins the per-operation verdicts of one object (of one layer, or the strictest of all
+ * layers) into *into, which holds what earlier objects gave: the strictest wins. An
+ * operation left open closes what is merely allowed or rewritten (VERDICT_NONE: no opinion on the whole), but
+ * never an open stat. A rewrite of some operations of an object, where others go to the
+ * object itself, is refused.
+ */
+void verdicts_join(struct verdict *into, const struct call *call, uint32_t object, const struct verdict each[OP_COUNT]);
+
+/* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
+bool ruleset_pins(const struct ruleset *rs);
 
 /*
  * The object a rewrite leads to: for a file the new name into *name (not
@@ -107,6 +128,9 @@ const struct rule *ruleset_rule(const struct ruleset *rs, size_t index);
 
 /* Whether RULE matches OBJECT for one of OPS when asked by BY with ARGV; the matcher behind explain. */
 bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struct call *call, uint32_t object, op_set op);
+
+/* The default of this file, VERDICT_NONE when it has none, and its "FILE:LINE". */
+enum verdict_kind ruleset_default(const struct ruleset *rs, const char **where);
 
 /* Names of the built-in rule sets, NULL-terminated, and the text of one (NULL when unknown). */
 const char *const *builtin_names(void);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * The decision of one layer.
+ *
+ * MUST: for each operation the lowest rule that names it, whose pattern or pin matches the
+ * object and whose conditions hold; no allocation, no lock; where the index has no room
+ * every rule is asked in turn, with the same result.
+ */
+#include <errno.h>
+
+#include "rules/index.h"
+
+#define NO_RULE UINT32_MAX
+
+struct decision {
+	const struct ruleset *rs;
+	const struct call *call;
+	const struct object *object;
+	uint32_t best[OP_COUNT];
+	uint32_t bound;  /* a rule from here on cannot be the first for any operation */
+};
+
+static void set_bound(struct decision *d)
+{
+	d->bound = 0;
+	for (op_set left = d->object->ops; left; left &= (op_set)(left - 1)) {
+		uint32_t best = d->best[__builtin_ctz(left)];
+		if (best > d->bound)
+			d->bound = best;
+	}
+}
+
+/* RULE matches the object for OPS, conditions aside. */
+static void consider(struct decision *d, uint32_t number, op_set ops)
+{
+	const struct compiled_rule *rule = &d->rs->rule[number];
+	op_set better = 0;
+	for (op_set left = rule->pub.ops & ops & d->object->ops; left; left &= (op_set)(left - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(left);
+		if (number < d->best[bit])
+			better |= (op_set)(1U << bit);
+	}
+	if (!better || !conditions_hold(rule->when, d->call))
+		return;
+	for (op_set left = better; left; left &= (op_set)(left - 1))
+		d->best[__builtin_ctz(left)] = number;
+	set_bound(d);
+}
+
+static op_set all_but_exec(const struct decision *d, const struct term *t)
+{
+	if (d->object->kind != OBJECT_MEMFD || d->rs->rule[t->rule].pattern[t->pattern].kind == OBJECT_MEMFD)
+		return (op_set)~0U;
+	return (op_set)~(unsigned)OP_EXEC;
+}
+
+static void seen(void *context, const struct term *t)
+{
+	struct decision *d = context;
+	bool inet = d->object->kind == OBJECT_INET;
+	for (;; t = &d->rs->index.term[t->next]) {
+		if (t->rule >= d->bound)
+			return;
+		if (!inet || pattern_matches(&d->rs->rule[t->rule].pattern[t->pattern], d->object, 0))
+			consider(d, t->rule, all_but_exec(d, t));
+		if (!t->next)
+			return;
+	}
+}
+
+static void ask_pins(struct decision *d)
+{
+	const struct index *ix = &d->rs->index;
+	if (!d->object->identified || !ix->pins.slot)
+		return;
+	uint64_t key = slot_key(0, SLOT_PIN, 0, pin_hash(d->object->dev, d->object->ino));
+	uint32_t at = (uint32_t)key;
+	const struct slot *s;
+	while ((s = slots_from(&ix->pins, key, &at))) {
+		const struct pin *p = &d->rs->pin[s->value];
+		if (p->dev == d->object->dev && p->ino == d->object->ino)
+			consider(d, p->rule, (op_set)~0U);
+	}
+}
+
+static void ask_every_rule(struct decision *d)
+{
+	for (uint32_t i = 0; i < d->rs->n_rules; i++) {
+		const struct compiled_rule *rule = &d->rs->rule[i];
+		for (uint32_t p = 0; p < rule->n_patterns; p++)
+			for (unsigned bit = 0; bit < OP_COUNT; bit++)
+				if (pattern_matches(&rule->pattern[p], d->object, (op_set)(1U << bit)))
+					consider(d, i, (op_set)(1U << bit));
+	}
+}
+
+/* A name that is refused to stat looks absent; the rest is the native refusal. */
+static int refusal(unsigned bit, const struct rule *rule)
+{
+	if (rule && rule->error)
+		return rule->error;
+	return 1U << bit == OP_STAT ? ENOENT : EACCES;
+}
+
+static struct verdict by_default(const struct ruleset *rs, unsigned bit)
+{
+	bool speaks = 1U << bit != OP_STAT && rs->otherwise != VERDICT_NONE;
+	return (struct verdict){ .kind = speaks ? rs->otherwise : VERDICT_NONE, .error = refusal(bit, NULL),
+				 .unnamed = 1U << bit == OP_STAT,
+				 .where = speaks ? rs->otherwise_where : "default" };
+}
+
+void ruleset_decide_object(const struct ruleset *rs, const struct call *call, uint32_t object,
+			   struct verdict out[OP_COUNT])
+{
+	struct decision d = { .rs = rs, .call = call, .object = &call->object[object], .bound = NO_RULE };
+	for (unsigned bit = 0; bit < OP_COUNT; bit++)
+		d.best[bit] = NO_RULE;
+	if ((d.object->ops & rs->ops) != 0) {
+		ask_pins(&d);
+		if (!index_walk(rs, d.object, seen, &d))
+			ask_every_rule(&d);
+	}
+	for (op_set left = d.object->ops; left; left &= (op_set)(left - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(left);
+		if (bit >= OP_COUNT)
+			break;
+		out[bit] = by_default(rs, bit);
+		if (d.best[bit] != NO_RULE) {
+			const struct rule *r = &rs->rule[d.best[bit]].pub;
+			out[bit] = (struct verdict){ .kind = r->kind, .error = refusal(bit, r), .log = r->log,
+						     .stack = r->stack, .rule = r, .where = r->where };
+		}
+		out[bit].object = object;
+	}
+}
+
+/* How strict a part is within the whole: what is left open weighs more than what is allowed or rewritten. */
+static int weight(const struct verdict *v)
+{
+	if (v->kind == VERDICT_NONE)
+		return v->unnamed ? -1 : 25;
+	return verdict_compare(v->kind, VERDICT_NONE) * 10;
+}
+
+static bool mixed_rewrite(const struct object *o, const struct verdict each[OP_COUNT])
+{
+	const struct rule *to = NULL;
+	bool straight = false;
+	for (op_set left = o->ops & (op_set)~(unsigned)OP_STAT; left; left &= (op_set)(left - 1)) {
+		const struct verdict *v = &each[__builtin_ctz(left)];
+		if (v->kind != VERDICT_REWRITE) {
+			straight = true;
+			continue;
+		}
+		if (to && v->rule != to)
+			return true;
+		to = v->rule;
+	}
+	return to && straight;
+}
+
+void verdicts_join(struct verdict *into, const struct call *call, uint32_t object, const struct verdict each[OP_COUNT])
+{
+	const struct object *o = &call->object[object];
+	int heaviest = into->where ? weight(into) : -2;
+	bool mixed = mixed_rewrite(o, each);
+	for (op_set left = o->ops; left; left &= (op_set)(left - 1)) {
+		struct verdict v = each[__builtin_ctz(left)];
+		if (mixed && v.kind == VERDICT_REWRITE)
+			v.kind = VERDICT_DENY;
+		if (weight(&v) <= heaviest)
+			continue;
+		heaviest = weight(&v);
+		*into = v;
+	}
+}
+
+void ruleset_decide(const struct ruleset *rs, const struct call *call, struct verdict *out)
+{
+	struct verdict each[OP_COUNT];
+	*out = (struct verdict){ .kind = VERDICT_NONE, .error = EACCES };
+	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
+		ruleset_decide_object(rs, call, i, each);
+		verdicts_join(out, call, i, each);
+	}
+	if (!out->where)
+		out->where = "default";
+}
