@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * NAME=VALUE behind a rule.
+ *
+ * MUST: an option that the rule's verdict or operations cannot honour is an error; so is one
+ * that is given twice.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "rules/parser.h"
+
+#define V(kind) (1U << (kind))
+#define V_ANY (V(VERDICT_DENY) | V(VERDICT_KILL) | V(VERDICT_ASK) | V(VERDICT_REWRITE) | V(VERDICT_ALLOW))
+
+struct target {
+	struct parser *p;
+	const struct word *w;
+	size_t skip; /* units before the value */
+	const char *value;
+	struct compiled_rule *rule;
+	struct conditions *when;
+};
+
+static int expected(const struct target *t, const char *what)
+{
+	return parser_fail(t->p, t->w->from + (t->w->quoted ? 0 : t->skip), "%s was expected", what);
+}
+
+static bool digits(const char **at, uint32_t *out)
+{
+	uint64_t value = 0;
+	const char *s = *at;
+	while (*s >= '0' && *s <= '9' && s - *at < 10)
+		value = value * 10 + (uint64_t)(*s++ - '0');
+	bool any = s != *at && value < UINT32_MAX;
+	*at = s;
+	*out = (uint32_t)value;
+	return any;
+}
+
+/* 90, 90s, 5m, 2h, 1d in seconds. */
+static bool duration(const char *text, uint32_t *out)
+{
+	static const struct {
+		const char *unit;
+		uint32_t seconds;
+	} units[] = { { "", 1 }, { "s", 1 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 } };
+	uint32_t value;
+	if (!digits(&text, &value) || !value)
+		return false;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(text, units[i].unit) == 0 && value <= UINT32_MAX / units[i].seconds) {
+			*out = value * units[i].seconds;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool parse_range(const char *text, struct range *out)
+{
+	if (!digits(&text, &out->lo))
+		return false;
+	out->hi = out->lo;
+	if (*text == '-' && !text[1]) {
+		out->hi = UINT32_MAX;
+		return true;
+	}
+	if (*text == '-' && (text++, !digits(&text, &out->hi)))
+		return false;
+	return !*text && out->lo <= out->hi;
+}
+
+static int opt_by(struct target *t)
+{
+	t->when->has_by = true;
+	return parse_globs(t->p, t->w, t->skip, '/', &t->when->by, &t->when->n_by);
+}
+
+static int opt_tree(struct target *t)
+{
+	t->when->has_tree = true;
+	return parse_globs(t->p, t->w, t->skip, '/', &t->when->tree, &t->when->n_tree);
+}
+
+static int opt_argv(struct target *t)
+{
+	t->when->has_argv = true;
+	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->argv, &t->when->n_argv);
+}
+
+static int opt_uid(struct target *t)
+{
+	t->when->has_uid = true;
+	return parse_range(t->value, &t->when->uid) ? 0 : expected(t, "a user number or a range LOW-HIGH");
+}
+
+static int opt_depth(struct target *t)
+{
+	t->when->has_depth = true;
+	return parse_range(t->value, &t->when->depth)
+		       ? 0
+		       : expected(t, "how many images stand above the caller: N, LOW-HIGH or LOW-");
+}
+
+static int opt_timeout(struct target *t)
+{
+	return duration(t->value, &t->rule->pub.timeout_s) ? 0 : expected(t, "a time such as 60s, 5m or 2h");
+}
+
+static int opt_else(struct target *t)
+{
+	static const enum verdict_kind kinds[] = { VERDICT_DENY, VERDICT_ALLOW, VERDICT_KILL, VERDICT_ASK };
+	bool ask = t->rule->pub.kind == VERDICT_ASK;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		bool fits = ask ? kinds[i] != VERDICT_ASK : kinds[i] == VERDICT_DENY || kinds[i] == VERDICT_ASK;
+		if (fits && strcmp(t->value, verdict_name(kinds[i])) == 0) {
+			t->rule->pub.otherwise = kinds[i];
+			return 0;
+		}
+	}
+	return expected(t, ask ? "deny, allow or kill" : "deny or ask");
+}
+
+static int opt_remember(struct target *t)
+{
+	static const char *const names[] = { "once", "session", "tree" };
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(t->value, names[i]) == 0) {
+			t->rule->pub.remember = (enum remember)i;
+			return 0;
+		}
+	}
+	t->rule->pub.remember = REMEMBER_TIME;
+	return duration(t->value, &t->rule->pub.remember_s) ? 0 : expected(t, "once, session, tree or a time such as 10m");
+}
+
+static int opt_limit(struct target *t)
+{
+	static const struct {
+		const char *name;
+		uint32_t seconds;
+	} periods[] = { { "s", 1 },   { "sec", 1 },   { "second", 1 }, { "m", 60 },   { "min", 60 }, { "minute", 60 },
+			{ "h", 3600 }, { "hour", 3600 }, { "d", 86400 }, { "day", 86400 } };
+	const char *at = t->value;
+	struct rule *r = &t->rule->pub;
+	if (!digits(&at, &r->limit) || !r->limit || *at++ != '/')
+		return expected(t, "a rate such as 100/min, 5/s or 20/10m");
+	for (size_t i = 0; i < sizeof(periods) / sizeof(periods[0]); i++)
+		if (strcmp(at, periods[i].name) == 0)
+			r->limit_period_s = periods[i].seconds;
+	if (!r->limit_period_s && !duration(at, &r->limit_period_s))
+		return expected(t, "a rate such as 100/min, 5/s or 20/10m");
+	r->limit_slot = t->p->rs->limit_slots;
+	return 0;
+}
+
+static int opt_errno(struct target *t)
+{
+	t->rule->pub.error = errno_parse(t->value);
+	return t->rule->pub.error ? 0 : expected(t, "an errno name such as ENOENT, EACCES or EPERM");
+}
+
+static int opt_log(struct target *t)
+{
+	static const char *const names[] = { "normal", "alert", "none" };
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(t->value, names[i]) == 0) {
+			t->rule->pub.log = (enum log_level)i;
+			return 0;
+		}
+	}
+	return expected(t, "normal, alert or none");
+}
+
+static int opt_reason(struct target *t)
+{
+	t->rule->pub.reason = t->value;
+	return *t->value ? 0 : expected(t, "a sentence for people, in quotes,");
+}
+
+static int opt_after(struct target *t)
+{
+	const char *at = t->value;
+	bool ok = digits(&at, &t->rule->pub.after) && !*at && t->rule->pub.after;
+	return ok ? 0 : expected(t, "a number of answers, at least 1");
+}
+
+static int opt_show(struct target *t)
+{
+	t->rule->pub.show_asked = true;
+	return strcmp(t->value, "asked") == 0 ? 0 : expected(t, "show=asked");
+}
+
+static int opt_stack(struct target *t)
+{
+	t->rule->pub.stack = true;
+	return 0;
+}
+
+static int opt_review(struct target *t)
+{
+	t->rule->pub.review = true;
+	return 0;
+}
+
+static int opt_unenforced(struct target *t)
+{
+	return parser_fail(t->p, t->w->from, "sha256= is not enforced by this version, and an option that does nothing is refused");
+}
+
+static const struct option {
+	const char *name; /* with '=' when it takes a value */
+	unsigned verdicts;
+	const char *where; /* which verdicts, for people */
+	int (*parse)(struct target *t);
+} options[] = {
+	{ "by=", V_ANY, "", opt_by },
+	{ "tree=", V_ANY, "", opt_tree },
+	{ "argv=", V_ANY, "", opt_argv },
+	{ "uid=", V_ANY, "", opt_uid },
+	{ "depth=", V_ANY, "", opt_depth },
+	{ "timeout=", V(VERDICT_ASK), "ask", opt_timeout },
+	{ "else=", V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "ask, or a rule with limit=", opt_else },
+	{ "remember=", V(VERDICT_ASK), "ask", opt_remember },
+	{ "limit=", V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "allow, rewrite and ask", opt_limit },
+	{ "errno=", V(VERDICT_DENY), "deny", opt_errno },
+	{ "log=", V_ANY, "", opt_log },
+	{ "reason=", V_ANY, "", opt_reason },
+	{ "after=", V(VERDICT_ASK), "ask", opt_after },
+	{ "show=", V(VERDICT_REWRITE), "rewrite", opt_show },
+	{ "sha256=", V_ANY, "", opt_unenforced },
+	{ "stack", V_ANY, "", opt_stack },
+	{ "review", V(VERDICT_ALLOW), "allow", opt_review },
+};
+
+#define OPTIONS (sizeof(options) / sizeof(options[0]))
+
+static bool names(const struct word *w, const struct option *o)
+{
+	size_t len = strlen(o->name);
+	bool flag = o->name[len - 1] != '=';
+	if (w->n < len || (flag && w->n != len))
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (w->units[i] != (glob_unit)(unsigned char)o->name[i])
+			return false;
+	return true;
+}
+
+/* letters and digits, then '=': an option, known or not. */
+bool is_option(const struct word *w)
+{
+	if (word_is(w, "stack") || word_is(w, "review"))
+		return true;
+	for (uint32_t i = 0; i < w->n; i++) {
+		char c = (char)w->units[i];
+		if (w->units[i] == '=')
+			return i > 0;
+		if (w->units[i] > 0x7f || !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
+			return false;
+	}
+	return false;
+}
+
+static const struct option *find(const struct word *w)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (names(w, &options[i]))
+			return &options[i];
+	return NULL;
+}
+
+int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
+{
+	const struct option *o = find(w);
+	if (!o)
+		return parser_fail(p, w->from,
+				   "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= show= stack or review was expected");
+	if (!(o->verdicts & V(rule->pub.kind)))
+		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
+	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .rule = rule, .when = when };
+	t.value = word_text(&p->rs->arena, w, t.skip);
+	return t.value ? o->parse(&t) : -ENOMEM;
+}
+
+static uint32_t bit_of(const struct option *o)
+{
+	return 1U << (o - options);
+}
+
+/* What depends on the whole rule. */
+int check_options(struct parser *p, const struct line *line, const struct compiled_rule *rule, uint32_t from)
+{
+	uint32_t seen = 0;
+	for (size_t i = from; i < line->n; i++) {
+		const struct word *w = &line->word[i];
+		const struct option *o = is_option(w) ? find(w) : NULL;
+		if (!o)
+			continue;
+		if (seen & bit_of(o))
+			return parser_fail(p, w->from, "%s is given twice; {a,b} takes several values", o->name);
+		seen |= bit_of(o);
+		if (o->parse == opt_argv && rule->pub.ops != OP_EXEC)
+			return parser_fail(p, w->from, "argv= belongs to exec rules");
+		if (o->parse == opt_show && (rule->pub.ops != OP_CONNECT || rule->to == NULL))
+			return parser_fail(p, w->from, "show= belongs to rewrite connect");
+		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
+			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
+		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)
+			return parser_fail(p, w->from, "a question is always recorded; log=none belongs to allow, rewrite, deny and kill");
+	}
+	return 0;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The lines of a file: rules, and set, default, include, expect. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "rules/parser.h"
+
+int parser_fail(struct parser *p, size_t at, const char *format, ...)
+{
+	char message[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	struct place place = lexer_place(p->lexer, at);
+	findings_add(p->found, DIAGNOSTIC_ERROR, &place, "%s", message);
+	return 1;
+}
+
+static int parse_set(struct parser *p, const struct line *line)
+{
+	const struct word *w = line->word;
+	if (line->n != 4 || !word_is(&w[2], "="))
+		return parser_fail(p, w[0].from, "set NAME = VALUE was expected, with blanks around '=' and quotes around blanks");
+	char *name = word_text(&p->scratch, &w[1], 0);
+	if (!name)
+		return -ENOMEM;
+	for (size_t i = 0; i < w[1].n || i == 0; i++)
+		if (!variable_byte(name[i], i == 0))
+			return parser_fail(p, w[1].from, "not a name; letters, digits and '_' were expected");
+	size_t n = w[3].n;
+	while (n > 1 && (w[3].units[n - 1] & 0xff) == '/')
+		n--;
+	int r = variables_set(p->variables, &p->rs->arena, name, w[1].n, w[3].units, n);
+	return r == -ENOSPC ? parser_fail(p, w[1].from, "too many variables; at most 256 were expected") : r;
+}
+
+static int parse_default(struct parser *p, const struct line *line)
+{
+	static const enum verdict_kind kinds[] = { VERDICT_DENY, VERDICT_ASK, VERDICT_ALLOW };
+	if (line->n != 2)
+		return parser_fail(p, line->n > 2 ? line->word[2].from : line->to, "default deny, default ask or default allow was expected");
+	if (p->default_given)
+		return parser_fail(p, line->word[0].from, "a second default; %s gives one already", p->rs->otherwise_where);
+	for (size_t i = 0; i < 3; i++) {
+		if (!word_is(&line->word[1], verdict_name(kinds[i])))
+			continue;
+		struct place at = lexer_place(p->lexer, line->from);
+		p->rs->otherwise = kinds[i];
+		p->rs->otherwise_where = arena_printf(&p->rs->arena, "%s:%u", at.file, at.line);
+		p->rs->can |= 1U << kinds[i];
+		p->default_given = true;
+		return p->rs->otherwise_where ? 0 : -ENOMEM;
+	}
+	return parser_fail(p, line->word[1].from, "deny, ask or allow was expected");
+}
+
+static int keep_file(struct parser *p, const struct source *s)
+{
+	struct ruleset *rs = p->rs;
+	int r = reserve((void **)&rs->file, &rs->room_files, rs->n_files + 1, sizeof(*rs->file));
+	if (!r)
+		rs->file[rs->n_files++] = (struct ruleset_file){ .path = s->name, .text = s->text, .len = s->len };
+	return r;
+}
+
+/* A relative name is looked for beside the file that includes it. */
+static const char *beside(struct parser *p, const char *name)
+{
+	const char *slash = strrchr(p->file->name, '/');
+	if (name[0] == '/' || strncmp(name, "builtin:", 8) == 0 || !slash)
+		return arena_copy(&p->rs->arena, name, strlen(name));
+	return arena_printf(&p->rs->arena, "%.*s%s", (int)(slash - p->file->name) + 1, p->file->name, name);
+}
+
+static bool cycle(struct parser *p, const struct word *w, const char *name)
+{
+	for (const struct inclusion *i = p->file; i; i = i->by) {
+		if (strcmp(i->name, name) != 0)
+			continue;
+		char chain[400];
+		size_t n = 0;
+		for (const struct inclusion *j = p->file; j && n < sizeof(chain); j = j == i ? NULL : j->by)
+			n += (size_t)snprintf(chain + n, sizeof(chain) - n, " <- %s", j->name);
+		parser_fail(p, w->from, "includes itself: %s%s", name, chain);
+		return true;
+	}
+	return false;
+}
+
+static int read_included(struct parser *p, const struct word *w, const char *name, struct source *out)
+{
+	if (strncmp(name, "builtin:", 8) == 0) {
+		const char *text = builtin_text(name + 8);
+		if (!text)
+			return parser_fail(p, w->from, "no built-in rules of that name; 'usher rules list' shows them");
+		*out = (struct source){ .name = name, .text = text, .len = strlen(text) };
+		return 0;
+	}
+	struct place at = lexer_place(p->lexer, w->from);
+	int r = source_read(&p->rs->arena, name, &at, p->found, out);
+	if (r < 0 && r != -ENOMEM && !p->error)
+		p->error = r;
+	return r < 0 && r != -ENOMEM ? 1 : r;
+}
+
+static int parse_include(struct parser *p, const struct line *line)
+{
+	if (line->n != 2)
+		return parser_fail(p, line->word[0].from, "include FILE or include builtin:NAME was expected");
+	const struct word *w = &line->word[1];
+	char *given = word_text(&p->scratch, w, 0);
+	const char *name = given ? beside(p, given) : NULL;
+	struct source source;
+	if (!name)
+		return -ENOMEM;
+	if (cycle(p, w, name))
+		return 1;
+	if (p->depth + 1 >= INCLUDE_DEPTH)
+		return parser_fail(p, w->from, "includes nest deeper than %u files", INCLUDE_DEPTH);
+	if (p->rs->n_files >= INCLUDE_FILES)
+		return parser_fail(p, w->from, "more than %u files in all", INCLUDE_FILES);
+	int r = read_included(p, w, name, &source);
+	if (r)
+		return r;
+	struct inclusion file = { .by = p->file, .name = name };
+	struct parser inner = { .rs = p->rs, .found = p->found, .variables = p->variables, .file = &file,
+				.depth = p->depth + 1, .builtin = strncmp(name, "builtin:", 8) == 0,
+				.default_given = p->default_given };
+	r = parse_source(&inner, &source);
+	p->default_given = inner.default_given;
+	if (inner.error && !p->error)
+		p->error = inner.error;
+	return r;
+}
+
+static int refuse_limit(struct parser *p, const struct line *line)
+{
+	return parser_fail(p, line->word[0].from, "limits on the whole tree are not enforced by this version, and a statement that does nothing is refused");
+}
+
+static int refuse_env(struct parser *p, const struct line *line)
+{
+	return parser_fail(p, line->word[0].from, "env is not enforced by this version, and a statement that does nothing is refused");
+}
+
+static const struct {
+	const char *word;
+	int (*parse)(struct parser *p, const struct line *line);
+} statements[] = {
+	{ "set", parse_set },       { "default", parse_default }, { "include", parse_include },
+	{ "expect", parse_expect }, { "limit", refuse_limit },    { "env", refuse_env },
+};
+
+static int parse_line(struct parser *p, const struct line *line)
+{
+	static const enum verdict_kind kinds[] = { VERDICT_DENY, VERDICT_KILL, VERDICT_ASK, VERDICT_REWRITE, VERDICT_ALLOW };
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (word_is(&line->word[0], verdict_name(kinds[i])))
+			return parse_rule(p, line, kinds[i]);
+	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+		if (word_is(&line->word[0], statements[i].word))
+			return statements[i].parse(p, line);
+	return parser_fail(p, line->word[0].from,
+			   "allow, deny, ask, rewrite or kill, or set, default, include or expect was expected");
+}
+
+int parse_source(struct parser *p, const struct source *source)
+{
+	struct line line;
+	struct lexer lexer = { .source = source, .variables = p->variables, .found = p->found, .arena = &p->scratch,
+			       .line_number = 1 };
+	int r = keep_file(p, source);
+	if (r || source_check(source, p->found))
+		return r;
+	p->lexer = &lexer;
+	while (r >= 0 && (r = lexer_next(&lexer, &line)) > 0) {
+		if (!line.broken)
+			r = parse_line(p, &line);
+		arena_reset(&p->scratch);
+	}
+	arena_free(&p->scratch);
+	p->lexer = NULL;
+	return r < 0 ? r : 0;
+}
