@@ -5,6 +5,7 @@
  * MUST: the number of forms is bounded before any of them is stored.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules/parser.h"

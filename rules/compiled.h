@@ -145,6 +145,7 @@ struct ruleset {
 	struct index index;
 	enum verdict_kind otherwise; /* default; VERDICT_NONE: none given */
 	const char *otherwise_where;
+	uint32_t otherwise_depth;
 	op_set ops;
 	uint32_t limit_slots;
 	uint32_t can; /* a bit for each verdict kind */

@@ -6,6 +6,7 @@
  * (relative, '.', '..', a trailing slash), never a rule that does nothing.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules/endpoint.h"

@@ -25,7 +25,7 @@ struct parser {
 	uint32_t depth;
 	bool builtin;
 	int error;            /* -ENOMEM, or the first file that could not be read */
-	bool default_given;
+	const char *default_where; /* of this file's own default */
 };
 
 /* Reports an error at byte AT of the source; always returns 1. */

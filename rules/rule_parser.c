@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One rule: VERDICT OPERATION PATTERN... [OPTION...], rewrite with FROM -> TO. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules/parser.h"

@@ -129,6 +129,30 @@ const struct rule *ruleset_rule(const struct ruleset *rs, size_t index);
 /* Whether RULE matches OBJECT for one of OPS when asked by BY with ARGV; the matcher behind explain. */
 bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struct call *call, uint32_t object, op_set op);
 
+/* An expect line: what CALL (one object) is to be decided as by this layer alone. */
+struct expectation {
+	enum verdict_kind kind;
+	const char *file;
+	uint32_t line;
+	uint32_t column;
+	const char *text;
+	struct call call;
+	uint32_t depth; /* 0: written in the file itself, else in one that it includes */
+};
+
+/* The expect lines in order: INDEX from 0; NULL past the end. */
+const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t index);
+
+/* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [argv WORD...]". */
+struct query {
+	struct call call; /* one object, names as written */
+	void *memory;
+};
+
+/* Returns 0 (free with query_free), 1 with the reason in FOUND, or -ENOMEM. */
+int query_parse(const char *text, const struct ruleset_source *variables, struct diagnostics *found, struct query *out);
+void query_free(struct query *q);
+
 /* The default of this file, VERDICT_NONE when it has none, and its "FILE:LINE". */
 enum verdict_kind ruleset_default(const struct ruleset *rs, const char **where);
 

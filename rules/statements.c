@@ -36,22 +36,31 @@ static int parse_set(struct parser *p, const struct line *line)
 	return r == -ENOSPC ? parser_fail(p, w[1].from, "too many variables; at most 256 were expected") : r;
 }
 
+/* The file that includes has the say over what it includes; among equals the first. */
+static int set_default(struct ruleset *rs, enum verdict_kind kind, const char *where, uint32_t depth)
+{
+	if (rs->otherwise_where && rs->otherwise_depth <= depth)
+		return 0;
+	rs->otherwise = kind;
+	rs->otherwise_where = where;
+	rs->otherwise_depth = depth;
+	return 0;
+}
+
 static int parse_default(struct parser *p, const struct line *line)
 {
 	static const enum verdict_kind kinds[] = { VERDICT_DENY, VERDICT_ASK, VERDICT_ALLOW };
 	if (line->n != 2)
 		return parser_fail(p, line->n > 2 ? line->word[2].from : line->to, "default deny, default ask or default allow was expected");
-	if (p->default_given)
-		return parser_fail(p, line->word[0].from, "a second default; %s gives one already", p->rs->otherwise_where);
+	if (p->default_where)
+		return parser_fail(p, line->word[0].from, "a second default; %s gives one already", p->default_where);
 	for (size_t i = 0; i < 3; i++) {
 		if (!word_is(&line->word[1], verdict_name(kinds[i])))
 			continue;
 		struct place at = lexer_place(p->lexer, line->from);
-		p->rs->otherwise = kinds[i];
-		p->rs->otherwise_where = arena_printf(&p->rs->arena, "%s:%u", at.file, at.line);
-		p->rs->can |= 1U << kinds[i];
-		p->default_given = true;
-		return p->rs->otherwise_where ? 0 : -ENOMEM;
+		const char *where = arena_printf(&p->rs->arena, "%s:%u", at.file, at.line);
+		p->default_where = where;
+		return where ? set_default(p->rs, kinds[i], where, p->depth) : -ENOMEM;
 	}
 	return parser_fail(p, line->word[1].from, "deny, ask or allow was expected");
 }
@@ -126,10 +135,8 @@ static int parse_include(struct parser *p, const struct line *line)
 		return r;
 	struct inclusion file = { .by = p->file, .name = name };
 	struct parser inner = { .rs = p->rs, .found = p->found, .variables = p->variables, .file = &file,
-				.depth = p->depth + 1, .builtin = strncmp(name, "builtin:", 8) == 0,
-				.default_given = p->default_given };
+				.depth = p->depth + 1, .builtin = strncmp(name, "builtin:", 8) == 0 };
 	r = parse_source(&inner, &source);
-	p->default_given = inner.default_given;
 	if (inner.error && !p->error)
 		p->error = inner.error;
 	return r;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /* Where a rewrite leads: rewrite OP FROM -> TO. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "rules/endpoint.h"
