@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct channel_row *const rows[] = { &channel_exec, &channel_deny, NULL };
+static const struct channel_row *const rows[] = { &channel_tty, &channel_exec, &channel_deny, NULL };
 
 const struct channel_row *const *channel_rows(void)
 {

@@ -47,11 +47,15 @@ struct question {
 };
 
 struct questions;
+struct screen;
 
 /* Called once for each question, from the questions' own thread, never from questions_ask(). ANSWER lives for the call. */
 typedef void (*answer_fn)(void *context, uint64_t token, const struct answer *answer);
 
-/* Called for what the journal must hold beyond answers: grants, revocations, channel failures. TEXT is one line of plain facts. */
+/*
+ * Called for what the journal must hold beyond answers: grants, revocations, channel failures. TEXT is one line of plain
+ * facts. Comes from several threads, with no lock held.
+ */
 typedef void (*note_fn)(void *context, const char *event, const char *text);
 
 struct questions_options {
@@ -62,7 +66,8 @@ struct questions_options {
 	void *context;
 	const char *session;  /* a short name people see: the command */
 	uint32_t max_waiting; /* 0: 4096 */
-	int tty;              /* terminal for the tty channel, -1 when none; not owned */
+	int tty;              /* not used: see screen */
+	const struct screen *screen; /* for the tty channel; NULL: there is none. Outlives the questions */
 };
 
 /* Starts the channels. Returns 0, -EINVAL for an unknown channel word (*why names it), or a negative errno. */

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The person's terminal, as far as the tty channel needs it. Given by whoever relays the command's own terminal. */
+#ifndef USHER_POLICY_SCREEN_H
+#define USHER_POLICY_SCREEN_H
+
+#include <stdbool.h>
+
+struct screen {
+	int fd; /* the terminal, non-blocking; only between take and give */
+	/*
+	 * Takes the terminal: nobody else reads or writes it until give. Returns 0, or -EAGAIN when it cannot be had now (in the
+	 * background, stopped): try again later. *full tells that a full-screen program has it.
+	 */
+	int (*take)(void *context, bool *full);
+	/* Gives it back, as it was. */
+	void (*give)(void *context);
+	/* Changes whenever what is on the screen may be lost or its size is another: draw again. */
+	unsigned (*changes)(void *context);
+	/* Types a byte for the command (an interrupt key). */
+	void (*pass)(void *context, char key);
+	void *context;
+};
+
+#endif

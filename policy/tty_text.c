@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "policy/tty_text.h"
+
+#include <string.h>
+
+#include "policy/limits.h"
+
+#define KEYS "  [o] allow once   [s] allow for this session   [t] for this process tree   [d] deny (Enter too)"
+
+/* Where the pen is; lines beyond the last row are dropped. */
+struct pen {
+	const struct tty_frame *f;
+	struct text_buffer *t;
+	unsigned row;
+	unsigned last;
+};
+
+static void pen_line(struct pen *p, const char *text, size_t len)
+{
+	if (p->row > p->last)
+		return;
+	if (p->f->dumb)
+		text_add(p->t, "%.*s\r\n", (int)len, text);
+	else
+		text_add(p->t, "\033[%u;1H\033[2K%.*s", p->row, (int)len, text);
+	p->row++;
+}
+
+/* Folds at the width; what follows is indented under the values. */
+static void pen_fold(struct pen *p, const char *text, size_t len)
+{
+	static const char indent[] = "            ";
+	unsigned width = p->f->cols > 30 ? p->f->cols : 30;
+	char line[512];
+	pen_line(p, text, len < width ? len : width);
+	for (size_t at = width; at < len;) {
+		size_t n = len - at, most = width - (sizeof(indent) - 1);
+		if (n > most)
+			n = most;
+		if (n > sizeof(line) - sizeof(indent))
+			n = sizeof(line) - sizeof(indent);
+		memcpy(line, indent, sizeof(indent) - 1);
+		memcpy(line + sizeof(indent) - 1, text + at, n);
+		pen_line(p, line, n + sizeof(indent) - 1);
+		at += n;
+	}
+}
+
+static void pen_text(struct pen *p, const char *text)
+{
+	while (*text) {
+		const char *end = strchrnul(text, '\n');
+		pen_fold(p, text, (size_t)(end - text));
+		text = *end ? end + 1 : end;
+	}
+}
+
+static unsigned seconds_left(const struct asked *a)
+{
+	uint64_t now = clock_now_ns();
+	return a->deadline_ns > now ? (unsigned)((a->deadline_ns - now) / 1000000000u) : 0;
+}
+
+void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t)
+{
+	char line[256], body[24 * 1024];
+	struct text_buffer l, b;
+	struct pen p = { .f = f, .t = t, .row = 1, .last = f->dumb ? 10000 : f->rows };
+	if (f->dumb && armed) {
+		text_add(t, "%s\r\n", KEYS);
+		return;
+	}
+	text_start(&l, line, sizeof(line));
+	text_add(&l, "== usher asks [%s] ==", f->mark);
+	if (of > 1)
+		text_add(&l, " %u more wait ==", of - 1);
+	pen_line(&p, line, l.len);
+	text_start(&b, body, sizeof(body));
+	asked_text(a, f->cols, &b);
+	if (!f->dumb && p.last > 6)
+		p.last -= 2; /* the keys always have room */
+	pen_text(&p, body);
+	p.last = f->dumb ? 10000 : f->rows;
+	text_start(&l, line, sizeof(line));
+	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
+	pen_line(&p, line, l.len);
+	if (!f->dumb) {
+		pen_text(&p, armed ? KEYS : "  ...");
+		text_add(t, "\033[J");
+	}
+}
+
+void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)
+{
+	if (f->dumb) {
+		text_add(t, "\r\n\a");
+		return;
+	}
+	text_add(t, "%s\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
+}
+
+void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t)
+{
+	if (f->dumb)
+		return;
+	text_add(t, "\033[0m\033[2J%s", full ? "\033[H" : "\033[?1049l\0338");
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A question drawn on a terminal: cursor movement, nothing that scrolls. */
+#ifndef USHER_POLICY_TTY_TEXT_H
+#define USHER_POLICY_TTY_TEXT_H
+
+#include <stdbool.h>
+
+#include "policy/asked.h"
+
+struct tty_frame {
+	unsigned rows;
+	unsigned cols;
+	bool dumb;        /* no cursor movement: lines one after the other */
+	const char *mark; /* what the command cannot know */
+};
+
+/* The whole question; NUMBER of OF in the queue. ARMED: keys are accepted. */
+void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t);
+
+/* Into and out of the question's screen. FULL: a full-screen program draws itself again afterwards. */
+void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t);
+void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t);
+
+#endif

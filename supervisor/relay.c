@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: the terminal's modes are as they were whenever usher is stopped or gone;
+ * nothing is changed on a terminal that usher is in the background of.
+ */
+#include "supervisor/relay.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/relay_state.h"
+
+#define REDRAW_MS 60
+
+bool relay_foreground(const struct relay *r)
+{
+	return tcgetpgrp(r->tty) == getpgrp();
+}
+
+static void set_raw(struct relay *r)
+{
+	struct termios raw = r->modes;
+	cfmakeraw(&raw);
+	r->raw = tcsetattr(r->tty, TCSANOW, &raw) == 0;
+}
+
+static void set_back(struct relay *r)
+{
+	if (r->raw)
+		tcsetattr(r->tty, TCSANOW, &r->modes);
+	r->raw = false;
+}
+
+void relay_modes(struct relay *r)
+{
+	bool front = relay_foreground(r);
+	if (r->raw && !front)
+		r->raw = false; /* whoever is in front now has set its own modes */
+	else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0)
+		set_raw(r);
+}
+
+/* Nobody else in the pipeline may want the keys when our output does not go to another program. */
+static bool keyboard_ours(void)
+{
+	struct stat st;
+	return isatty(STDOUT_FILENO) || fstat(STDOUT_FILENO, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static void copy_size(const struct relay *r)
+{
+	struct winsize size;
+	if (ioctl(r->tty, TIOCGWINSZ, &size) == 0)
+		ioctl(r->master, TIOCSWINSZ, &size);
+}
+
+/* Full-screen programs draw everything anew when the size changes: let it change, and back. */
+static void force_redraw(const struct relay *r)
+{
+	struct winsize size;
+	if (ioctl(r->tty, TIOCGWINSZ, &size) < 0 || size.ws_row < 2)
+		return;
+	size.ws_row--;
+	ioctl(r->master, TIOCSWINSZ, &size);
+	poll(NULL, 0, REDRAW_MS);
+	copy_size(r);
+}
+
+static void put(const struct relay *r, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(r->tty, text, len);
+		struct pollfd p = { .fd = r->tty, .events = POLLOUT };
+		if (n < 0 && errno == EAGAIN && poll(&p, 1, 1000) > 0)
+			continue;
+		if (n <= 0)
+			return;
+		text += n;
+		len -= (size_t)n;
+	}
+}
+
+static int screen_take(void *context, bool *full)
+{
+	struct relay *r = context;
+	char calm[256];
+	pthread_mutex_lock(&r->lock);
+	if (r->suspended || r->hung_up || !relay_foreground(r)) {
+		pthread_mutex_unlock(&r->lock);
+		return -EAGAIN;
+	}
+	r->wanted = true;
+	relay_kick(r);
+	while (!r->taken && !r->hung_up)
+		pthread_cond_wait(&r->quiet, &r->lock);
+	r->wanted = false;
+	if (r->taken && !r->raw && tcgetattr(r->tty, &r->modes) == 0)
+		set_raw(r);
+	*full = scan_full_screen(&r->scan);
+	if (r->taken)
+		put(r, calm, scan_calm(&r->scan, calm, sizeof(calm)));
+	int rc = r->taken ? 0 : -EAGAIN;
+	pthread_mutex_unlock(&r->lock);
+	return rc;
+}
+
+static void screen_give(void *context)
+{
+	struct relay *r = context;
+	char modes[256];
+	pthread_mutex_lock(&r->lock);
+	bool full = scan_full_screen(&r->scan);
+	put(r, modes, scan_restore(&r->scan, modes, sizeof(modes)));
+	if (!r->keyboard)
+		set_back(r);
+	r->taken = false;
+	pthread_mutex_unlock(&r->lock);
+	relay_kick(r);
+	if (full)
+		force_redraw(r);
+}
+
+static unsigned screen_changes(void *context)
+{
+	struct relay *r = context;
+	return atomic_load(&r->changes);
+}
+
+static void screen_pass(void *context, char key)
+{
+	struct relay *r = context;
+	if (write(r->master, &key, 1) < 0)
+		return; /* its input is full: it does not read keys */
+}
+
+static int open_terminal(struct relay *r)
+{
+	r->tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (r->tty < 0 || tcgetattr(r->tty, &r->modes) < 0)
+		return -ENOTTY;
+	for (int fd = 0; fd < 3; fd++) {
+		if (ttyname_r(fd, r->name, sizeof(r->name)) == 0)
+			return 0;
+	}
+	return 0; /* all three go elsewhere; the name is not known */
+}
+
+static int open_pty(struct relay *r)
+{
+	char name[64];
+	r->master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+	if (r->master < 0 || grantpt(r->master) < 0 || unlockpt(r->master) < 0 ||
+	    ptsname_r(r->master, name, sizeof(name)) != 0)
+		return -errno;
+	r->slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (r->slave < 0 || tcsetattr(r->slave, TCSANOW, &r->modes) < 0)
+		return -errno;
+	copy_size(r);
+	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return r->wake < 0 ? -errno : 0;
+}
+
+static int open_flows(struct relay *r)
+{
+	r->out = (struct flow){ .bytes = malloc(RELAY_CHUNK), .cap = RELAY_CHUNK };
+	r->in = (struct flow){ .bytes = malloc(RELAY_CHUNK), .cap = RELAY_CHUNK };
+	return r->out.bytes && r->in.bytes ? 0 : -ENOMEM;
+}
+
+int relay_open(struct relay **out)
+{
+	struct relay *r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->tty = r->master = r->slave = r->wake = -1;
+	r->keyboard = keyboard_ours();
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_cond_init(&r->quiet, NULL);
+	int rc = open_terminal(r);
+	if (rc == 0)
+		rc = open_pty(r);
+	if (rc == 0)
+		rc = open_flows(r);
+	if (rc < 0) {
+		relay_close(r);
+		return rc;
+	}
+	r->screen = (struct screen){ r->tty, screen_take, screen_give, screen_changes, screen_pass, r };
+	*out = r;
+	return 0;
+}
+
+int relay_slave(const struct relay *r)
+{
+	return r->slave;
+}
+
+const char *relay_terminal(const struct relay *r)
+{
+	return r->name[0] ? r->name : NULL;
+}
+
+const struct screen *relay_screen(struct relay *r)
+{
+	return &r->screen;
+}
+
+int relay_start(struct relay *r)
+{
+	sigset_t all, old;
+	sigfillset(&all); /* SIGTTOU too: the modes may be set from the background of a race */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&r->thread, NULL, relay_main, r);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	r->started = rc == 0;
+	return -rc;
+}
+
+void relay_resize(struct relay *r)
+{
+	copy_size(r);
+	atomic_fetch_add(&r->changes, 1);
+}
+
+void relay_suspend(struct relay *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->suspended = true;
+	if (relay_foreground(r))
+		set_back(r);
+	r->raw = false;
+	pthread_mutex_unlock(&r->lock);
+}
+
+void relay_resume(struct relay *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->suspended = false;
+	if (r->taken && relay_foreground(r) && tcgetattr(r->tty, &r->modes) == 0)
+		set_raw(r);
+	pthread_mutex_unlock(&r->lock);
+	relay_resize(r);
+	pid_t group = tcgetpgrp(r->master);
+	if (group > 0)
+		kill(-group, SIGCONT);
+	relay_kick(r);
+}
+
+void relay_close(struct relay *r)
+{
+	if (!r)
+		return;
+	if (r->started) {
+		pthread_mutex_lock(&r->lock);
+		r->closing = true;
+		cleanup_fd(&r->slave);
+		r->slave = -1;
+		pthread_mutex_unlock(&r->lock);
+		relay_kick(r);
+		pthread_join(r->thread, NULL);
+		if (relay_foreground(r))
+			set_back(r);
+	}
+	cleanup_fd(&r->tty);
+	cleanup_fd(&r->master);
+	cleanup_fd(&r->slave);
+	cleanup_fd(&r->wake);
+	free(r->out.bytes);
+	free(r->in.bytes);
+	pthread_mutex_destroy(&r->lock);
+	pthread_cond_destroy(&r->quiet);
+	free(r);
+}

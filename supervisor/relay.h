@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command's own terminal: a pseudo-terminal whose other end usher relays to the real one. It
+ * exists so that a question can be put on the real terminal and the command can neither read the answer nor type it.
+ *
+ * Who calls what:
+ *   usher, before launch():      relay_open(). -ENOTTY: there is no terminal, all goes on without a relay.
+ *   launch_options.terminal      relay_slave(): the guardian makes it the controlling terminal of a session of its
+ *                                own, the command's process group is put in its foreground, and it replaces those of the command's
+ *                                descriptors 0, 1 and 2 that are terminals (no others: pipes and files stay).
+ *   usher, after launch():       relay_start().
+ *   questions_options.screen     relay_screen().
+ *   policy_options.guarded       relay_terminal(): the real terminal's name, which the tree must not open.
+ *   SIGWINCH                     relay_resize().
+ *   the command has stopped      relay_suspend(); kill(getpid(), SIGSTOP); relay_resume() once continued, which
+ *                                continues the command's foreground process group too.
+ *   after questions_stop()       relay_close(), when the tree is gone.
+ */
+#ifndef USHER_SUPERVISOR_RELAY_H
+#define USHER_SUPERVISOR_RELAY_H
+
+struct relay;
+struct screen;
+
+/* Makes the pty, with the real terminal's modes and size. Returns 0, -ENOTTY without a controlling terminal, or a negative errno. */
+int relay_open(struct relay **out);
+
+int relay_slave(const struct relay *r);
+const char *relay_terminal(const struct relay *r);
+const struct screen *relay_screen(struct relay *r);
+
+/* Starts relaying; the terminal is raw while usher is in its foreground. Returns 0 or a negative errno. */
+int relay_start(struct relay *r);
+
+/* The main thread only. */
+void relay_resize(struct relay *r);
+void relay_suspend(struct relay *r);
+void relay_resume(struct relay *r);
+
+/* Relays what is left, restores the terminal. Safe on NULL. */
+void relay_close(struct relay *r);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a terminal's state is after a stream of output, as far as it must be put back. */
+#ifndef USHER_SUPERVISOR_RELAY_SCAN_H
+#define USHER_SUPERVISOR_RELAY_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum scan_state { SCAN_GROUND = 0, SCAN_ESCAPE, SCAN_CHARSET, SCAN_CSI, SCAN_STRING, SCAN_STRING_ESCAPE };
+
+struct scan {
+	enum scan_state state;
+	uint32_t modes;  /* bits: scan_modes[] */
+	char csi[48];
+	unsigned len;
+};
+
+/* Follows N bytes of output. */
+void scan_output(struct scan *s, const char *bytes, size_t n);
+
+/* Whether the output stands between two sequences, so that others may be put in. */
+static inline bool scan_between(const struct scan *s)
+{
+	return s->state == SCAN_GROUND;
+}
+
+/* Whether a program uses the alternate screen. */
+bool scan_full_screen(const struct scan *s);
+
+/* Sequences that switch off what makes the terminal send more than keys, and that switch it on again; in BUF of CAP bytes. Return the length. */
+size_t scan_calm(const struct scan *s, char *buf, size_t cap);
+size_t scan_restore(const struct scan *s, char *buf, size_t cap);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the relay: relay.c and relay_thread.c only. */
+#ifndef USHER_SUPERVISOR_RELAY_STATE_H
+#define USHER_SUPERVISOR_RELAY_STATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <termios.h>
+
+#include "policy/screen.h"
+#include "supervisor/relay_scan.h"
+
+#define RELAY_CHUNK (64 * 1024)
+#define RELAY_HELD (4 * 1024 * 1024) /* output kept while a question is on the screen; then the command waits */
+
+/* Bytes on their way. */
+struct flow {
+	char *bytes;
+	size_t cap;
+	size_t from;
+	size_t to;
+};
+
+struct relay {
+	int tty;             /* the real terminal, non-blocking */
+	int master;          /* non-blocking */
+	int slave;           /* kept, so that the pty outlives a command that closes it for a while */
+	int wake;            /* eventfd */
+	bool keyboard;       /* the command may read keys: nobody else in the pipeline does */
+	char name[64];       /* the real terminal */
+	struct termios modes; /* as they were */
+	struct screen screen;
+	pthread_t thread;
+	bool started;
+	atomic_uint changes;
+	pthread_mutex_t lock; /* all below, and every transfer */
+	pthread_cond_t quiet; /* taken took effect */
+	bool raw;
+	bool suspended;
+	bool wanted;         /* somebody wants the screen */
+	bool taken;
+	bool closing;
+	bool hung_up;        /* the terminal or the command's side is gone */
+	struct scan scan;
+	struct flow out;     /* to the terminal */
+	struct flow in;      /* to the command */
+};
+
+void *relay_main(void *relay);
+void relay_kick(struct relay *r);
+
+/* With the lock held. Raw exactly when usher is in the foreground and somebody is to read the keys. */
+void relay_modes(struct relay *r);
+bool relay_foreground(const struct relay *r);
+
+#endif

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: every transfer is non-blocking and under the lock; while the screen is
+ * taken nothing is read from or written to the terminal here, and what the command writes is kept.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/relay_state.h"
+
+#define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
+#define SEQUENCE_MS 100   /* how long an unfinished escape sequence may hold up a question */
+#define DRAIN_MS 1000
+
+void relay_kick(struct relay *r)
+{
+	uint64_t one = 1;
+	if (write(r->wake, &one, sizeof(one)) < 0)
+		return; /* the counter is full: it is awake */
+}
+
+static size_t flow_used(const struct flow *f)
+{
+	return f->to - f->from;
+}
+
+/* Gives back what a question made it grow. */
+static void flow_shrink(struct flow *f)
+{
+	char *less = f->cap > RELAY_CHUNK ? realloc(f->bytes, RELAY_CHUNK) : NULL;
+	if (!less)
+		return;
+	f->bytes = less;
+	f->cap = RELAY_CHUNK;
+}
+
+/* Room behind the bytes, made by moving or, up to MOST, by growing. */
+static size_t flow_room(struct flow *f, size_t most)
+{
+	if (f->from == f->to) {
+		f->from = f->to = 0;
+		flow_shrink(f);
+	}
+	if (f->to == f->cap && f->from > 0) {
+		memmove(f->bytes, f->bytes + f->from, flow_used(f));
+		f->to -= f->from;
+		f->from = 0;
+	}
+	if (f->to == f->cap && f->cap < most) {
+		char *more = realloc(f->bytes, f->cap * 2);
+		if (more) {
+			f->bytes = more;
+			f->cap *= 2;
+		}
+	}
+	return f->cap - f->to;
+}
+
+/* Returns false at the end of the file. */
+static bool flow_read(struct flow *f, int fd)
+{
+	ssize_t n = read(fd, f->bytes + f->to, f->cap - f->to);
+	if (n > 0)
+		f->to += (size_t)n;
+	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+static bool flow_write(struct flow *f, int fd, struct scan *scan)
+{
+	if (f->from == f->to)
+		return true;
+	ssize_t n = write(fd, f->bytes + f->from, flow_used(f));
+	if (n > 0) {
+		if (scan)
+			scan_output(scan, f->bytes + f->from, (size_t)n);
+		f->from += (size_t)n;
+	}
+	return n >= 0 || errno == EAGAIN || errno == EINTR;
+}
+
+static bool may_use_terminal(const struct relay *r)
+{
+	return !r->taken && !r->suspended;
+}
+
+/* The terminal is nobody's for a moment: whoever waits for it gets it. */
+static void hand_over(struct relay *r, int64_t *since)
+{
+	struct timespec ts;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	int64_t now = ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	if (!r->wanted || r->taken) {
+		*since = 0;
+		return;
+	}
+	if (!*since)
+		*since = now;
+	if (!scan_between(&r->scan) && now - *since < SEQUENCE_MS)
+		return;
+	r->taken = true;
+	pthread_cond_broadcast(&r->quiet);
+}
+
+/* One pass over both directions; P is what poll() found. */
+static void transfer(struct relay *r, const struct pollfd p[3])
+{
+	if (p[1].revents && flow_room(&r->out, r->taken ? RELAY_HELD : RELAY_CHUNK) > 0 && !flow_read(&r->out, r->master))
+		r->hung_up = true;
+	if (may_use_terminal(r) && !flow_write(&r->out, r->tty, &r->scan))
+		r->hung_up = true;
+	if (p[0].revents && r->raw && r->keyboard && may_use_terminal(r) && flow_room(&r->in, RELAY_CHUNK) > 0 &&
+	    !flow_read(&r->in, r->tty))
+		r->hung_up = true;
+	flow_write(&r->in, r->master, NULL);
+}
+
+static int prepare(struct relay *r, struct pollfd p[3])
+{
+	bool usable = may_use_terminal(r);
+	short tty = 0;
+	if (usable && r->keyboard && r->raw && flow_room(&r->in, RELAY_CHUNK) > 0)
+		tty |= POLLIN;
+	if (usable && flow_used(&r->out) > 0)
+		tty |= POLLOUT;
+	short master = flow_room(&r->out, r->taken ? RELAY_HELD : RELAY_CHUNK) > 0 ? POLLIN : 0;
+	if (flow_used(&r->in) > 0)
+		master |= POLLOUT;
+	p[0] = (struct pollfd){ .fd = tty ? r->tty : -1, .events = tty };
+	p[1] = (struct pollfd){ .fd = master ? r->master : -1, .events = master };
+	p[2] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
+	if (r->wanted && !r->taken)
+		return 10;
+	return r->keyboard && !r->raw && !r->taken ? BACKGROUND_MS : -1;
+}
+
+/* The real terminal is gone: so is the command's, which its processes are told by the kernel. */
+static void hang_up(struct relay *r)
+{
+	int fd CLEANUP_FD = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0)
+		dup3(fd, r->master, O_CLOEXEC);
+}
+
+/* The command has ended: what it wrote last, until the last descriptor of its terminal is closed. */
+static void drain(struct relay *r)
+{
+	for (int waited = 0; waited < DRAIN_MS; waited += 10) {
+		struct pollfd p = { .fd = r->master, .events = POLLIN };
+		poll(&p, 1, 10);
+		bool more = flow_room(&r->out, RELAY_HELD) == 0 || flow_read(&r->out, r->master);
+		if (!flow_write(&r->out, r->tty, &r->scan) || (!more && flow_used(&r->out) == 0))
+			return;
+		if (p.revents & POLLIN)
+			waited = 0;
+	}
+}
+
+void *relay_main(void *arg)
+{
+	struct relay *r = arg;
+	int64_t since = 0;
+	pthread_mutex_lock(&r->lock);
+	while (!r->closing && !r->hung_up) {
+		struct pollfd p[3];
+		if (!r->suspended && !r->taken)
+			relay_modes(r);
+		hand_over(r, &since);
+		int timeout = prepare(r, p);
+		pthread_mutex_unlock(&r->lock);
+		int n = poll(p, 3, timeout);
+		pthread_mutex_lock(&r->lock);
+		uint64_t count;
+		if (n > 0 && p[2].revents && read(r->wake, &count, sizeof(count)) < 0)
+			continue;
+		transfer(r, p);
+	}
+	if (r->closing && !r->hung_up && !r->taken)
+		drain(r);
+	else if (!r->closing)
+		hang_up(r);
+	r->hung_up = true; /* nobody gets the screen any more */
+	pthread_cond_broadcast(&r->quiet);
+	pthread_mutex_unlock(&r->lock);
+	return NULL;
+}
