@@ -52,6 +52,7 @@ enum compare {
 	COMPARE_LONG,   /* all 64 bits equal value */
 	COMPARE_NOT,    /* any of 64 bits differs from value */
 	COMPARE_BITS,   /* the bits of mask equal value */
+	COMPARE_ANY,    /* any bit of mask, which is in the low half, is set; stands alone */
 };
 
 struct comparison {

@@ -57,6 +57,7 @@ static struct scmp_arg_cmp compare(const struct comparison *c)
 	case COMPARE_NOT:
 		return SCMP_CMP64(c->arg, SCMP_CMP_NE, c->value);
 	case COMPARE_LONG:
+	case COMPARE_ANY:
 	case COMPARE_NONE:
 		break;
 	}
@@ -81,7 +82,7 @@ static int add_conditions(scmp_filter_ctx ctx, unsigned mode)
 	const struct condition *c;
 
 	for (unsigned i = 0; (c = condition_at(i)); i++) {
-		if ((c->when & mode) != c->when)
+		if ((c->when & mode) != c->when || c->test[0].how == COMPARE_ANY)
 			continue;
 		int rc = add_condition(ctx, c);
 		if (rc < 0)
@@ -141,7 +142,32 @@ static unsigned front_holes(struct sock_filter *f, unsigned n)
 	return n;
 }
 
-/* Returns the number of instructions. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n))
+#else
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n) + 4)
+#endif
+
+/* "Any of these bits" takes libseccomp a rule for each bit. */
+static unsigned front_bits(struct sock_filter *f, unsigned n, unsigned room)
+{
+	const struct condition *c;
+
+	for (unsigned i = 0; (c = condition_at(i)); i++) {
+		if (c->test[0].how != COMPARE_ANY)
+			continue;
+		if (n + 5 > room)
+			return room + 1;
+		f[n++] = JUMP(BPF_JEQ, c->nr, 0, 4);
+		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(c->test[0].arg));
+		f[n++] = JUMP(BPF_JSET, c->test[0].mask, 0, 1);
+		f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(c->error));
+		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	}
+	return n;
+}
+
+/* Returns the number of instructions, more than FRONT_MAX when they do not fit. */
 static unsigned front(struct sock_filter *f)
 {
 	unsigned n = 0;
@@ -155,6 +181,9 @@ static unsigned front(struct sock_filter *f)
 	f[n++] = JUMP(BPF_JGE, disposition_end(), 0, 1);
 	f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
 	n = front_holes(f, n);
+	n = front_bits(f, n, FRONT_MAX - NET_FILTER_LEN);
+	if (n + NET_FILTER_LEN > FRONT_MAX)
+		return FRONT_MAX + 1;
 	net_filter(f + n);
 	return n + NET_FILTER_LEN;
 }
@@ -168,7 +197,7 @@ static int join(int fd, struct sock_fprog *out)
 	if (fstat(fd, &st) < 0)
 		return -errno;
 	size_t body = (size_t)st.st_size;
-	if (body == 0 || body % sizeof(head[0]) || n + body / sizeof(head[0]) > BPF_MAXINSNS)
+	if (n > FRONT_MAX || body == 0 || body % sizeof(head[0]) || n + body / sizeof(head[0]) > BPF_MAXINSNS)
 		return -E2BIG;
 	CLEANUP_FREE struct sock_filter *all = malloc(n * sizeof(head[0]) + body);
 	if (!all)
