@@ -89,7 +89,7 @@ static size_t within_page(uint64_t addr)
 static int add_batch(pid_t tid, const uint64_t *addr, unsigned n, struct args *a)
 {
 	char text[BATCH][SHORT_MAX];
-	struct iovec mine[BATCH], theirs[BATCH];
+	struct iovec mine[BATCH] = { 0 }, theirs[BATCH] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
 		size_t len = within_page(addr[i]);

@@ -136,28 +136,42 @@ static void write_build_id(struct record *r, const struct module *m)
 		record_text(r, "build_id", hex);
 }
 
-/* A return address belongs to the call before it, so INNER frames look one byte back for the name. */
-static void write_frame(struct record *r, struct view *v, uint64_t ip, bool inner)
+static void write_frame(struct record *r, struct view *v, uint64_t ip, const struct symbol *s)
 {
-	const struct module *m = view_module(v, ip);
+	const struct module *m = s->module;
 	char name[256];
-	uint64_t offset;
 
 	record_object(r, NULL);
 	if (m) {
 		record_text(r, "object", m->name);
 		write_build_id(r, m);
 	}
-	if (m && view_symbol(v, m, inner ? ip : ip - 1, name, sizeof(name), &offset)) {
+	if (m && view_name(v, s, name, sizeof(name))) {
 		record_text(r, "function", name);
-		record_int(r, "in_function", (int64_t)(inner ? offset : offset + 1));
+		record_int(r, "in_function", (int64_t)(ip - m->bias - s->value));
 	}
 	record_int(r, "offset", (int64_t)(m ? ip - m->bias : ip));
 	record_close(r);
 }
 
+static void write_stack(struct record *r, struct view *v, const uint64_t *ip, unsigned n)
+{
+	struct symbol symbol[FRAMES_MAX] = { 0 };
+
+	for (unsigned i = 0; i < n; i++) {
+		/* A return address belongs to the call before it. */
+		symbol[i].addr = i ? ip[i] - 1 : ip[i];
+		symbol[i].module = view_module(v, symbol[i].addr);
+	}
+	view_symbols(v, symbol, n);
+	record_list(r, "stack");
+	for (unsigned i = 0; i < n; i++)
+		write_frame(r, v, ip[i], &symbol[i]);
+	record_close(r);
+}
+
 /* Writes the frames; returns whether the outermost was reached. */
-static bool write_stack(struct record *r, unw_addr_space_t as, struct unwinding *u)
+static bool walk_stack(struct record *r, unw_addr_space_t as, struct unwinding *u)
 {
 	unw_cursor_t c;
 	uint64_t ip[FRAMES_MAX];
@@ -172,10 +186,7 @@ static bool write_stack(struct record *r, unw_addr_space_t as, struct unwinding 
 		ip[n++] = at;
 		more = unw_step(&c);
 	}
-	record_list(r, "stack");
-	for (unsigned i = 0; i < n; i++)
-		write_frame(r, u->view, ip[i], i == 0);
-	record_close(r);
+	write_stack(r, u->view, ip, n);
 	return n && more == 0;
 }
 
@@ -197,7 +208,7 @@ void unwind_caller(struct job *j, struct record *r)
 	}
 	unw_addr_space_t as = unw_create_addr_space(&mine, 0);
 	if (as)
-		complete = write_stack(r, as, &u);
+		complete = walk_stack(r, as, &u);
 	record_text(r, "unwind", complete ? "complete" : "partial");
 	if (as)
 		unw_destroy_addr_space(as);

@@ -25,6 +25,7 @@
 #define DYNAMIC_MAX 128
 #define SYMBOLS_MAX 8192
 #define SYMBOLS_AT_ONCE 512
+#define WANTED_MAX 64
 
 static uint64_t now_ns(void)
 {
@@ -53,13 +54,10 @@ bool view_read_block(struct view *v, uint64_t at, void *out, size_t len)
 
 static const char *view_page(struct view *v, uint64_t page)
 {
-	unsigned i;
+	unsigned i = (unsigned)(page / VIEW_PAGE) % VIEW_PAGES;
 
-	for (i = 0; i < VIEW_PAGES; i++) {
-		if (v->page[i] == page)
-			return v->bytes[i];
-	}
-	i = v->next_page++ % VIEW_PAGES;
+	if (v->page[i] == page)
+		return v->bytes[i];
 	v->page[i] = 1;
 	if (!view_read_block(v, page, v->bytes[i], VIEW_PAGE))
 		return NULL;
@@ -80,7 +78,10 @@ bool view_read(struct view *v, uint64_t at, void *out, size_t len)
 
 		if (!page)
 			return false;
-		memcpy(to, page + in, n);
+		if (n == sizeof(uint64_t))
+			memcpy(to, page + in, sizeof(uint64_t));
+		else
+			memcpy(to, page + in, n);
 		to += n;
 		at += n;
 		len -= n;
@@ -154,7 +155,7 @@ int view_open(pid_t tid, uint64_t limit_ns, struct view **out)
 		return -ENOMEM;
 	v->tid = tid;
 	v->deadline_ns = now_ns() + limit_ns;
-	v->reads = v->next_page = v->n_modules = 0;
+	v->reads = v->n_modules = 0;
 	for (unsigned i = 0; i < VIEW_PAGES; i++)
 		v->page[i] = 1;
 	v->maps = maps_text(tid);
@@ -279,44 +280,103 @@ static bool find_symtab(struct view *v, const struct module *m, struct symtab *o
 	return out->symbols && out->strings > out->symbols;
 }
 
-static bool better(const Elf64_Sym *s, uint64_t at, const Elf64_Sym *best)
-{
-	unsigned type = ELF64_ST_TYPE(s->st_info);
+/* The symbols wanted of one module, by address. */
+struct wanted {
+	const struct module *module;
+	unsigned n;
+	struct symbol *symbol[WANTED_MAX];
+};
 
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF)
-		return false;
-	if (at < s->st_value || at - s->st_value >= s->st_size)
-		return false;
-	return !best->st_size || s->st_value > best->st_value;
+static void want(struct wanted *w, struct symbol *s)
+{
+	unsigned i = w->n;
+
+	if (i == WANTED_MAX)
+		return;
+	for (w->n++; i && w->symbol[i - 1]->addr > s->addr; i--)
+		w->symbol[i] = w->symbol[i - 1];
+	w->symbol[i] = s;
 }
 
-bool view_symbol(struct view *v, const struct module *m, uint64_t addr, char *buf, size_t cap, uint64_t *offset)
+static void weigh(const struct wanted *w, const Elf64_Sym *s)
 {
-	Elf64_Sym block[SYMBOLS_AT_ONCE], best = { 0 };
-	uint64_t at = addr - m->bias;
+	unsigned type = ELF64_ST_TYPE(s->st_info), low = 0, high = w->n;
+	uint64_t from = w->module->bias + s->st_value;
+
+	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF)
+		return;
+	while (low < high) {
+		unsigned mid = (low + high) / 2;
+
+		if (w->symbol[mid]->addr < from)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < w->n && w->symbol[low]->addr - from < s->st_size; low++) {
+		struct symbol *to = w->symbol[low];
+
+		if (to->size && s->st_value <= to->value)
+			continue;
+		to->value = s->st_value;
+		to->size = s->st_size;
+		to->name = s->st_name;
+	}
+}
+
+static void scan_module(struct view *v, const struct wanted *w)
+{
+	Elf64_Sym block[SYMBOLS_AT_ONCE];
 	struct symtab tab;
 
-	if (!find_symtab(v, m, &tab))
-		return false;
+	if (!find_symtab(v, w->module, &tab))
+		return;
 	size_t count = (size_t)((tab.strings - tab.symbols) / sizeof(block[0]));
 	if (count > SYMBOLS_MAX)
 		count = SYMBOLS_MAX;
 	for (size_t i = 0; i < count; i += SYMBOLS_AT_ONCE) {
-		size_t n = count - i < SYMBOLS_AT_ONCE ? count - i : SYMBOLS_AT_ONCE;
+		size_t k = count - i < SYMBOLS_AT_ONCE ? count - i : SYMBOLS_AT_ONCE;
 
-		if (!view_read_block(v, tab.symbols + i * sizeof(block[0]), block, n * sizeof(block[0])))
-			break;
-		for (size_t k = 0; k < n; k++) {
-			if (better(&block[k], at, &best))
-				best = block[k];
-		}
+		if (!view_read_block(v, tab.symbols + i * sizeof(block[0]), block, k * sizeof(block[0])))
+			return;
+		for (size_t x = 0; x < k; x++)
+			weigh(w, &block[x]);
 	}
-	if (!best.st_size)
-		return false;
+}
+
+static bool module_before(const struct symbol *list, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++) {
+		if (list[k].module == list[i].module)
+			return true;
+	}
+	return false;
+}
+
+void view_symbols(struct view *v, struct symbol *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct wanted w = { .module = list[i].module };
+
+		if (!w.module || module_before(list, i))
+			continue;
+		for (unsigned k = i; k < n; k++) {
+			if (list[k].module == w.module)
+				want(&w, &list[k]);
+		}
+		scan_module(v, &w);
+	}
+}
+
+bool view_name(struct view *v, const struct symbol *s, char *buf, size_t cap)
+{
+	struct symtab tab;
 	size_t n = 0;
-	while (n + 1 < cap && view_read(v, tab.strings + best.st_name + n, buf + n, 1) && buf[n])
+
+	if (!s->size || !find_symtab(v, s->module, &tab))
+		return false;
+	while (n + 1 < cap && view_read(v, tab.strings + s->name + n, buf + n, 1) && buf[n])
 		n++;
 	buf[n] = '\0';
-	*offset = at - best.st_value;
 	return n > 0;
 }

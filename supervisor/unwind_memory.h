@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define VIEW_PAGES 32
+#define VIEW_PAGES 64
 #define VIEW_PAGE 4096
 #define VIEW_READS 20000  /* reads by the unwinder, all together */
 #define VIEW_MODULES 128
@@ -31,7 +31,6 @@ struct view {
 	pid_t tid;
 	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
 	unsigned reads;
-	unsigned next_page;
 	uint64_t page[VIEW_PAGES]; /* addresses; 1: unused */
 	char *maps;
 	struct module module[VIEW_MODULES];
@@ -52,10 +51,18 @@ bool view_read_block(struct view *v, uint64_t at, void *out, size_t len);
 /* The module that ADDR lies in, examined; NULL when there is none. */
 struct module *view_module(struct view *v, uint64_t addr);
 
-/*
- * The name of the function at ADDR by M's dynamic symbols, into BUF; *offset is ADDR's distance from its start. False
- * when no symbol covers it.
- */
-bool view_symbol(struct view *v, const struct module *m, uint64_t addr, char *buf, size_t cap, uint64_t *offset);
+/* A function to be named: addr is given, the rest found. */
+struct symbol {
+	const struct module *module; /* NULL: none to ask */
+	uint64_t addr;
+	uint64_t value, size;        /* of the best match so far; size 0: none */
+	uint32_t name;
+};
+
+/* Looks all of LIST up in the dynamic symbols of their modules, each table read once. */
+void view_symbols(struct view *v, struct symbol *list, unsigned n);
+
+/* The name of a symbol that was found (size not 0) into BUF. */
+bool view_name(struct view *v, const struct symbol *s, char *buf, size_t cap);
 
 #endif

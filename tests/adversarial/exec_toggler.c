@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Escapes row 38: another thread changes the path, or an argument, between the decision and the exec.
+ *
+ * Two copies of this program, DIR/good and DIR/evil; a rule denies evil. A thread flips the path (then: an
+ * argument) in shared memory while children exec it. Natively both run; under usher evil must never run, whatever else happens.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define RAN_GOOD 40
+#define RAN_EVIL 42
+#define EXEC_FAILED 44
+
+struct count {
+	int good, evil, failed, killed, other;
+};
+
+static char *shared; /* what the children exec, or their argument */
+static atomic_bool stop;
+static const char *words[2];
+
+/* The names differ in one byte range of equal length, so that a torn copy is one of the two or nothing. */
+static void *flip(void *arg)
+{
+	size_t n = strlen(words[0]) + 1;
+
+	for (unsigned i = 0; !atomic_load_explicit(&stop, memory_order_relaxed); i++) {
+		memcpy(shared, words[i & 1], n);
+		for (volatile int spin = 0; spin < 40 + (int)(i % 1500); spin++)
+			;
+	}
+	return NULL;
+}
+
+static void exec_child(bool path, const char *dir)
+{
+	char good[512];
+	char *argv[] = { "x", path ? "ok" : shared, NULL };
+
+	snprintf(good, sizeof(good), "%s/good", dir);
+	execv(path ? shared : good, argv);
+	_exit(EXEC_FAILED);
+}
+
+/* A child that shares memory with the flipping thread, as posix_spawn makes them (vfork), or a copy of it. */
+static pid_t spawn(bool path, const char *dir, bool share)
+{
+	pid_t pid = share ? vfork() : fork();
+
+	if (!pid)
+		exec_child(path, dir);
+	return pid;
+}
+
+static void attack(bool path, const char *dir, int tries, struct count *c)
+{
+	pthread_t t;
+
+	memset(c, 0, sizeof(*c));
+	atomic_store(&stop, false);
+	pthread_create(&t, NULL, flip, NULL);
+	for (int i = 0; i < tries; i++) {
+		int status;
+		pid_t pid = spawn(path, dir, i & 1);
+
+		if (pid < 0 || waitpid(pid, &status, 0) != pid)
+			continue;
+		int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+		c->killed += WIFSIGNALED(status);
+		c->good += code == RAN_GOOD;
+		c->evil += code == RAN_EVIL;
+		c->failed += code == EXEC_FAILED;
+		c->other += WIFEXITED(status) && code != RAN_GOOD && code != RAN_EVIL && code != EXEC_FAILED;
+	}
+	atomic_store(&stop, true);
+	pthread_join(t, NULL);
+}
+
+/* Runs as the watched program. */
+static int attacker(const char *kind, const char *dir, int tries)
+{
+	bool path = !strcmp(kind, "path");
+	char good[512], evil[512];
+	struct count c;
+
+	snprintf(good, sizeof(good), "%s/good", dir);
+	snprintf(evil, sizeof(evil), "%s/evil", dir);
+	words[0] = path ? good : "fair";
+	words[1] = path ? evil : "evil";
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	memcpy(shared, words[0], strlen(words[0]) + 1);
+	attack(path, dir, tries, &c);
+	printf("%d %d %d %d %d\n", c.good, c.evil, c.failed, c.killed, c.other);
+	return 0;
+}
+
+static int copy(const char *from, const char *to)
+{
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	struct stat st;
+
+	if (in < 0 || out < 0 || fstat(in, &st) < 0)
+		return -1;
+	ssize_t n = sendfile(out, in, NULL, (size_t)st.st_size);
+	close(in);
+	close(out);
+	return n == st.st_size ? 0 : -1;
+}
+
+/* Runs this program as the attacker, behind PREFIX (usher, or nothing). */
+static int run(const char *prefix, const char *kind, const char *dir, int tries, struct count *c)
+{
+	char line[2048], self[512];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n < 0)
+		return -1;
+	self[n] = '\0';
+	snprintf(line, sizeof(line), "%s %s attack %s %s %d", prefix, self, kind, dir, tries);
+	FILE *f = popen(line, "r");
+	int got = f ? fscanf(f, "%d %d %d %d %d", &c->good, &c->evil, &c->failed, &c->killed, &c->other) : 0;
+	int status = f ? pclose(f) : -1;
+	return got == 5 && status == 0 ? 0 : -1;
+}
+
+static int say(const char *kind, const char *what, bool ok, const struct count *c)
+{
+	printf("%s %s %s: good %d evil %d failed %d killed %d other %d\n", ok ? "ok" : "not ok", kind, what, c->good, c->evil,
+	       c->failed, c->killed, c->other);
+	return ok ? 0 : 1;
+}
+
+static int probe(const char *kind, const char *usher, const char *dir, int tries)
+{
+	char prefix[1024];
+	struct count c = { 0 };
+	int bad = 0;
+
+	int err = run("", kind, dir, tries, &c);
+	bad |= say(kind, "control", !err && c.evil > 0 && c.good > 0, &c);
+	snprintf(prefix, sizeof(prefix), "%s run -p %s/%s.rules --journal %s/%s.journal --ask=deny --", usher, dir, kind, dir, kind);
+	memset(&c, 0, sizeof(c));
+	err = run(prefix, kind, dir, tries, &c);
+	bad |= say(kind, "supervised", !err && c.evil == 0 && c.good > 0 && c.other == 0, &c);
+	return bad;
+}
+
+static void rules(const char *dir, const char *kind, const char *deny)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/%s.rules", dir, kind);
+	FILE *f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "%s\ndefault allow\n", deny);
+	fclose(f);
+	chmod(path, 0600);
+}
+
+int main(int argc, char **argv)
+{
+	char dir[] = "/tmp/usher-toggler-XXXXXX", path[600], deny[700];
+	const char *usher = getenv("USHER");
+	char self[512];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	self[n < 0 ? 0 : n] = '\0';
+	const char *leaf = strrchr(self, '/');
+	if (leaf && !strcmp(leaf, "/evil"))
+		return RAN_EVIL;
+	if (leaf && !strcmp(leaf, "/good"))
+		return argc > 1 && !strcmp(argv[1], "evil") ? RAN_EVIL : RAN_GOOD;
+	if (argc > 4)
+		return attacker(argv[2], argv[3], atoi(argv[4]));
+	if (!usher || access(usher, X_OK) < 0) {
+		printf("skip exec_toggler: USHER is not set\n");
+		return 77;
+	}
+	int tries = getenv("TRIES") ? atoi(getenv("TRIES")) : getenv("QUICK") ? 400 : 4000;
+	if (!mkdtemp(dir))
+		return 1;
+	chmod(dir, 0755);
+	snprintf(path, sizeof(path), "%s/good", dir);
+	int bad = copy(self, path);
+	snprintf(path, sizeof(path), "%s/evil", dir);
+	bad |= copy(self, path);
+	snprintf(deny, sizeof(deny), "deny exec %s/evil", dir);
+	rules(dir, "path", deny);
+	rules(dir, "argv", "deny exec ** argv=\"evil\"");
+	bad |= probe("path", usher, dir, tries);
+	bad |= probe("argv", usher, dir, tries);
+	snprintf(path, sizeof(path), "rm -rf %s", dir);
+	if (system(path) < 0)
+		bad = 1;
+	return bad ? 1 : 0;
+}
