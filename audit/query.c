@@ -378,7 +378,7 @@ int query_new(const char *const *words, size_t n, uint64_t now, struct query **o
 	return 0;
 }
 
-void query_free(struct query *q)
+void log_query_free(struct query *q)
 {
 	free(q);
 }

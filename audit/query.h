@@ -20,7 +20,7 @@ struct query;
 
 /* Compiles N words. Returns 0, or -EINVAL with *bad the word that is none, or -ENOMEM. NOW is in ns since 1970. */
 int query_new(const char *const *words, size_t n, uint64_t now, struct query **out, const char **bad);
-void query_free(struct query *q);
+void log_query_free(struct query *q);
 
 /* Whether the record TEXT answers Q. */
 bool query_match(const struct query *q, const char *text, size_t len);

@@ -67,8 +67,7 @@ void record_name(struct record *r, const char *key, const struct object *object)
 #define RECORD_TAIL 16
 size_t record_finish(const struct record *r);
 
-/* The name of an errno ("ENOENT"), or NULL; and back (0 when unknown). */
+/* The name of an errno ("ENOENT"), or NULL. */
 const char *errno_name(int err);
-int errno_parse(const char *name, size_t len);
 
 #endif

@@ -160,13 +160,3 @@ const char *errno_name(int err)
 		return "ERESTARTSYS";
 	return err > 0 ? strerrorname_np(err) : NULL;
 }
-
-int errno_parse(const char *name, size_t len)
-{
-	for (int err = 1; err <= RESTART; err++) {
-		const char *known = errno_name(err);
-		if (known && strlen(known) == len && !memcmp(known, name, len))
-			return err;
-	}
-	return 0;
-}

@@ -152,7 +152,7 @@ static int log_main(int argc, char **argv)
 		if (rc != 0)
 			fprintf(stderr, "usher log: %s: %s\n", l.dir, rc == -ENOENT ? "no journal there" : strerror(-rc));
 	}
-	query_free(l.query);
+	log_query_free(l.query);
 	free(l.words);
 	return rc == 0 ? 0 : 2;
 }
