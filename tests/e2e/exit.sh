@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Life cycle without a terminal: exit status, signals, usher's own failures, the end of the tree.
+. "$(dirname "$0")/lib.sh"
+fresh
+u() { supervise allow "$@" 2>"$T/err"; }
+
+for n in 0 1 2 42 124 125 126 127 255; do
+	u sh -c "exit $n"
+	same "exit status $n" $n $?
+done
+for s in TERM INT KILL SEGV HUP ABRT USR1 PIPE; do
+	native=$(bash -c "sh -c 'kill -$s \$\$'; echo \$?" 2>/dev/null)
+	got=$(bash -c '"$0" run -p "$1" --journal "$2" -- sh -c "kill -$3 \$\$"; echo $?' "$USHER" "$T/etc/allow.rules" "$T/sig.$s" $s 2>/dev/null)
+	same "death by SIG$s" "$native" "$got"
+done
+if command -v python3 >/dev/null; then
+	# Python tells a death by signal (negative) from an exit status.
+	got=$(python3 -c 'import subprocess, sys; print(subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode)' \
+		"$USHER" run -p "$T/etc/allow.rules" --journal "$T/ds" -- sh -c 'kill -TERM $$')
+	case $got in
+	-15 | 143) ok "the command's signal becomes usher's ($got)" ;;
+	*) not_ok "the command's signal becomes usher's" "$got" ;;
+	esac
+fi
+
+# As env(1): 127 not found, 126 not executable, 125 for usher's own failures.
+printf 'echo x\n' >"$T/project/nox"
+mkdir "$T/project/dir"
+u "$T/project/none"; same "missing program: 127" 127 $?
+u no-such-command-here; same "missing in PATH: 127" 127 $?
+u "$T/project/nox"; same "no x: 126" 126 $?
+u "$T/project/dir"; same "a directory: 126" 126 $?
+u ''; same "an empty name: 127" 127 $?
+u "$T/project/nox/below"; same "below a file: as env(1)" "$(env "$T/project/nox/below" 2>/dev/null; echo $?)" "$(u "$T/project/nox/below"; echo $?)"
+printf '#!/nonexistent/interp\n' >"$T/project/bad"; chmod +x "$T/project/bad"
+same "missing interpreter: as env(1)" "$(env "$T/project/bad" 2>/dev/null; echo $?)" "$(u "$T/project/bad"; echo $?)"
+printf 'garbage' >"$T/project/garbage"; chmod +x "$T/project/garbage"
+same "not a program: as env(1)" "$(env "$T/project/garbage" 2>/dev/null; echo $?)" "$(u "$T/project/garbage"; echo $?)"
+"$USHER" run -p "$T/etc/allow.rules" -- >"$T/out" 2>&1; same "no command: 125" 125 $?
+"$USHER" run --no-such-option -- true >"$T/out" 2>&1; same "unknown option: 125" 125 $?
+"$USHER" run -p "$T/none.rules" -- true >"$T/out" 2>&1; same "missing rule file: 125" 125 $?
+"$USHER" run -p "$T/etc/allow.rules" --ask=nobody --journal "$T/jn" -- true >"$T/out" 2>&1; same "unknown channel: 125" 125 $?
+"$USHER" run -p "$T/etc/allow.rules" --journal "$T/no/such/parent" -- touch "$T/project/ran" >"$T/out" 2>&1; same "journal without a parent: 125" 125 $?
+[ ! -e "$T/project/ran" ] && ok "and nothing ran" || not_ok "and nothing ran"
+
+# Descriptors: three and no more, unless kept; no_new_privs.
+exec 8<"$T/etc/allow.rules"
+same "inherited descriptors are closed" "0 1 2 3" "$(u sh -c 'exec ls /proc/self/fd' | tr '\n' ' ' | sed 's/ $//')"
+same "--keep-fd keeps one" "default allow" "$("$USHER" run -p "$T/etc/allow.rules" --keep-fd 8 --journal "$T/kf" -- cat /dev/fd/8 2>/dev/null)"
+exec 8<&-
+same "no_new_privs" 1 "$(u sed -n 's/NoNewPrivs:.//p' /proc/self/status)"
+
+# Runs in the background; the command makes the file "up" when it is ready. usher's pid in $pid.
+start() { # OPTION... -- COMMAND...
+	cd "$T/project" || exit 1
+	rm -f up kids
+	RUNS=$((RUNS + 1))
+	"$USHER" run -p "$T/etc/allow.rules" --journal "$T/journal.bg.$RUNS" "$@" >"$T/bg.out" 2>&1 </dev/null &
+	pid=$!
+	wait_for test -e up || not_ok "the command comes up" "$(cat "$T/bg.out")"
+}
+start -- sh -c 'trap "echo got term; exit 33" TERM; touch up; while :; do sleep 0.1; done'
+kill -TERM $pid; wait $pid; rc=$?; same "SIGTERM is forwarded" "33 got term" "$rc $(grep -v '^usher: ' "$T/bg.out")"
+start -- sh -c 'trap "touch reloaded" HUP; touch up; while :; do sleep 0.1; done'
+kill -HUP $pid; check "SIGHUP is forwarded" wait_for test -e "$T/project/reloaded"
+kill -TERM $pid; wait $pid; same "SIGTERM ends the command" 143 $?
+
+# A tree with a double-forked daemon in a session of its own that ignores every signal it can.
+tree='(setsid sh -c "trap \"\" TERM HUP INT; echo \$\$ >> kids; while :; do sleep 0.2; done" >/dev/null 2>&1 & ) ; sh -c "echo \$\$ >> kids; exec sleep 300" & while [ "$(wc -l 2>/dev/null < kids)" != 2 ]; do sleep 0.05; done; '
+all_gone() { local p; for p in $(cat "$T/project/kids"); do kill -0 "$p" 2>/dev/null && return 1; done; return 0; }
+start -- sh -c "$tree touch up; wait"
+all_gone && not_ok "control: the tree runs" || ok "control: the tree runs"
+kill -KILL $pid; wait $pid 2>/dev/null
+WITHIN=5 check "kill -9 of usher ends the whole tree" wait_for all_gone
+start -- sh -c "$tree touch up; wait"
+kill -TERM $pid; wait $pid
+WITHIN=5 check "SIGTERM ends the whole tree" wait_for all_gone
+start -- sh -c "$tree touch up"
+wait $pid; same "the command's status with leftovers" 0 $?
+WITHIN=5 check "leftovers end with the command" wait_for all_gone
+rm -f kids late go
+start --wait -- sh -c '(setsid sh -c "echo \$\$ > kids; while [ ! -e go ]; do sleep 0.05; done; echo late > late" >/dev/null 2>&1 &); while [ ! -s kids ]; do sleep 0.05; done; touch up; exit 5'
+kill -0 $pid 2>/dev/null && ok "--wait waits for leftovers" || not_ok "--wait waits for leftovers"
+touch go; wait $pid; same "--wait: the command's status" 5 $?
+same "--wait: the leftover finished" late "$(cat late 2>/dev/null)"
+
+u sh -c 'i=0; while [ $i -lt 300 ]; do true | cat & i=$((i+1)); [ $((i%20)) = 0 ] && wait; done; wait'
+same "many short programs" 0 $?
+finish
