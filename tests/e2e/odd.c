@@ -133,7 +133,7 @@ static void changes(const struct name *n)
 	report("mkdirat", n->what, syscall(SYS_mkdirat, AT_FDCWD, p, 0750));
 	report("unlinkat-dir", n->what, syscall(SYS_unlinkat, AT_FDCWD, p, AT_REMOVEDIR));
 	report("unlinkat-flags", n->what, syscall(SYS_unlinkat, AT_FDCWD, p, 0x8000));
-	report("mknodat", n->what, syscall(SYS_mknodat, AT_FDCWD, p, S_IFIFO | 0600, 0));
+	report("mknodat", n->what, syscall(SYS_mknodat, AT_FDCWD, p, S_IFREG | 0600, 0));
 	report("mknodat-bad", n->what, syscall(SYS_mknodat, AT_FDCWD, p, S_IFDIR | 0600, 0));
 	unlink("new");
 	report("symlinkat", n->what, syscall(SYS_symlinkat, "target", AT_FDCWD, p));
@@ -192,6 +192,8 @@ static void restore(void)
 	unlink("a\nb");
 	unlink("\xff\xfe");
 	unlink("fileee");
+	unlink("nothing");
+	rmdir("nothing");
 	rmdir("new");
 	if (symlink("file", "link") || symlink("dangling-target", "dangling") || symlink("loop", "loop") || symlink("/etc/hostname", "abs"))
 		exit(2);
@@ -277,6 +279,7 @@ int main(void)
 	close(here);
 	setvbuf(stdout, NULL, _IOFBF, 1 << 20);
 	umask(027);
+	alarm(120);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		restore();
 		if (strcmp(names[i].what, "proc root") != 0)
