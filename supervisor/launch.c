@@ -79,7 +79,7 @@ static int take_terminal(int terminal)
 	if (setpgid(0, 0) < 0 || tcsetpgrp(terminal, getpgrp()) < 0)
 		return -1;
 	for (int fd = 0; fd < 3; fd++) {
-		if (dup2(terminal, fd) < 0)
+		if (isatty(fd) && dup2(terminal, fd) < 0)
 			return -1;
 	}
 	return 0;

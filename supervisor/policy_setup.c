@@ -76,13 +76,13 @@ static size_t pin_files(const struct run_options *o, const char **out)
 	return n;
 }
 
-int policy_setup(const struct run_options *o, const struct session *s, struct policy **out)
+int policy_setup(const struct run_options *o, const struct session *s, const char *terminal, struct policy **out)
 {
 	static const char *const agent[] = { "builtin:agent" };
 	struct places at = { 0 };
 	struct variable variables[8];
 	const char *pinned[MAX_PINNED + 1];
-	const char *guarded[1];
+	const char *guarded[2];
 	struct diagnostics found = { 0 };
 
 	size_t n_pinned = pin_files(o, pinned);
@@ -90,13 +90,14 @@ int policy_setup(const struct run_options *o, const struct session *s, struct po
 	if (realpath("/proc/self/exe", at.self))
 		pinned[n_pinned++] = at.self;
 	guarded[0] = canonical(journal_dir(s->journal), at.journal);
+	guarded[1] = terminal;
 	struct policy_options po = {
 		.files = o->n_files ? o->files : agent,
 		.n_files = o->n_files ? o->n_files : 1,
 		.variables = variables,
 		.n_variables = set_variables(&at, variables),
 		.guarded = guarded,
-		.n_guarded = 1,
+		.n_guarded = terminal ? 2 : 1,
 		.pinned = pinned,
 		.n_pinned = n_pinned,
 	};

@@ -28,6 +28,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
+#include "supervisor/relay.h"
 #include "supervisor/session.h"
 #include "supervisor/supervise.h"
 
@@ -36,6 +37,7 @@ struct run {
 	struct session s;
 	struct sock_fprog filter;
 	struct floor *floor;
+	struct relay *relay;
 	struct launch_options launch;
 	struct supervise_result result;
 	int signals;
@@ -106,17 +108,43 @@ static int build_filter(struct run *run)
 	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
 }
 
+static bool names_tty(const char *channel)
+{
+	return strstr(channel, "tty") != NULL;
+}
+
+/* Without --ask: a person at the terminal, when there is one. */
+static const char *channel_of(const struct run *run, const struct run_options *o)
+{
+	return o->ask ? o->ask : run->relay ? "tty" : "deny";
+}
+
+/* A terminal of the command's own, where a question may have to be put on the real one. */
+static int open_terminal(struct run *run, const struct run_options *o)
+{
+	if (!policy_may_ask(run->s.policy) || (o->ask && !names_tty(o->ask)))
+		return 0;
+	int rc = relay_open(&run->relay);
+	if (rc == -ENOTTY && !o->ask)
+		return 0;
+	if (rc < 0)
+		return complain("make a terminal for the command", rc, NULL);
+	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
+	policy_free(run->s.policy);
+	return policy_setup(o, &run->s, relay_terminal(run->relay), &run->s.policy);
+}
+
 static int start_questions(struct run *run, const struct run_options *o)
 {
 	const char *why = NULL;
 	struct questions_options qo = {
-		.channel = o->ask ? o->ask : "deny",
+		.channel = channel_of(run, o),
 		.policy = run->s.policy,
 		.answered = ask_answered,
 		.note = ask_note,
 		.context = &run->s,
 		.session = o->argv[0],
-		.tty = -1,
+		.screen = run->relay ? relay_screen(run->relay) : NULL,
 	};
 	int rc = questions_start(&qo, &run->s.questions, &why);
 
@@ -141,11 +169,11 @@ static int prepare(struct run *run, const struct run_options *o)
 		return complain("harden usher's own process", rc, NULL);
 	if (open_proc(s) < 0 || open_journal(run, o) < 0)
 		return -1;
-	if (policy_setup(o, s, &s->policy) < 0)
+	if (policy_setup(o, s, NULL, &s->policy) < 0)
 		return -1;
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
-	if (build_filter(run) < 0)
+	if (build_filter(run) < 0 || open_terminal(run, o) < 0)
 		return -1;
 	return 0;
 }
@@ -161,10 +189,12 @@ static int start(struct run *run, const struct run_options *o, char *const *envp
 	run->launch.n_keep = o->n_keep;
 	run->launch.filter = &run->filter;
 	run->launch.floor = run->floor;
-	run->launch.terminal = -1;
+	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	int rc = launch(s, &run->launch, &report);
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
+	if (run->relay && (rc = relay_start(run->relay)) < 0)
+		return complain("relay the terminal", rc, NULL);
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = pool_start(s, &s->pool)) < 0)
 		return complain("start the workers", rc, NULL);
 	return 0;
@@ -182,6 +212,7 @@ static void run_close(struct run *run)
 
 	questions_stop(s->questions);
 	pool_stop(s->pool);
+	relay_close(run->relay);
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);
@@ -222,7 +253,7 @@ int run_session(const struct run_options *o, int *by_signal)
 	if (start(run, o, environ) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
-	supervise(&run->s, run->signals, o->wait, &run->result);
+	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
 	run_close(run);
 	status = exit_status(run, o, by_signal);
 out:

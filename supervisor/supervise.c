@@ -15,6 +15,7 @@
 
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
+#include "supervisor/relay.h"
 
 static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
 				 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
@@ -34,43 +35,56 @@ int supervise_block(sigset_t *before, int *signals)
 	return *signals < 0 ? -errno : 0;
 }
 
+static void stop_self(struct relay *relay)
+{
+	if (relay)
+		relay_suspend(relay);
+	(void)kill(getpid(), SIGSTOP);
+	if (relay)
+		relay_resume(relay);
+}
+
 /* SIGSTOP is somebody's direct order to the command; only a person at a terminal needs to see usher stop for it. */
 static bool job_control(int sig)
 {
 	return sig != SIGSTOP || tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-static void on_signal(struct session *s, const struct signalfd_siginfo *si)
+static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
 {
 	int sig = (int)si->ssi_signo;
 	bool by_terminal = si->ssi_code == SI_KERNEL;
 
+	if (sig == SIGWINCH && relay) {
+		relay_resize(relay);
+		return;
+	}
 	if (sig == SIGCONT) {
 		(void)kill(s->command, SIGCONT);
 		return;
 	}
-	if (by_terminal)
+	if (by_terminal && !relay)
 		return;
 	(void)kill(s->command, sig);
 }
 
-static void read_signals(struct session *s, int signals)
+static void read_signals(struct session *s, int signals, struct relay *relay)
 {
 	struct signalfd_siginfo si;
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		on_signal(s, &si);
+		on_signal(s, relay, &si);
 }
 
 /* Returns false when the guardian has gone. */
-static bool on_report(struct session *s, bool wait, struct supervise_result *out)
+static bool on_report(struct session *s, struct relay *relay, bool wait, struct supervise_result *out)
 {
 	struct report r;
 
 	if (launch_report(s, &r) <= 0)
 		return false;
 	if (r.kind == REPORT_STOPPED && job_control(r.value))
-		(void)kill(getpid(), SIGSTOP);
+		stop_self(relay);
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;
 	if (r.kind == REPORT_EXITED) {
@@ -99,7 +113,7 @@ static void kill_orphans(void)
 	}
 }
 
-void supervise(struct session *s, int signals, bool wait, struct supervise_result *out)
+void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
 	int st;
 
@@ -109,8 +123,8 @@ void supervise(struct session *s, int signals, bool wait, struct supervise_resul
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[1].revents)
-			read_signals(s, signals);
-		if (fds[0].revents && !on_report(s, wait, out))
+			read_signals(s, signals, relay);
+		if (fds[0].revents && !on_report(s, relay, wait, out))
 			break;
 	}
 	out->lost = !out->exited;

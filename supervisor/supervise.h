@@ -8,6 +8,8 @@
 
 #include "supervisor/session.h"
 
+struct relay;
+
 struct supervise_result {
 	bool exited;      /* wait_status is the command's */
 	int wait_status;
@@ -20,8 +22,8 @@ int supervise_block(sigset_t *before, int *signals);
 
 /*
  * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().
- * With WAIT the tree may outlive the command.
+ * With WAIT the tree may outlive the command. RELAY is NULL where the command shares usher's terminal.
  */
-void supervise(struct session *s, int signals, bool wait, struct supervise_result *out);
+void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out);
 
 #endif
