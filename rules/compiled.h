@@ -22,6 +22,7 @@ struct pattern {
 	bool every;      /* a bare globstar: every path there is, and for all but exec what has no path */
 	bool alias;      /* not written: where the links of the one before it lead */
 	uint32_t column;
+	const char *name; /* name kinds: '/' and the literal bytes it begins with */
 	union {
 		struct glob glob; /* FILE, UNIX: without the leading slash; MEMFD, ABSTRACT: the name */
 		struct inet_pattern inet;
@@ -44,7 +45,6 @@ struct conditions {
 struct rewrite {
 	enum object_kind kind;
 	bool subtree;    /* what is below FROM keeps its name below TO */
-	uint32_t strip;  /* subtree: bytes of the old name that TO replaces */
 	const char *name; /* absolute path or abstract name */
 	uint32_t len;
 	struct inet_endpoint inet;
@@ -158,6 +158,9 @@ static inline const struct compiled_rule *compiled(const struct rule *rule)
 
 /* Makes room for NEED items of SIZE bytes, the new ones zeroed. 0 or -ENOMEM. (index.c) */
 int reserve(void **array, uint32_t *room, uint32_t need, size_t size);
+
+/* object_parser.c: sets the name from the program; 0 or -ENOMEM. */
+int pattern_name(struct arena *a, struct pattern *pattern);
 
 /* index.c: builds the index over all rules; 0 or -ENOMEM. */
 int index_build(struct ruleset *rs);

@@ -92,13 +92,9 @@ static bool step(struct cover *c, const struct glob_token *t)
 	return any;
 }
 
-bool glob_covers(const struct glob *wide, const struct glob *narrow)
+static bool covers(const struct glob *wide, const struct glob *narrow)
 {
 	struct cover c = { .wide = wide, .narrow = narrow };
-	size_t same = wide->prefix < narrow->prefix ? wide->prefix : narrow->prefix;
-	for (size_t i = 0; i < same; i++)
-		if (wide->token[i].byte != narrow->token[i].byte)
-			return false;
 	enter(&c, c.at, 0, true);
 	for (size_t i = 0; i < narrow->n; i++) {
 		/* The narrow pattern may end before its last globstar: the wide one must accept there as well. */
@@ -108,4 +104,15 @@ bool glob_covers(const struct glob *wide, const struct glob *narrow)
 			return false;
 	}
 	return accepts(&c);
+}
+
+bool glob_covers(const struct glob *wide, const struct glob *narrow)
+{
+	size_t same = wide->prefix < narrow->prefix ? wide->prefix : narrow->prefix;
+	for (size_t i = 0; i < same; i++)
+		if (wide->token[i].byte != narrow->token[i].byte)
+			return false;
+	if (wide->literal && (!narrow->literal || wide->n != narrow->n))
+		return false;
+	return covers(wide, narrow);
 }

@@ -79,12 +79,27 @@ static size_t clean_path(const struct forms *f, const glob_unit *u, size_t n, gl
 	return len;
 }
 
+int pattern_name(struct arena *a, struct pattern *pattern)
+{
+	const struct glob *g = &pattern->glob;
+	char *name = arena_alloc(a, g->prefix + 2U);
+	if (!name)
+		return -ENOMEM;
+	name[0] = '/';
+	for (uint32_t i = 0; i < g->prefix; i++)
+		name[1 + i] = (char)g->token[i].byte;
+	pattern->name = name;
+	return 0;
+}
+
 static int compile(struct forms *f, struct pattern *pattern, const glob_unit *u, size_t n, size_t offset)
 {
 	struct glob_error wrong;
 	int r = glob_compile(&f->p->rs->arena, u, n, '/', &wrong, &pattern->glob);
 	if (r == 1)
 		return parser_fail(f->p, column_of(f->w, wrong.at + offset), "%s", wrong.message);
+	if (!r)
+		r = pattern_name(&f->p->rs->arena, pattern);
 	return r ? r : add(f, pattern);
 }
 

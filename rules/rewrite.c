@@ -6,14 +6,26 @@
 
 #include "rules/compiled.h"
 
-static int name_target(const struct rewrite *to, const struct object *from, char *name, size_t *len)
+/* The part of the old name that stays: what is below the beginning of the pattern that matched. */
+static struct span below(const struct compiled_rule *rule, const struct object *from)
 {
-	const char *rest = "";
-	size_t rest_len = 0;
-	if (to->subtree && from->name.bytes && from->name.len > to->strip) {
-		rest = from->name.bytes + to->strip;
-		rest_len = from->name.len - to->strip;
+	for (uint32_t i = 0; rule->to->subtree && i < rule->n_patterns; i++) {
+		const struct pattern *p = &rule->pattern[i];
+		if (!pattern_matches(p, from, 0))
+			continue;
+		uint32_t strip = p->glob.n == 1 ? 0 : p->glob.prefix + (from->kind != OBJECT_ABSTRACT);
+		if (strip <= from->name.len)
+			return (struct span){ from->name.bytes + strip, from->name.len - strip };
 	}
+	return SPAN_LITERAL("");
+}
+
+static int name_target(const struct compiled_rule *rule, const struct object *from, char *name, size_t *len)
+{
+	const struct rewrite *to = rule->to;
+	struct span kept = below(rule, from);
+	const char *rest = kept.bytes;
+	size_t rest_len = kept.len;
 	if (to->len + rest_len >= PATH_MAX)
 		return -ENAMETOOLONG;
 	memcpy(name, to->name, to->len);
@@ -43,7 +55,7 @@ int rule_rewrite(const struct rule *rule, const struct object *from, char *name,
 			to->inet.port = from->inet.port;
 		return 0;
 	}
-	int r = name_target(w, from, name, len);
+	int r = name_target(compiled(rule), from, name, len);
 	to->name = (struct span){ name, (uint32_t)*len };
 	return r;
 }

@@ -129,6 +129,38 @@ const struct rule *ruleset_rule(const struct ruleset *rs, size_t index);
 /* Whether RULE matches OBJECT for one of OPS when asked by BY with ARGV; the matcher behind explain. */
 bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struct call *call, uint32_t object, op_set op);
 
+/* One pattern of a rule, for lint, for the kernel floor and for people. */
+struct rule_pattern {
+	enum object_kind kind;
+	const char *prefix; /* name kinds: the literal beginning as an absolute name ("/usr" of a pattern for /usr and all below), whole components, not terminated */
+	uint32_t prefix_len; /* abstract names and memfd: without the first slash */
+	bool exact;         /* the prefix is the one name it matches */
+	bool tree;          /* it matches the prefix and all below it, and nothing else */
+	bool alias;         /* not written: where the links in the pattern before it lead */
+	uint32_t column;    /* of the word it comes from, from 1; 0 when unknown */
+	struct inet_endpoint inet; /* OBJECT_INET: the lowest address and port, */
+	uint8_t inet_prefix;       /* the leading bits of the address that count, */
+	uint16_t inet_port_hi;     /* and the highest port */
+};
+
+/* Pattern INDEX (from 0) of RULE into *out; false past the end. The pointers live as long as the rule. */
+bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *out);
+
+/* Whether RULE has by=, tree=, argv=, uid= or depth=. */
+bool rule_conditional(const struct rule *rule);
+
+/*
+ * Whether every object of NARROW's pattern INDEX is one of WIDE's. Never says yes wrongly; may say no
+ * where the truth is yes. Operations and conditions are the caller's business.
+ */
+bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t index);
+
+/* Whether RULE was written in the file that was loaded itself, not in one it includes or a built-in set. */
+bool rule_own(const struct rule *rule);
+
+/* The column RULE begins at, from 1. */
+uint32_t rule_column(const struct rule *rule);
+
 /* An expect line: what CALL (one object) is to be decided as by this layer alone. */
 struct expectation {
 	enum verdict_kind kind;

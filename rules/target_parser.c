@@ -40,10 +40,7 @@ static int name_target(struct parser *p, const struct word *w, const struct patt
 		name[len++] = (char)to->glob.token[i].byte;
 	out->kind = to->kind;
 	out->subtree = keep != 0;
-	out->strip = keep ? subtree_of(from) : 0;
-	/* The root has no name of its own to take away or to put in front. */
-	if (keep && from->glob.n == 1)
-		out->strip = 0;
+	/* The root has no name of its own to put in front. */
 	if (keep && to->glob.n == 1)
 		len = 0;
 	out->len = len;

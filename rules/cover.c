@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+/* What a rule speaks of, for those who look at rules instead of calls. */
+#include <string.h>
+
+#include "rules/endpoint.h"
+
+/* Whole components at the beginning of a program that are literal. */
+static uint32_t literal_components(const struct glob *g)
+{
+	if (g->literal)
+		return g->n;
+	if (g->prefix < g->n && g->token[g->prefix].op == GLOB_TAIL)
+		return g->prefix;
+	uint32_t n = g->prefix;
+	while (n && g->token[n - 1].op != GLOB_SEP)
+		n--;
+	return n ? n - 1 : 0;
+}
+
+bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *out)
+{
+	const struct compiled_rule *r = compiled(rule);
+	if (index >= r->n_patterns)
+		return false;
+	const struct pattern *p = &r->pattern[index];
+	*out = (struct rule_pattern){ .kind = p->kind, .alias = p->alias, .column = p->column };
+	if (p->kind == OBJECT_INET) {
+		out->inet = (struct inet_endpoint){ .port = p->inet.port_lo, .proto = p->inet.proto };
+		memcpy(out->inet.addr, p->inet.addr, sizeof(out->inet.addr));
+		out->inet_prefix = p->inet.prefix;
+		out->inet_port_hi = p->inet.port_hi;
+		out->exact = p->inet.prefix == 128 && p->inet.port_lo == p->inet.port_hi;
+		return true;
+	}
+	bool slash = p->kind == OBJECT_FILE || p->kind == OBJECT_UNIX;
+	uint32_t len = literal_components(&p->glob);
+	out->prefix = slash ? p->name : p->name + 1;
+	out->prefix_len = len + slash;
+	out->exact = p->glob.literal != NULL;
+	out->tree = p->glob.n == len + 2 && p->glob.token[len].op == GLOB_TAIL;
+	out->tree |= p->glob.n == 1 && p->glob.token[0].op == GLOB_ALL;
+	return true;
+}
+
+bool rule_conditional(const struct rule *rule)
+{
+	return compiled(rule)->when != NULL;
+}
+
+bool rule_own(const struct rule *rule)
+{
+	return compiled(rule)->depth == 0 && !compiled(rule)->builtin;
+}
+
+uint32_t rule_column(const struct rule *rule)
+{
+	return compiled(rule)->column;
+}
+
+static bool covers(const struct pattern *wide, const struct pattern *narrow)
+{
+	if (wide->kind != narrow->kind)
+		return false;
+	if (wide->kind == OBJECT_INET)
+		return endpoint_covers(&wide->inet, &narrow->inet);
+	return glob_covers(&wide->glob, &narrow->glob);
+}
+
+bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t index)
+{
+	const struct compiled_rule *w = compiled(wide), *n = compiled(narrow);
+	for (uint32_t i = 0; index < n->n_patterns && i < w->n_patterns; i++)
+		if (covers(&w->pattern[i], &n->pattern[index]))
+			return true;
+	return false;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+/* usher check: read rule files as usher run would, and say what is wrong, weak or never used. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/rule_files.h"
+#include "tools/tool.h"
+
+enum { OPT_EXPLAIN = 256, OPT_JSON, OPT_STRICT, OPT_ASK, OPT_PLAN, OPT_HELP };
+
+static const struct option options[] = {
+	{ "explain", required_argument, NULL, OPT_EXPLAIN }, { "json", no_argument, NULL, OPT_JSON },
+	{ "strict", no_argument, NULL, OPT_STRICT },	     { "ask", required_argument, NULL, OPT_ASK },
+	{ "plan", no_argument, NULL, OPT_PLAN },	     { "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 },
+};
+
+static int usage(FILE *to, int status)
+{
+	fprintf(to,
+		"usage: usher check %s\n\n"
+		"Reads rule files as 'usher run -p' would, each a layer. Without FILE: builtin:agent.\n\n"
+		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [argv WORD...]'\n"
+		"                 name the rule that decides, what it beat, and each layer's verdict\n"
+		"  --plan         show where each system call is decided under these rules\n"
+		"  --ask CHANNEL  who would answer; with deny, every ask without else=allow is a warning\n"
+		"  --strict       warnings fail as well\n"
+		"  --json         for editors and scripts\n\n"
+		"Exit status: 0 in order, 1 with findings that fail (errors, expect lines), 2 for wrong usage.\n",
+		tool_check.usage);
+	return status;
+}
+
+static int parse_arguments(int argc, char **argv, struct check *c)
+{
+	int opt;
+	optind = 1;
+	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (opt == OPT_EXPLAIN)
+			c->explain = optarg;
+		else if (opt == OPT_ASK)
+			c->channel = optarg;
+		else if (opt == OPT_JSON)
+			c->json = true;
+		else if (opt == OPT_STRICT)
+			c->strict = true;
+		else if (opt == OPT_PLAN)
+			c->plan = true;
+		else
+			return usage(opt == OPT_HELP || opt == 'h' ? stdout : stderr, opt == OPT_HELP || opt == 'h' ? -1 : 2);
+	}
+	c->files = (const char *const *)argv + optind;
+	c->n_files = (size_t)(argc - optind);
+	return 0;
+}
+
+static void load(struct check *c)
+{
+	for (size_t i = 0; i < c->n_files; i++) {
+		struct ruleset_source source = { c->files[i], c->variables.item, c->variables.n };
+		ruleset_load(&source, &c->found, &c->layer[i]);
+	}
+}
+
+static void print_json_finding(const struct diagnostic *d, const char *before)
+{
+	printf("%s\n  {\"file\":", before);
+	put_json(d->file, strlen(d->file), stdout);
+	printf(",\"line\":%u,\"column\":%u,\"level\":\"%s\",\"message\":", d->line, d->column,
+	       d->level == DIAGNOSTIC_ERROR ? "error" : "warning");
+	put_json(d->message, strlen(d->message), stdout);
+	fputs("}", stdout);
+}
+
+static void print_findings(const struct check *c)
+{
+	if (!c->json) {
+		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		return;
+	}
+	fputs("[", stdout);
+	for (size_t i = 0; i < c->found.count; i++)
+		print_json_finding(&c->found.items[i], i ? "," : "");
+	puts("\n]");
+}
+
+static void summary(const struct check *c)
+{
+	size_t warnings = 0, rules = 0, expects = 0;
+	for (size_t i = 0; i < c->found.count; i++)
+		warnings += c->found.items[i].level == DIAGNOSTIC_WARNING;
+	for (size_t i = 0; i < c->n_files; i++) {
+		for (size_t r = 0; c->layer[i] && ruleset_rule(c->layer[i], r); r++)
+			rules++;
+		const struct expectation *e;
+		for (size_t x = 0; c->layer[i] && (e = ruleset_expectation(c->layer[i], x)); x++)
+			expects += e->depth == 0;
+	}
+	if (!c->json)
+		printf("%zu rules, %zu expectations: %zu errors, %zu warnings\n", rules, expects, c->found.errors, warnings);
+}
+
+static int run(struct check *c)
+{
+	load(c);
+	if (!c->found.errors && c->explain)
+		return check_explain(c);
+	if (!c->found.errors && c->plan)
+		return check_plan(c);
+	if (!c->found.errors) {
+		check_expectations(c);
+		check_lint(c);
+	}
+	print_findings(c);
+	summary(c);
+	return c->found.errors || (c->strict && c->found.count) ? 1 : 0;
+}
+
+static int check_main(int argc, char **argv)
+{
+	static const char *const agent[] = { "builtin:agent" };
+	struct check *c = calloc(1, sizeof(*c));
+	int status = c ? parse_arguments(argc, argv, c) : 2;
+	if (!status) {
+		if (!c->n_files) {
+			c->files = agent;
+			c->n_files = 1;
+		}
+		rule_variables(&c->variables);
+		c->layer = calloc(c->n_files, sizeof(struct ruleset *));
+		status = c->layer ? run(c) : 1;
+		for (size_t i = 0; c->layer && i < c->n_files; i++)
+			ruleset_free(c->layer[i]);
+		free(c->layer);
+		diagnostics_free(&c->found);
+	}
+	free(c);
+	return status < 0 ? 0 : status;
+}
+
+const struct tool tool_check = {
+	.name = "check",
+	.usage = "[--explain QUESTION | --plan] [--ask CHANNEL] [--strict] [--json] [FILE...]",
+	.summary = "lint rule files, test them, explain a decision",
+	.main = check_main,
+};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * usher check --explain: the decision of one call, by the evaluator that enforces.
+ *
+ * MUST: the verdict that is printed is policy_decide()'s; the rules it beat are told by
+ * rule_matches() on the very same call.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/rule_files.h"
+
+#define BEATEN_SHOWN 20
+
+static void identify(struct object *o)
+{
+	struct stat st;
+	char path[PATH_MAX];
+	if ((o->kind != OBJECT_FILE && o->kind != OBJECT_UNIX) || o->name.len >= sizeof(path))
+		return;
+	memcpy(path, o->name.bytes, o->name.len);
+	path[o->name.len] = 0;
+	if (stat(path, &st) < 0)
+		return;
+	o->identified = true;
+	o->dev = st.st_dev;
+	o->ino = st.st_ino;
+	o->nlink = st.st_nlink;
+}
+
+/* The name with links resolved, as far as it exists, as the supervisor would see it. */
+static void resolve(struct object *o, char real[PATH_MAX])
+{
+	char path[PATH_MAX];
+	if ((o->kind != OBJECT_FILE && o->kind != OBJECT_UNIX) || o->name.len >= sizeof(path))
+		return;
+	memcpy(path, o->name.bytes, o->name.len);
+	path[o->name.len] = 0;
+	if (!realpath(path, real)) {
+		char *slash = strrchr(path, '/');
+		*slash = 0;
+		if (!realpath(slash == path ? "/" : path, real) || strlen(real) + strlen(slash + 1) + 2 > PATH_MAX)
+			return;
+		if (real[1])
+			strcat(real, "/");
+		strcat(real, slash + 1);
+	}
+	if (o->name.len == strlen(real) && memcmp(o->name.bytes, real, o->name.len) == 0)
+		return;
+	o->named = o->name;
+	o->name = (struct span){ real, (uint32_t)strlen(real) };
+}
+
+static const char *rule_text(const struct verdict *v)
+{
+	return v->rule ? v->rule->text : v->kind == VERDICT_NONE ? "no rule and no default speaks of it" : "by default";
+}
+
+static void print_layer(const struct ruleset *layer, const char *name, const struct call *call, bool json, const char *before)
+{
+	struct verdict v;
+	ruleset_decide(layer, call, &v);
+	if (json) {
+		printf("%s\n    {\"layer\":", before);
+		put_json(name, strlen(name), stdout);
+		printf(",\"verdict\":\"%s\",\"rule\":", verdict_name(v.kind));
+		put_json(v.where, strlen(v.where), stdout);
+		fputs("}", stdout);
+		return;
+	}
+	printf("  %-24s %-8s %s\n", name, verdict_name(v.kind), v.kind == VERDICT_NONE ? "-" : v.where);
+}
+
+/* Later rules of the deciding layer that match as well, in order. */
+static void print_beaten(const struct ruleset *layer, const struct verdict *v, const struct call *call, bool json)
+{
+	const struct rule *r;
+	size_t shown = 0, more = 0;
+	bool behind = false;
+	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++) {
+		if (r == v->rule) {
+			behind = true;
+			continue;
+		}
+		if (!behind || !rule_matches(layer, r, call, 0, call->object[0].ops))
+			continue;
+		if (shown == BEATEN_SHOWN && !json) {
+			more++;
+			continue;
+		}
+		if (json) {
+			printf("%s\n    {\"rule\":", shown ? "," : "");
+			put_json(r->where, strlen(r->where), stdout);
+			printf(",\"verdict\":\"%s\",\"text\":", verdict_name(r->kind));
+			put_json(r->text, strlen(r->text), stdout);
+			fputs("}", stdout);
+		} else {
+			printf("%s  %s: %s\n", shown ? "" : "it comes before, and so beats:\n", r->where, r->text);
+		}
+		shown++;
+	}
+	if (more)
+		printf("  and %zu more\n", more);
+}
+
+static const struct ruleset *layer_of(const struct policy *p, const struct verdict *v)
+{
+	const struct ruleset *layer;
+	for (size_t i = 0; (layer = policy_layer(p, i)); i++)
+		for (size_t r = 0; v->rule && ruleset_rule(layer, r); r++)
+			if (ruleset_rule(layer, r) == v->rule)
+				return layer;
+	return NULL;
+}
+
+static void print_layers(const struct check *c, const struct policy *p, const struct call *call)
+{
+	const struct ruleset *layer;
+	for (size_t i = 0; (layer = policy_layer(p, i)); i++)
+		print_layer(layer, i ? c->files[i - 1] : "usher's own guard", call, c->json, i ? "," : "");
+}
+
+static void print_json(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v)
+{
+	const struct ruleset *layer = layer_of(p, v);
+	printf("{\"verdict\":\"%s\",\"rule\":", verdict_name(v->kind));
+	put_json(v->where, strlen(v->where), stdout);
+	fputs(",\"text\":", stdout);
+	put_json(rule_text(v), strlen(rule_text(v)), stdout);
+	fputs(",\n  \"layers\":[", stdout);
+	print_layers(c, p, call);
+	fputs("],\n  \"beaten\":[", stdout);
+	if (layer)
+		print_beaten(layer, v, call, true);
+	puts("]}");
+}
+
+static void print_text(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v)
+{
+	const struct object *o = &call->object[0];
+	const struct ruleset *layer = layer_of(p, v);
+	if (o->named.bytes)
+		printf("%.*s is %.*s\n", (int)o->named.len, o->named.bytes, (int)o->name.len, o->name.bytes);
+	printf("%s by %s\n", verdict_name(v->kind), v->where);
+	if (v->rule)
+		printf("  %s\n", v->rule->text);
+	if (v->rule && v->rule->reason)
+		printf("  reason: %s\n", v->rule->reason);
+	if (layer)
+		print_beaten(layer, v, call, false);
+	puts("each layer, the strictest wins:");
+	print_layers(c, p, call);
+}
+
+int check_explain(struct check *c)
+{
+	struct query q;
+	struct policy *p = NULL;
+	struct verdict v;
+	char real[PATH_MAX];
+	struct ruleset_source source = { NULL, c->variables.item, c->variables.n };
+	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
+					  .n_variables = c->variables.n };
+	if (query_parse(c->explain, &source, &c->found, &q)) {
+		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		return 2;
+	}
+	int r = policy_new(&options, &c->found, &p);
+	if (r) {
+		fprintf(stderr, "usher check: the rules do not load a second time\n");
+		query_free(&q);
+		return 1;
+	}
+	resolve(&q.call.object[0], real);
+	identify(&q.call.object[0]);
+	policy_decide(p, &q.call, &v);
+	(c->json ? print_json : print_text)(c, p, &q.call, &v);
+	policy_free(p);
+	query_free(&q);
+	return 0;
+}

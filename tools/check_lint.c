@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Warnings about rules: never used, contradicted, unanswerable, about names that are not there.
+ *
+ * MUST: a warning that a rule can never match is only given where that is certain.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "rules/findings.h"
+#include "tools/rule_files.h"
+
+static void report(struct check *c, enum diagnostic_level level, const struct rule *r, uint32_t column, const char *message)
+{
+	struct place at = { .file = r->file, .line = r->line, .column = column ? column : 1,
+			    .source = { r->text, (uint32_t)strlen(r->text) } };
+	/* The text begins at the rule: an indented rule's caret would stand too far right. */
+	uint32_t indent = rule_column(r) - 1;
+	if (at.column > indent)
+		at.column -= indent;
+	findings_add(&c->found, level, &at, "%s", message);
+}
+
+static bool refuses(const struct rule *r)
+{
+	return r->kind == VERDICT_DENY || r->kind == VERDICT_KILL;
+}
+
+/* The first earlier rule without which RULE's pattern would matter; NULL when something is left for it. */
+static const struct rule *shadow(const struct ruleset *layer, const struct rule *rule, uint32_t pattern)
+{
+	const struct rule *r, *first = NULL;
+	op_set left = rule->ops;
+	for (size_t i = 0; (r = ruleset_rule(layer, i)) && r != rule; i++) {
+		if (!(left & r->ops) || rule_conditional(r) || !rule_covers(r, rule, pattern))
+			continue;
+		first = first ? first : r;
+		left &= (op_set)~(unsigned)r->ops;
+		if (!left)
+			return first;
+	}
+	return NULL;
+}
+
+static void warn_shadowed(struct check *c, const struct rule *rule, const struct rule *by, uint32_t column, bool whole)
+{
+	char message[300];
+	snprintf(message, sizeof(message), "%s can never match: %s (%s) decides first%s", whole ? "this rule" : "this pattern",
+		 by->where, verdict_name(by->kind), by->kind != rule->kind ? ", and contradicts it" : "");
+	report(c, DIAGNOSTIC_WARNING, rule, column, message);
+}
+
+static void lint_shadows(struct check *c, const struct ruleset *layer, const struct rule *rule)
+{
+	struct rule_pattern p;
+	const struct rule *by = NULL;
+	uint32_t n = 0, dead = 0;
+	for (; rule_pattern(rule, n, &p); n++) {
+		const struct rule *s = p.alias ? NULL : shadow(layer, rule, n);
+		dead += s != NULL || p.alias;
+		by = s ? s : by;
+	}
+	if (n && dead == n && by) {
+		warn_shadowed(c, rule, by, rule_column(rule), true);
+		return;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct rule *s = shadow(layer, rule, i);
+		if (s && rule_pattern(rule, i, &p) && !p.alias)
+			warn_shadowed(c, rule, s, p.column, false);
+	}
+}
+
+/* A rule that another layer's refusal leaves nothing to. */
+static const struct rule *refused_elsewhere(const struct ruleset *other, const struct rule *rule)
+{
+	const struct rule *r;
+	for (size_t i = 0; (r = ruleset_rule(other, i)); i++) {
+		if (!refuses(r) || rule_conditional(r) || (rule->ops & (op_set)~(unsigned)r->ops))
+			continue;
+		uint32_t p = 0;
+		struct rule_pattern unused;
+		while (rule_pattern(rule, p, &unused) && rule_covers(r, rule, p))
+			p++;
+		/* Only where nothing in that layer comes before the refusal. */
+		if (!rule_pattern(rule, p, &unused) && !shadow(other, r, 0))
+			return r;
+	}
+	return NULL;
+}
+
+static void lint_layers(struct check *c, size_t layer, const struct rule *rule)
+{
+	char message[300];
+	for (size_t i = 0; i < c->n_files && !refuses(rule); i++) {
+		const struct rule *r = i == layer || !c->layer[i] ? NULL : refused_elsewhere(c->layer[i], rule);
+		if (!r)
+			continue;
+		snprintf(message, sizeof(message), "has no effect: another layer's %s (%s) is stricter", r->where,
+			 verdict_name(r->kind));
+		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), message);
+		return;
+	}
+}
+
+static bool missing(const char *bytes, size_t len)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	if (len >= sizeof(path))
+		return true;
+	memcpy(path, bytes, len);
+	path[len] = 0;
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static void lint_missing(struct check *c, const struct rule *rule)
+{
+	struct rule_pattern p;
+	char message[PATH_MAX + 64];
+	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++) {
+		if ((p.kind != OBJECT_FILE && p.kind != OBJECT_UNIX) || p.alias)
+			continue;
+		/* What a rule lets be made need not be there yet; its directory must. */
+		if (p.exact && (rule->ops & (OP_CREATE | OP_BIND)))
+			while (p.prefix_len > 1 && p.prefix[--p.prefix_len] != '/')
+				;
+		if (!p.prefix_len || !missing(p.prefix, p.prefix_len))
+			continue;
+		snprintf(message, sizeof(message), "%.*s does not exist", (int)p.prefix_len, p.prefix);
+		report(c, DIAGNOSTIC_WARNING, rule, p.column, message);
+	}
+}
+
+static void lint_ask(struct check *c, const struct rule *rule)
+{
+	bool nobody = c->channel && strcmp(c->channel, "deny") == 0;
+	if (nobody && rule->kind == VERDICT_ASK && rule->otherwise == VERDICT_DENY)
+		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), "asks, but with --ask=deny nobody answers: it denies");
+}
+
+static bool links_unprotected(void)
+{
+	char value = '1';
+	CLEANUP_FD int fd = open("/proc/sys/fs/protected_hardlinks", O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, &value, 1) == 1 && value == '0';
+}
+
+static void lint_links(struct check *c, const struct rule *rule)
+{
+	struct rule_pattern p;
+	for (uint32_t i = 0; refuses(rule) && rule_pattern(rule, i, &p); i++) {
+		if (p.kind != OBJECT_FILE || p.exact)
+			continue;
+		report(c, DIAGNOSTIC_WARNING, rule, p.column,
+		       "fs.protected_hardlinks is off: another program's hard link to a file that only this pattern names is not covered; a literal name is");
+		return;
+	}
+}
+
+void check_lint(struct check *c)
+{
+	bool links = links_unprotected();
+	for (size_t i = 0; i < c->n_files; i++) {
+		const struct rule *r;
+		for (size_t n = 0; (r = ruleset_rule(c->layer[i], n)); n++) {
+			if (!rule_own(r))
+				continue;
+			lint_shadows(c, c->layer[i], r);
+			lint_layers(c, i, r);
+			lint_missing(c, r);
+			lint_ask(c, r);
+			if (links)
+				lint_links(c, r);
+		}
+	}
+}
+
+static void check_one(struct check *c, const struct ruleset *layer, const struct expectation *e)
+{
+	struct verdict v;
+	ruleset_decide(layer, &e->call, &v);
+	enum verdict_kind kind = v.kind;
+	if (kind == VERDICT_NONE)
+		kind = v.unnamed ? VERDICT_ALLOW : VERDICT_DENY;
+	if (kind == e->kind)
+		return;
+	struct place at = { .file = e->file, .line = e->line, .column = e->column,
+			    .source = { e->text, (uint32_t)strlen(e->text) } };
+	findings_add(&c->found, DIAGNOSTIC_ERROR, &at, "expected %s, but it is %s by %s", verdict_name(e->kind),
+		     verdict_name(kind), v.where);
+}
+
+void check_expectations(struct check *c)
+{
+	const struct expectation *e;
+	for (size_t i = 0; i < c->n_files; i++)
+		for (size_t n = 0; (e = ruleset_expectation(c->layer[i], n)); n++)
+			if (e->depth == 0)
+				check_one(c, c->layer[i], e);
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/rule_files.h"
+
+#include <pwd.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *canonical(const char *path, char out[PATH_MAX])
+{
+	return path && path[0] == '/' && realpath(path, out) ? out : path;
+}
+
+void rule_variables(struct rule_variables *out)
+{
+	const struct passwd *pw = getpwuid(getuid());
+	const char *home = getenv("HOME"), *tmp = getenv("TMPDIR");
+	char cwd[PATH_MAX];
+	out->n = 0;
+	snprintf(out->uid, sizeof(out->uid), "%u", (unsigned)getuid());
+	snprintf(out->user, sizeof(out->user), "%s", pw ? pw->pw_name : out->uid);
+	if (!home || home[0] != '/')
+		home = pw ? pw->pw_dir : "/";
+	out->item[out->n++] = (struct variable){ "HOME", canonical(home, out->home) };
+	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, out->pwd))
+		out->item[out->n++] = (struct variable){ "PWD", out->pwd };
+	out->item[out->n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", out->tmp) };
+	out->item[out->n++] = (struct variable){ "USER", out->user };
+	out->item[out->n++] = (struct variable){ "UID", out->uid };
+}
+
+void put_json(const char *bytes, size_t n, FILE *to)
+{
+	fputc('"', to);
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)bytes[i];
+		if (c == '"' || c == '\\')
+			fprintf(to, "\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			fprintf(to, "\\u%04x", c);
+		else
+			fputc(c, to);
+	}
+	fputc('"', to);
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the subcommands about rule files share. */
+#ifndef USHER_TOOLS_RULE_FILES_H
+#define USHER_TOOLS_RULE_FILES_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "policy/policy.h"
+
+/* The variables a rule file starts with, as usher run sets them. Not to be copied: it points into itself. */
+struct rule_variables {
+	struct variable item[5];
+	size_t n;
+	char home[PATH_MAX];
+	char pwd[PATH_MAX];
+	char tmp[PATH_MAX];
+	char uid[16];
+	char user[64];
+};
+
+void rule_variables(struct rule_variables *out);
+
+/* What usher check was asked for. */
+struct check {
+	const char *const *files;
+	size_t n_files;
+	const char *explain; /* NULL: lint */
+	const char *channel; /* --ask: who would answer; NULL: not said */
+	bool json;
+	bool strict;
+	bool plan;
+	struct rule_variables variables;
+	struct ruleset **layer; /* n_files, as loaded */
+	struct diagnostics found;
+};
+
+/* Warnings about what is written in the files that were loaded; appended to c->found. (check_lint.c) */
+void check_lint(struct check *c);
+
+/* Expect lines that do not hold, as errors. (check_lint.c) */
+void check_expectations(struct check *c);
+
+/* Prints what decides the question, and what it beat. Returns the exit status. (check_explain.c) */
+int check_explain(struct check *c);
+
+/* Where each call is decided under these rules. Returns the exit status. (check_plan.c) */
+int check_plan(struct check *c);
+
+/* N bytes as a JSON string with quotes; every byte that is not printable ASCII as \u00XX. */
+void put_json(const char *bytes, size_t n, FILE *to);
+
+#endif
