@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The journal's life: threads, rotation, intents, a full disk, a reader beside the writer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "audit/field.h"
+#include "audit_util.h"
+
+static void closes_whole(void **state)
+{
+	char dir[64];
+	struct journal *j = make_journal(fresh_dir(dir));
+	uint64_t seq;
+	for (uint64_t i = 1; i <= 10; i++) {
+		assert_int_equal(append_note(j, "hello", &seq), 0);
+		assert_int_equal(seq, i);
+	}
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_true(p.closed && p.ended);
+	assert_int_equal(p.records, 12); /* and the end, and the seal */
+	assert_int_equal(p.proven, 12);
+	char name[128];
+	snprintf(name, sizeof name, "%s/inflight.jsonl", dir);
+	assert_int_equal(access(name, F_OK), -1);
+	remove_dir(dir);
+}
+
+#define THREADS 8
+#define EACH 6000
+
+struct job {
+	struct journal *journal;
+	int id;
+	int bad;
+};
+
+static void *work(void *context)
+{
+	struct job *job = context;
+	uint64_t last = 0, seq;
+	char buf[1024], text[32];
+	for (int i = 0; i < EACH; i++) {
+		struct record r;
+		uint32_t slot;
+		snprintf(text, sizeof text, "%d/%d", job->id, i);
+		note(&r, buf, sizeof buf, text);
+		int rc = i % 2 ? journal_append(job->journal, &r, &seq) : journal_intent(job->journal, &r, &slot);
+		if (rc == 0 && !(i % 2))
+			rc = journal_append_final(job->journal, &r, slot, &seq);
+		if (rc != 0 || seq <= last)
+			job->bad++;
+		last = seq;
+	}
+	return NULL;
+}
+
+/* Every thread's records are there, once and in its order. */
+static void assert_all_there(const char *dir)
+{
+	struct reader *r;
+	struct line l;
+	int next[THREADS] = { 0 };
+	assert_int_equal(reader_open(dir, &r), 0);
+	while (reader_next(r, &l) == 1) {
+		struct field f;
+		int id, i;
+		if (!field_find(l.bytes, l.len, "text", &f))
+			continue;
+		assert_int_equal(sscanf(f.value, "%d/%d", &id, &i), 2);
+		assert_int_equal(i, next[id]++);
+	}
+	reader_close(r);
+	for (int i = 0; i < THREADS; i++)
+		assert_int_equal(next[i], EACH);
+}
+
+static void threads_share(void **state)
+{
+	char dir[64];
+	struct journal *j = make_journal(fresh_dir(dir));
+	pthread_t thread[THREADS];
+	struct job job[THREADS];
+	for (int i = 0; i < THREADS; i++) {
+		job[i] = (struct job){ .journal = j, .id = i };
+		assert_int_equal(pthread_create(&thread[i], NULL, work, &job[i]), 0);
+	}
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(job[i].bad, 0);
+	}
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_true(p.closed);
+	assert_true(p.seals > 5);
+	assert_all_there(dir);
+	remove_dir(dir);
+}
+
+static void rotates(void **state)
+{
+	char dir[64], *buf = malloc(RECORD_MAX), *big = malloc(60000);
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record r;
+	uint64_t seq;
+	memset(big, 'x', 60000);
+	for (int i = 0; i < 2400; i++) {
+		record_begin(&r, buf, RECORD_MAX, "note");
+		record_bytes(&r, "text", (struct span){ big, 60000 });
+		assert_int_equal(journal_append(j, &r, &seq), 0);
+	}
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_true(p.closed);
+	char name[128];
+	struct stat st;
+	snprintf(name, sizeof name, "%s/journal-000003.jsonl", dir);
+	assert_int_equal(stat(name, &st), 0);
+	assert_true(st.st_size < (off_t)SEGMENT_MAX);
+	remove_dir(dir);
+	free(buf);
+	free(big);
+}
+
+static uint64_t slots_in_use(const char *dir)
+{
+	struct reader *r;
+	struct line l;
+	uint64_t n = 0;
+	assert_int_equal(reader_open_inflight(dir, &r), 0);
+	while (reader_next(r, &l) == 1) {
+		struct field f;
+		assert_true(field_find(l.bytes, l.len, "intent", &f) && field_is(&f, "true"));
+		assert_true(field_valid(l.bytes, l.len));
+		n++;
+	}
+	reader_close(r);
+	return n;
+}
+
+static void intents_come_and_go(void **state)
+{
+	char dir[64], buf[1024];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record r;
+	uint32_t slot[INFLIGHT_SLOTS + 2];
+	uint64_t seq;
+	note(&r, buf, sizeof buf, "about to happen");
+	for (int i = 0; i < INFLIGHT_SLOTS; i++)
+		assert_int_equal(journal_intent(j, &r, &slot[i]), 0);
+	assert_int_equal(slots_in_use(dir), INFLIGHT_SLOTS);
+	assert_int_equal(journal_intent(j, &r, &slot[INFLIGHT_SLOTS]), 0); /* none is free: it goes into the chain */
+	assert_int_equal(slot[INFLIGHT_SLOTS], JOURNAL_NO_SLOT);
+	assert_int_equal(journal_append_final(j, &r, slot[INFLIGHT_SLOTS], &seq), 0);
+	assert_int_equal(seq, 2);
+	for (int i = 0; i < INFLIGHT_SLOTS; i += 2)
+		assert_int_equal(journal_append_final(j, &r, slot[i], &seq), 0);
+	for (int i = 1; i < INFLIGHT_SLOTS; i += 2) {
+		assert_int_equal(journal_append(j, &r, &seq), 0);
+		journal_intent_done(j, slot[i]);
+	}
+	assert_int_equal(slots_in_use(dir), 0);
+	assert_int_equal(j->reserved, END_RESERVE);
+	close_with_end(j);
+	remove_dir(dir);
+}
+
+static void reads_beside_the_writer(void **state)
+{
+	char dir[64];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct reader *r;
+	struct line l;
+	uint64_t seq;
+	assert_int_equal(reader_open(dir, &r), 0);
+	assert_int_equal(reader_next(r, &l), 0);
+	for (int i = 0; i < 2000; i++) {
+		assert_int_equal(append_note(j, "x", &seq), 0);
+		assert_int_equal(reader_next(r, &l), 1);
+		assert_int_equal(l.number, i + 1);
+		assert_int_equal(reader_next(r, &l), 0);
+	}
+	close_with_end(j);
+	assert_int_equal(reader_next(r, &l), 1);
+	assert_int_equal(reader_next(r, &l), 1);
+	assert_int_equal(reader_next(r, &l), 0);
+	reader_close(r);
+	remove_dir(dir);
+}
+
+static void takes_only_an_empty_directory(void **state)
+{
+	char dir[64], name[128];
+	struct journal *j = NULL;
+	const char *why;
+	fresh_dir(dir);
+	assert_int_equal(mkdir(dir, 0700), 0);
+	j = make_journal(dir);
+	close_with_end(j);
+	assert_int_equal(journal_create(&(struct journal_options){ .dir = dir }, &j, &why), -ENOTEMPTY);
+	remove_dir(dir);
+	assert_int_equal(mkdir(dir, 0777), 0);
+	assert_int_equal(chmod(dir, 0777), 0);
+	assert_int_equal(journal_create(&(struct journal_options){ .dir = dir }, &j, &why), -EPERM);
+	assert_non_null(why);
+	snprintf(name, sizeof name, "%s/no/such", dir);
+	assert_int_equal(journal_create(&(struct journal_options){ .dir = name }, &j, &why), -ENOENT);
+	remove_dir(dir);
+}
+
+/*
+ * Fills the disk under a journal with intents outstanding: refusal comes as an error, the outstanding operations
+ * still get their final records, nothing is accepted afterwards, and what is there verifies, closed.
+ */
+static void fill_the_disk(const char *dir, int expected)
+{
+	struct journal *j = make_journal(dir);
+	char buf[2048], big[1500];
+	struct record r;
+	uint32_t slot[8];
+	uint64_t seq, appended = 0;
+	int rc;
+	memset(big, 'x', sizeof big - 1);
+	big[sizeof big - 1] = '\0';
+	note(&r, buf, sizeof buf, big);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(journal_intent(j, &r, &slot[i]), 0);
+	while ((rc = journal_append(j, &r, &seq)) == 0)
+		appended = seq;
+	assert_int_equal(rc, expected);
+	assert_int_equal(journal_failed(j), expected);
+	uint32_t another;
+	assert_int_equal(journal_intent(j, &r, &another), expected);
+	assert_int_equal(append_note(j, "small", &seq), expected);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(journal_append_final(j, &r, slot[i], &seq), 0);
+	journal_intent_done(j, slot[4]);
+	assert_true(seq >= appended + 4);
+	assert_int_equal(slots_in_use(dir), 4); /* what has no final record stays as evidence */
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_true(p.closed && p.ended);
+	assert_true(p.records >= seq + 2);
+}
+
+/* The limit belongs to a process of its own. */
+static void survives_a_file_size_limit(void **state)
+{
+	char dir[64];
+	fresh_dir(dir);
+	pid_t pid = fork();
+	if (pid == 0) {
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 3000000, 3000000 });
+		fill_the_disk(dir, -EFBIG);
+		_exit(0);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	remove_dir(dir);
+}
+
+static void survives_a_full_disk(void **state)
+{
+	char mount_point[64], dir[128];
+	fresh_dir(mount_point);
+	assert_int_equal(mkdir(mount_point, 0700), 0);
+	if (mount("none", mount_point, "tmpfs", 0, "size=4m,mode=700") != 0) {
+		rmdir(mount_point);
+		skip(); /* needs root */
+	}
+	snprintf(dir, sizeof dir, "%s/session", mount_point);
+	fill_the_disk(dir, -ENOSPC);
+	umount2(mount_point, MNT_DETACH);
+	rmdir(mount_point);
+}
+
+static void syncs(void **state)
+{
+	for (enum journal_sync sync = SYNC_BATCH; sync <= SYNC_EACH; sync++) {
+		char dir[64], buf[512];
+		struct journal *j = NULL;
+		struct record r;
+		const char *why;
+		uint64_t seq;
+		uint32_t slot;
+		fresh_dir(dir);
+		assert_int_equal(journal_create(&(struct journal_options){ .dir = dir, .sync = sync }, &j, &why), 0);
+		note(&r, buf, sizeof buf, "x");
+		for (int i = 0; i < 20; i++) {
+			assert_int_equal(journal_intent(j, &r, &slot), 0);
+			assert_int_equal(journal_append_final(j, &r, slot, &seq), 0);
+		}
+		if (sync == SYNC_EACH)
+			assert_int_equal(j->flushed, 20);
+		close_with_end(j);
+		struct proof p = prove(dir);
+		assert_whole(&p);
+		assert_true(p.closed);
+		remove_dir(dir);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(closes_whole),
+		cmocka_unit_test(threads_share),
+		cmocka_unit_test(rotates),
+		cmocka_unit_test(intents_come_and_go),
+		cmocka_unit_test(reads_beside_the_writer),
+		cmocka_unit_test(takes_only_an_empty_directory),
+		cmocka_unit_test(survives_a_file_size_limit),
+		cmocka_unit_test(survives_a_full_disk),
+		cmocka_unit_test(syncs),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

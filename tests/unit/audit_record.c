@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The record builder: the text it writes, and that nothing is cut silently. */
+#include <errno.h>
+
+#include "audit/field.h"
+#include "audit_util.h"
+
+static const char *text_of(struct record *r)
+{
+	size_t n = record_finish(r);
+	assert_true(n > 0);
+	assert_true(field_valid(r->buf, n + 1));
+	r->buf[n + 1] = '\0';
+	return r->buf;
+}
+
+static void writes_fields(void **state)
+{
+	char buf[512];
+	struct record r;
+	record_begin(&r, buf, sizeof buf, "note");
+	record_text(&r, "a", "x\"y");
+	record_text(&r, "absent", NULL);
+	record_bytes(&r, "absent", (struct span){ 0 });
+	record_bytes(&r, "empty", (struct span){ "", 0 });
+	record_int(&r, "min", INT64_MIN);
+	record_bool(&r, "t", true);
+	record_list(&r, "l");
+	record_item(&r, SPAN_LITERAL("one"));
+	record_object(&r, NULL);
+	record_int(&r, "n", 0);
+	record_close(&r);
+	record_close(&r);
+	record_object(&r, "o");
+	assert_string_equal(text_of(&r), "{\"type\":\"note\",\"a\":\"x\\\"y\",\"empty\":\"\",\"min\":-9223372036854775808,"
+					 "\"t\":true,\"l\":[\"one\",{\"n\":0}],\"o\":{}}");
+	record_text(&r, "grows", "on"); /* finishing changed nothing */
+	record_close(&r);
+	assert_non_null(strstr(text_of(&r), "\"o\":{\"grows\":\"on\"}}"));
+}
+
+static void too_much_is_broken(void **state)
+{
+	char buf[200];
+	for (size_t cap = 0; cap < sizeof buf; cap++) {
+		struct record r;
+		memset(buf, '#', sizeof buf);
+		record_begin(&r, buf, cap, "note");
+		record_text(&r, "text", "\x01\x02 some \xff text that is not short");
+		record_list(&r, "l");
+		record_list(&r, NULL);
+		size_t n = record_finish(&r);
+		for (size_t i = cap; i < sizeof buf; i++)
+			assert_int_equal(buf[i], '#');
+		if (n)
+			assert_true(field_valid(buf, n + 1));
+		else
+			assert_true(r.broken);
+	}
+}
+
+static void broken_is_refused(void **state)
+{
+	char dir[64], buf[64];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record r;
+	uint64_t seq = 0;
+	note(&r, buf, sizeof buf, "much longer than the little room that there is");
+	assert_int_equal(journal_append(j, &r, &seq), -EMSGSIZE);
+	uint32_t slot;
+	assert_int_equal(journal_intent(j, &r, &slot), -EMSGSIZE);
+	assert_int_equal(append_note(j, "fits", &seq), 0); /* one bad record does not stop the journal */
+	assert_int_equal(seq, 1);
+	close_with_end(j);
+	remove_dir(dir);
+}
+
+static void names_objects(void **state)
+{
+	static const struct {
+		struct object object;
+		const char *text;
+	} rows[] = {
+		{ { .kind = OBJECT_FILE, .name = { "/etc/x", 6 } }, "/etc/x" },
+		{ { .kind = OBJECT_UNIX, .name = { "/run/s", 6 } }, "unix:/run/s" },
+		{ { .kind = OBJECT_ABSTRACT, .name = { "s\0t", 3 } }, "unix:@s\\u0000t" },
+		{ { .kind = OBJECT_INET, .inet = { .addr = { [10] = 0xff, 0xff, 127, 0, 0, 1 }, .port = 80, .proto = PROTO_TCP } },
+		  "tcp:127.0.0.1:80" },
+		{ { .kind = OBJECT_INET, .inet = { .addr = { [15] = 1 }, .port = 53, .proto = PROTO_UDP } }, "udp:[::1]:53" },
+		{ { .kind = OBJECT_INET, .inet = { .addr = { 0xfe, 0x80, [15] = 1 }, .port = 1, .scope = 2, .proto = PROTO_TCP } },
+		  "tcp:[fe80::1%2]:1" },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char buf[512];
+		struct record r;
+		struct field f;
+		record_begin(&r, buf, sizeof buf, "call");
+		record_name(&r, "object", &rows[i].object);
+		const char *text = text_of(&r);
+		assert_true(field_find(text, strlen(text), "object", &f));
+		assert_true(field_is(&f, rows[i].text));
+	}
+}
+
+static void names_calls(void **state)
+{
+	char buf[1024];
+	struct record r;
+	struct call call = { .syscall = "rename",
+			     .by = { .pid = 7, .tid = 8, .image = { .exe = SPAN_LITERAL("/bin/mv") } },
+			     .n_objects = 2,
+			     .object = { { .kind = OBJECT_FILE, .ops = OP_DELETE, .name = SPAN_LITERAL("/a") },
+					 { .kind = OBJECT_FILE, .ops = OP_CREATE, .name = SPAN_LITERAL("/b"), .named = SPAN_LITERAL("b") } } };
+	struct verdict verdict = { .kind = VERDICT_ALLOW, .where = "x.rules:3" };
+	record_begin(&r, buf, sizeof buf, "call");
+	record_call(&r, &call, &verdict);
+	record_result(&r, -2);
+	assert_string_equal(text_of(&r),
+			    "{\"type\":\"call\",\"pid\":7,\"tid\":8,\"exe\":\"/bin/mv\",\"call\":\"rename\",\"op\":[\"create\",\"delete\"],"
+			    "\"object\":\"/a\",\"objects\":[{\"op\":[\"delete\"],\"object\":\"/a\"},{\"op\":[\"create\"],"
+			    "\"object\":\"/b\",\"named\":\"b\"}],\"verdict\":\"allow\",\"rule\":\"x.rules:3\",\"result\":\"ENOENT\"}");
+}
+
+static void names_errnos(void **state)
+{
+	assert_string_equal(errno_name(EACCES), "EACCES");
+	assert_null(errno_name(0));
+	assert_null(errno_name(99999));
+	for (int err = 1; err < 134; err++) {
+		const char *name = errno_name(err);
+		if (name)
+			assert_int_equal(errno_parse(name, strlen(name)), err);
+	}
+	assert_int_equal(errno_parse("ENO", 3), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
+		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls),	       cmocka_unit_test(names_errnos),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
