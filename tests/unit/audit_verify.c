@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Damage of every kind is found and named: each single bit, records dropped, doubled, swapped, cut, tails that
+ * were signed again; and the independent verifier in tests/verify.py comes to the same result.
+ */
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit_util.h"
+
+#define MAX_LINES 64
+#define MAX_BYTES (64 * 1024)
+
+/* A closed journal in memory, line by line. */
+struct text {
+	char bytes[MAX_BYTES];
+	size_t len;
+	const char *line[MAX_LINES];
+	size_t line_len[MAX_LINES]; /* newline included */
+	size_t n;
+};
+
+static void path_of(const char *dir, char out[128])
+{
+	snprintf(out, 128, "%s/journal-000001.jsonl", dir);
+}
+
+static void load(const char *dir, struct text *t)
+{
+	char path[128];
+	path_of(dir, path);
+	int fd = open(path, O_RDONLY);
+	ssize_t len = read(fd, t->bytes, sizeof t->bytes);
+	close(fd);
+	assert_in_range(len, 1, sizeof t->bytes - 1);
+	t->len = (size_t)len;
+	t->n = 0;
+	for (const char *p = t->bytes, *end = t->bytes + len; p < end; p += t->line_len[t->n++]) {
+		t->line[t->n] = p;
+		t->line_len[t->n] = (size_t)((const char *)memchr(p, '\n', (size_t)(end - p)) - p) + 1;
+	}
+}
+
+static void store(const char *dir, const char *bytes, size_t len)
+{
+	char path[128];
+	path_of(dir, path);
+	mkdir(dir, 0700);
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(fd, bytes, len), len);
+	close(fd);
+}
+
+/* RECORDS notes, a seal after every EPOCH of them, closed. */
+static void make_closed(const char *dir, int records, int epoch)
+{
+	struct journal *j = make_journal(dir);
+	for (int i = 0; i < records; i++) {
+		char text[32];
+		uint64_t seq;
+		snprintf(text, sizeof text, "record %d", i);
+		assert_int_equal(append_note(j, text, &seq), 0);
+		if (i % epoch == epoch - 1)
+			seal_now(j);
+	}
+	close_with_end(j);
+}
+
+static struct proof prove_bytes(const char *dir, const char *bytes, size_t len)
+{
+	store(dir, bytes, len);
+	return prove(dir);
+}
+
+static void every_bit_counts(void **state)
+{
+	char dir[64], path[128];
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 4, 2);
+	load(dir, t);
+	path_of(dir, path);
+	int fd = open(path, O_WRONLY);
+	for (size_t line = 0, at = 0; line < t->n; at += t->line_len[line++]) {
+		for (size_t i = at; i < at + t->line_len[line]; i++) {
+			for (int bit = 0; bit < 8; bit++) {
+				char c = (char)(t->bytes[i] ^ 1 << bit);
+				assert_int_equal(pwrite(fd, &c, 1, (off_t)i), 1);
+				struct proof p = prove(dir);
+				if (!p.damaged)
+					fail_msg("bit %d of byte %zu: not found", bit, i);
+				/* The chain shows a change when the next record does not continue. */
+				assert_in_range(p.line, line + 1, line + 3);
+			}
+			assert_int_equal(pwrite(fd, &t->bytes[i], 1, (off_t)i), 1);
+		}
+	}
+	close(fd);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	remove_dir(dir);
+	free(t);
+}
+
+/* The lines of T in the order of ORDER. */
+static size_t arrange(const struct text *t, const size_t *order, size_t n, char *out)
+{
+	size_t len = 0;
+	for (size_t i = 0; i < n; i++) {
+		memcpy(out + len, t->line[order[i]], t->line_len[order[i]]);
+		len += t->line_len[order[i]];
+	}
+	return len;
+}
+
+static void assert_damaged_at(const char *dir, const char *bytes, size_t len, size_t line)
+{
+	struct proof p = prove_bytes(dir, bytes, len);
+	assert_true(p.damaged);
+	assert_in_range(p.line, line, line + 1);
+}
+
+static void records_cannot_move(void **state)
+{
+	char dir[64], *out = malloc(2 * MAX_BYTES);
+	struct text *t = malloc(sizeof *t);
+	size_t order[MAX_LINES + 1];
+	make_closed(fresh_dir(dir), 9, 3);
+	load(dir, t);
+	for (size_t i = 0; i < t->n; i++) {
+		size_t n = 0;
+		for (size_t k = 0; k < t->n; k++) /* dropped */
+			if (k != i)
+				order[n++] = k;
+		assert_damaged_at(dir, out, arrange(t, order, n, out), i + 1);
+		n = 0;
+		for (size_t k = 0; k < t->n; k++) { /* doubled */
+			order[n++] = k;
+			if (k == i)
+				order[n++] = k;
+		}
+		assert_damaged_at(dir, out, arrange(t, order, n, out), i + 2);
+		for (size_t j = i + 1; j < t->n; j++) { /* swapped */
+			for (size_t k = 0; k < t->n; k++)
+				order[k] = k == i ? j : k == j ? i : k;
+			assert_damaged_at(dir, out, arrange(t, order, t->n, out), i + 1);
+		}
+	}
+	remove_dir(dir);
+	free(out);
+	free(t);
+}
+
+static void nothing_can_be_cut_off(void **state)
+{
+	char dir[64];
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 4, 2);
+	load(dir, t);
+	for (size_t len = 0; len < t->len; len++) {
+		struct proof p = prove_bytes(dir, t->bytes, len);
+		assert_true(p.damaged);
+	}
+	for (size_t k = 0, at = 0; k < t->n; at += t->line_len[k++]) { /* a blank line put in */
+		char *out = malloc(t->len + 1);
+		memcpy(out, t->bytes, at);
+		out[at] = '\n';
+		memcpy(out + at + 1, t->bytes + at, t->len - at);
+		assert_damaged_at(dir, out, t->len + 1, k + 1);
+		free(out);
+	}
+	remove_dir(dir);
+	free(t);
+}
+
+/*
+ * What a thief can do who has taken the machine but not the erased keys: rewrite everything from line FROM on,
+ * with numbers, chain and roots in order, signed by a key of his own.
+ */
+static size_t forge(const struct text *t, size_t from, char *out)
+{
+	uint8_t pk[32], sk[64], sig[64];
+	struct digest head = { { 0 } };
+	struct merkle tree = { 0 };
+	size_t len = 0;
+	crypto_sign_keypair(pk, sk);
+	for (size_t i = 0; i < t->n; i++) {
+		char *line = out + len;
+		size_t n = t->line_len[i] - 1;
+		memcpy(line, t->line[i], n);
+		line[n] = '\0';
+		bool seal = strstr(line, "\"type\":\"seal\"") != NULL;
+		if (i >= from) {
+			struct digest root;
+			hex_write(strstr(line, "\"prev\":\"") + 8, head.bytes, 32);
+			char *text = strstr(line, "record ");
+			if (text)
+				memcpy(text, "forged", 6);
+			if (seal) {
+				merkle_root(&tree, merkle_node_blake2b, &root);
+				hex_write(strstr(line, "\"root\":\"") + 8, root.bytes, 32);
+				char *next = strstr(line, "\"next\":\""), *end = strstr(line, SEAL_SIG);
+				if (next)
+					hex_write(next + 8, pk, 32);
+				crypto_sign_detached(sig, NULL, (uint8_t *)line, (size_t)(end - line), sk);
+				hex_write(end + strlen(SEAL_SIG), sig, 64);
+			}
+		}
+		if (seal)
+			tree = (struct merkle){ 0 };
+		digest_of(&head, line, n);
+		merkle_add(&tree, merkle_node_blake2b, &head);
+		line[n] = '\n';
+		len += n + 1;
+	}
+	return len;
+}
+
+static void tails_cannot_be_signed_again(void **state)
+{
+	char dir[64], *out = malloc(MAX_BYTES);
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 9, 3);
+	load(dir, t);
+	for (size_t from = 0; from < t->n; from++) {
+		size_t len = forge(t, from, out), seal = from;
+		while (!memmem(t->line[seal], t->line_len[seal], "\"type\":\"seal\"", 13))
+			seal++;
+		struct proof p = prove_bytes(dir, out, len);
+		assert_true(p.damaged);
+		assert_int_equal(p.line, seal + 1); /* the first signature the thief has to give */
+		assert_non_null(strstr(p.what, "signature"));
+	}
+	remove_dir(dir);
+	free(out);
+	free(t);
+}
+
+static void anchors_hold(void **state)
+{
+	char dir[64], other[64], hex[65] = "", text[128];
+	struct anchor a;
+	struct proof p, q;
+	size_t n;
+	make_closed(fresh_dir(dir), 4, 2);
+	make_closed(fresh_dir(other), 4, 2);
+	p = prove(dir);
+	hex_write(hex, p.head.bytes, 32);
+	snprintf(text, sizeof text, "%lu:%s", (unsigned long)p.records, hex);
+	assert_int_equal(anchor_parse(text, &a, 1, &n), 0);
+	assert_int_equal(verify_journal(dir, &a, n, &q), 0);
+	assert_whole(&q);
+	assert_int_equal(verify_journal(other, &a, n, &q), 0);
+	assert_true(q.damaged);
+	snprintf(text, sizeof text, "%s/anchor", dir); /* the first key */
+	assert_int_equal(anchor_parse(text, &a, 1, &n), 0);
+	assert_int_equal(verify_journal(dir, &a, n, &q), 0);
+	assert_whole(&q);
+	assert_int_equal(verify_journal(other, &a, n, &q), 0);
+	assert_true(q.damaged); /* a whole journal, but another */
+	assert_int_equal(anchor_parse("12:xyz", &a, 1, &n), -22);
+	remove_dir(dir);
+	remove_dir(other);
+}
+
+/* --- the independent verifier --- */
+
+static size_t mutate(const struct text *t, unsigned *seed, char *out)
+{
+	size_t order[MAX_LINES + 1], n = t->n, i = (size_t)rand_r(seed) % n, k = (size_t)rand_r(seed) % n;
+	for (size_t l = 0; l < n; l++)
+		order[l] = l;
+	size_t len = arrange(t, order, n, out);
+	switch (rand_r(seed) % 8) {
+	case 0: /* untouched, but for filling: a session killed just before its end */
+		memset(out + len, '\n', 100);
+		return len + 100;
+	case 1:
+		memmove(order + i, order + i + 1, (n - i - 1) * sizeof *order);
+		return arrange(t, order, n - 1, out);
+	case 2:
+		order[n] = order[i];
+		return arrange(t, order, n + 1, out);
+	case 3:
+		order[i] = k;
+		order[k] = i;
+		return arrange(t, order, n, out);
+	case 4:
+		return (size_t)rand_r(seed) % len;
+	case 5: /* cut, with filling behind: killed while it wrote */
+		len = (size_t)rand_r(seed) % len;
+		memset(out + len, '\n', 100);
+		if (rand_r(seed) % 2)
+			len = (size_t)((char *)memchr(out + len, '\n', 200) - out);
+		return len + 50;
+	case 6:
+		return forge(t, i, out);
+	default:
+		out[(size_t)rand_r(seed) % len] ^= (char)(1 << rand_r(seed) % 8);
+		return len;
+	}
+}
+
+#define BATCH 100
+
+/* Runs the other verifier over the first N directories below TOP; what it says of each in SAID. */
+static bool ask_python(const char *top, int n, char said[][128])
+{
+	char command[512];
+	snprintf(command, sizeof command, "python3 tests/verify.py $(seq -f '%s/%%g' 0 %d)", top, n - 1);
+	FILE *f = popen(command, "r");
+	int lines = 0;
+	while (f && lines < n && fgets(said[lines], 128, f))
+		lines++;
+	if (f)
+		pclose(f);
+	return lines == n;
+}
+
+static void another_verifier_agrees(void **state)
+{
+	if (system("command -v python3 >/dev/null") != 0 || access("tests/verify.py", R_OK) != 0)
+		skip();
+	char top[64], base[64], dir[128], *out = malloc(2 * MAX_BYTES);
+	char(*said)[128] = malloc(sizeof(char[BATCH][128]));
+	const char *count = getenv("JOURNALS");
+	struct text *t = malloc(sizeof *t);
+	unsigned seed = 11, damaged = 0;
+	make_closed(fresh_dir(base), 6, 3);
+	load(base, t);
+	fresh_dir(top);
+	mkdir(top, 0700);
+	for (int done = 0, all = count ? atoi(count) : 1000; done < all; done += BATCH) {
+		bool mine[BATCH];
+		for (int i = 0; i < BATCH; i++) {
+			snprintf(dir, sizeof dir, "%s/%d", top, i);
+			struct proof p = prove_bytes(dir, out, mutate(t, &seed, out));
+			mine[i] = p.damaged;
+			damaged += p.damaged;
+		}
+		assert_true(ask_python(top, BATCH, said));
+		for (int i = 0; i < BATCH; i++)
+			if (mine[i] != !strncmp(said[i], "damaged", 7))
+				fail_msg("%s/%d: usher says %s, verify.py %s", top, i, mine[i] ? "damaged" : "whole", said[i]);
+	}
+	assert_true(damaged > 100);
+	remove_dir(top);
+	remove_dir(base);
+	free(out);
+	free(said);
+	free(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
+		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(tails_cannot_be_signed_again),
+		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""An independent verifier of usher's journals, after usher-journal(5) alone: verify.py DIR...
+
+Prints one line for each directory, "whole", "whole, not closed" or "damaged: PLACE: WHY", and exits with 1 when one
+is damaged. It shares no code with usher: the standard library's BLAKE2b, and Ed25519 (RFC 8032) spelled out below."""
+import glob, hashlib, json, os, re, sys
+
+P = 2**255 - 19
+L = 2**252 + 27742317777372353535851937790883648493
+D = -121665 * pow(121666, P - 2, P) % P
+I = pow(2, (P - 1) // 4, P)
+
+
+def recover_x(y, sign):
+    if y >= P:
+        return None
+    x2 = (y * y - 1) * pow(D * y * y + 1, P - 2, P) % P
+    x = pow(x2, (P + 3) // 8, P)
+    if (x * x - x2) % P:
+        x = x * I % P
+    if (x * x - x2) % P or (x == 0 and sign):
+        return None
+    return P - x if x & 1 != sign else x
+
+
+def point(octets):
+    y = int.from_bytes(octets, "little")
+    x = recover_x(y & (2**255 - 1), y >> 255)
+    y &= 2**255 - 1
+    return None if x is None else (x, y, 1, x * y % P)
+
+
+def add(p, q):
+    a, b = (p[1] - p[0]) * (q[1] - q[0]) % P, (p[1] + p[0]) * (q[1] + q[0]) % P
+    c, d = 2 * p[3] * q[3] * D % P, 2 * p[2] * q[2] % P
+    e, f, g, h = b - a, d - c, d + c, b + a
+    return (e * f % P, g * h % P, f * g % P, e * h % P)
+
+
+def times(n, p):
+    q = (0, 1, 1, 0)
+    while n:
+        if n & 1:
+            q = add(q, p)
+        p, n = add(p, p), n >> 1
+    return q
+
+
+BASE_Y = 4 * pow(5, P - 2, P) % P
+BASE = (recover_x(BASE_Y, 0), BASE_Y, 1, recover_x(BASE_Y, 0) * BASE_Y % P)
+
+
+def signed_by(key, message, signature):
+    a, r, s = point(key), point(signature[:32]), int.from_bytes(signature[32:], "little")
+    if a is None or r is None or s >= L:
+        return False
+    h = int.from_bytes(hashlib.sha512(signature[:32] + key + message).digest(), "little") % L
+    p, q = times(s, BASE), add(r, times(h, a))
+    return (p[0] * q[2] - q[0] * p[2]) % P == 0 and (p[1] * q[2] - q[1] * p[2]) % P == 0
+
+
+def blake(data):
+    return hashlib.blake2b(data, digest_size=32).digest()
+
+
+def root(leaves):
+    if len(leaves) == 1:
+        return leaves[0]
+    k = 1 << (len(leaves) - 1).bit_length() - 1
+    return blake(b"\1" + root(leaves[:k]) + root(leaves[k:]))
+
+
+HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","prev":"([0-9a-f]{64})",')
+FIRST = re.compile(rb'"format":"usher-journal/1","key":"([0-9a-f]{64})",')
+SEAL = re.compile(rb'"type":"seal","epoch":(\d+),"first":(\d+),"count":(\d+),"root":"([0-9a-f]{64})",'
+                  rb'(?:"final":true|"next":"([0-9a-f]{64})"),"sig":"([0-9a-f]{128})"\}\Z')
+
+
+class Damage(Exception):
+    pass
+
+
+def split(data, last):
+    """The lines of a segment, what follows them, and whether blank filling follows that."""
+    end = len(data.rstrip(b"\n"))
+    body, fill = data[:end], len(data) - end
+    lines = body.split(b"\n") if body else []
+    torn = b""
+    if lines and last and (not lines[-1].startswith(b"{") or not fill):
+        torn = lines.pop()
+        fill = max(fill - 1, 0) if fill else 0
+        while lines and not lines[-1]:
+            lines.pop()
+            fill += 1
+        return lines, torn, fill
+    if fill and lines:
+        fill -= 1
+    return lines, torn, fill
+
+
+def verify(directory):
+    names = sorted(glob.glob(os.path.join(glob.escape(directory), "journal-[0-9]*.jsonl")))
+    data = [open(n, "rb").read() for n in names]
+    while len(data) > 1 and data[-1][:1] in (b"", b"\n"):  # made ahead of use
+        data.pop(), names.pop()
+    seq, head, key, leaves, epoch, first, closed, last = 0, bytes(32), None, [], 1, 1, False, None
+    for i, content in enumerate(data):
+        lines, torn, fill = split(content, i == len(data) - 1)
+        for n, line in enumerate(lines, 1):
+            where = "%s line %d: " % (os.path.basename(names[i]), n)
+            m = HEAD.match(line)
+            if closed or not m:
+                raise Damage(where + ("after the final seal" if closed else "no record"))
+            if int(m[1]) != seq + 1 or bytes.fromhex(m[2].decode()) != head:
+                raise Damage(where + "does not continue")
+            if seq == 0:
+                f = FIRST.match(line, m.end())
+                if not f:
+                    raise Damage(where + "no first record")
+                key = bytes.fromhex(f[1].decode())
+            if line.startswith(b'"type":"seal"', m.end()):
+                s = SEAL.match(line, m.end())
+                if not s or (int(s[1]), int(s[2]), int(s[3])) != (epoch, first, len(leaves)):
+                    raise Damage(where + "wrong seal")
+                message = line[:line.rindex(b',"sig":"')]
+                if root(leaves).hex().encode() != s[4] or not signed_by(key, message, bytes.fromhex(s[6].decode())):
+                    raise Damage(where + "wrong root or signature")
+                closed, key = s[5] is None, s[5] and bytes.fromhex(s[5].decode())
+                epoch, first, leaves = epoch + 1, first + len(leaves), []
+            head, seq, last = blake(line), seq + 1, line
+            leaves.append(head)
+    if closed:
+        if torn:
+            raise Damage("after the final seal")
+        return "whole"
+    if last is not None:
+        try:
+            json.loads(last)
+        except ValueError:
+            raise Damage("the last line is no record")
+    if not fill or torn[-1:] == b"}":
+        raise Damage("the end was cut off or changed")
+    return "whole, not closed"
+
+
+def main():
+    status = 0
+    for directory in sys.argv[1:]:
+        try:
+            print(verify(directory))
+        except Damage as why:
+            print("damaged: %s" % why)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())
