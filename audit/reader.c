@@ -212,7 +212,7 @@ static int is_tail(struct reader *r, const struct line *l)
 	if (rc > 0 || (r->segment && segment_after(r, r->segment)))
 		return 0;
 	r->tail.torn = len;
-	r->tail.fill = after;
+	r->tail.fill = after ? after - 1 : 0; /* one newline is its own */
 	r->tail.full = object && last == '}';
 	return 1;
 }
@@ -266,7 +266,6 @@ int reader_next(struct reader *r, struct line *out)
 			if (rc < 0)
 				return rc;
 			if (rc > 0) {
-				r->tail.fill += blanks;
 				seek_to(r, start);
 				return 0;
 			}

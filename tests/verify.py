@@ -89,14 +89,9 @@ def split(data, last):
     torn = b""
     if lines and last and (not lines[-1].startswith(b"{") or not fill):
         torn = lines.pop()
-        fill = max(fill - 1, 0) if fill else 0
         while lines and not lines[-1]:
             lines.pop()
-            fill += 1
-        return lines, torn, fill
-    if fill and lines:
-        fill -= 1
-    return lines, torn, fill
+    return lines, torn, fill - 1 if fill and body else fill
 
 
 def verify(directory):
