@@ -4,7 +4,7 @@
 
 #include "policy/layers.h"
 #include "policy/policy.h"
-#include "policy/policy_state.h"
+#include "rules/rule.h"
 
 #define CHARGED_MAX 16
 
@@ -35,11 +35,8 @@ static enum verdict_kind beyond(const struct rule *rule)
 	return rule->otherwise == VERDICT_KILL ? VERDICT_KILL : VERDICT_DENY;
 }
 
-static bool charge_one(struct charge *c, const struct layer *l, const struct call *one, uint32_t object)
+static bool charge_one(struct charge *c, const struct layer *l, const struct rule *rule, uint32_t object)
 {
-	struct verdict v;
-	ruleset_decide(l->rules, one, &v);
-	const struct rule *rule = v.rule;
 	if (!rule || !rule->limit || charged_before(c, rule))
 		return true;
 	uint32_t used;
@@ -60,10 +57,11 @@ static bool charge_one(struct charge *c, const struct layer *l, const struct cal
 static bool charge_layer(struct charge *c, const struct layer *l, const struct call *call)
 {
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
-		for (unsigned ops = call->object[i].ops; ops; ops &= ops - 1) {
-			struct call one;
-			call_single(call, i, (op_set)(ops & -ops), &one);
-			if (!charge_one(c, l, &one, i))
+		struct verdict v[OP_COUNT];
+		ruleset_decide_object(l->rules, call, i, v);
+		for (op_set ops = call->object[i].ops; ops; ops &= (op_set)(ops - 1)) {
+			unsigned bit = (unsigned)__builtin_ctz(ops);
+			if (bit < OP_COUNT && !charge_one(c, l, v[bit].rule, i))
 				return false;
 		}
 	}

@@ -23,14 +23,12 @@ void guard_pattern(FILE *to, const char *scheme, struct span name, const char *t
 	fprintf(to, " \"%s", scheme);
 	for (uint32_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.bytes[i];
-		if (c && strchr("*?[{}", c))
-			fprintf(to, "[%c]", c);
-		else if (c == '\\')
-			fputs("[\\\\]", to);
-		else if (c < 0x20 || c > 0x7e || c == '"' || c == '$')
-			fprintf(to, "\\x%02x", c);
-		else
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+			     (c && strchr("/._-+:@%", c));
+		if (plain)
 			fputc(c, to);
+		else
+			fprintf(to, "\\x%02x", c); /* an escaped byte stands for itself, never for a wildcard */
 	}
 	fprintf(to, "%s\"", tail);
 }

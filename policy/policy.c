@@ -24,14 +24,6 @@ const char *policy_grants_file(const struct policy *p)
 	return p->grants_file;
 }
 
-void call_single(const struct call *call, uint32_t index, op_set op, struct call *out)
-{
-	*out = (struct call){ .syscall = call->syscall, .by = call->by, .n_objects = 1, .argv = call->argv,
-			      .flags = call->flags };
-	out->object[0] = call->object[index];
-	out->object[0].ops = op;
-}
-
 static enum log_level log_merge(enum log_level a, enum log_level b)
 {
 	if (a == LOG_ALERT || b == LOG_ALERT)
@@ -51,10 +43,10 @@ static void verdict_join(struct verdict *a, const struct verdict *b)
 }
 
 /* What nobody speaks of: stat is open, all else is closed. */
-static void decide_default(const struct call *one, struct verdict *v)
+static void decide_default(unsigned bit, struct verdict *v)
 {
-	*v = (struct verdict){ .kind = one->object[0].ops == OP_STAT ? VERDICT_ALLOW : VERDICT_DENY,
-			       .error = EACCES, .where = "default" };
+	*v = (struct verdict){ .kind = 1u << bit == OP_STAT ? VERDICT_ALLOW : VERDICT_DENY, .error = EACCES,
+			       .where = "default" };
 }
 
 static struct counter *after_of(const struct policy *p, const struct rule *rule)
@@ -73,24 +65,33 @@ void policy_favour(struct policy *p, const struct rule *rule)
 		atomic_fetch_add(&c->count, 1);
 }
 
-/* The standing grants on one operation. NONE unless they answer. */
-static void answer_standing(const struct policy *p, const struct call *one, struct verdict *v)
+/* An object of a call, and what all layers say of each operation on it. */
+struct decision {
+	const struct policy *policy;
+	const struct call *call;
+	uint32_t object;
+	struct verdict each[OP_COUNT];
+	const struct layer *from[OP_COUNT]; /* whose rule decides */
+};
+
+/* What the standing grants say of one operation. NONE unless they answer. */
+static struct verdict answer_standing(const struct decision *d, unsigned bit)
 {
-	*v = (struct verdict){ .kind = VERDICT_NONE };
-	if (!p->standing)
-		return;
-	ruleset_decide(p->standing, one, v);
-	if (v->kind == VERDICT_ASK || v->kind == VERDICT_REWRITE)
-		v->kind = VERDICT_NONE;
+	struct verdict s[OP_COUNT];
+	if (!d->policy->standing)
+		return (struct verdict){ .kind = VERDICT_NONE };
+	ruleset_decide_object(d->policy->standing, d->call, d->object, s);
+	if (s[bit].kind == VERDICT_ASK || s[bit].kind == VERDICT_REWRITE)
+		s[bit].kind = VERDICT_NONE;
+	return s[bit];
 }
 
-static void answer_by_grant(const struct policy *p, const struct call *one, struct verdict *v)
+static void answer_by_grant(const struct decision *d, unsigned bit, struct verdict *v)
 {
-	const struct grant *g = grants_find(p->grants, one, 0, one->object[0].ops);
+	const struct grant *g = grants_find(d->policy->grants, d->call, d->object, (op_set)(1u << bit));
 	enum verdict_kind kind = g ? g->kind : VERDICT_NONE;
 	const char *where = g ? g->where : NULL;
-	struct verdict standing;
-	answer_standing(p, one, &standing);
+	struct verdict standing = answer_standing(d, bit);
 	if (verdict_compare(standing.kind, kind) > 0) {
 		kind = standing.kind;
 		where = standing.where;
@@ -102,11 +103,12 @@ static void answer_by_grant(const struct policy *p, const struct call *one, stru
 }
 
 /* An ask that needs nobody: within its limit=, past its after=, or granted. */
-static void settle_ask(const struct policy *p, const struct layer *layer, const struct call *one, struct verdict *v)
+static void settle_ask(const struct decision *d, unsigned bit, struct verdict *v)
 {
 	const struct rule *rule = v->rule;
+	const struct layer *layer = d->from[bit];
 	if (rule && rule->after) {
-		struct counter *c = after_of(p, rule);
+		struct counter *c = after_of(d->policy, rule);
 		if (c && atomic_load(&c->count) >= rule->after)
 			v->kind = VERDICT_ALLOW;
 	}
@@ -114,57 +116,78 @@ static void settle_ask(const struct policy *p, const struct layer *layer, const 
 	    bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns()))
 		v->kind = VERDICT_ALLOW;
 	if (v->kind == VERDICT_ASK)
-		answer_by_grant(p, one, v);
+		answer_by_grant(d, bit, v);
 }
 
-/* All layers on one operation on one object. */
-static void decide_one(const struct policy *p, const struct call *one, struct verdict *out)
+static void join_layer(struct decision *d, size_t number, op_set ops)
 {
-	struct verdict best = { .kind = VERDICT_NONE, .log = LOG_NONE };
-	const struct layer *from = NULL;
-	for (size_t i = 0; i < p->n_layers; i++) {
-		struct verdict v;
-		ruleset_decide(p->layer[i].rules, one, &v);
-		if (v.kind == VERDICT_NONE || (i == 0 && v.kind == VERDICT_ALLOW))
+	struct verdict v[OP_COUNT];
+	const struct layer *layer = &d->policy->layer[number];
+	ruleset_decide_object(layer->rules, d->call, d->object, v);
+	for (; ops; ops &= (op_set)(ops - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(ops);
+		if (v[bit].kind == VERDICT_NONE || (number == 0 && v[bit].kind == VERDICT_ALLOW))
 			continue;
-		if (verdict_compare(v.kind, best.kind) > 0)
-			from = &p->layer[i];
-		verdict_join(&best, &v);
+		if (verdict_compare(v[bit].kind, d->each[bit].kind) > 0)
+			d->from[bit] = layer;
+		verdict_join(&d->each[bit], &v[bit]);
 	}
-	if (best.kind == VERDICT_NONE)
-		decide_default(one, &best);
-	if (best.kind == VERDICT_ASK)
-		settle_ask(p, from, one, &best);
-	if (!best.error)
-		best.error = EACCES;
-	*out = best;
+}
+
+static op_set object_ops(const struct call *call, uint32_t object)
+{
+	return call->object[object].ops & (op_set)((1u << OP_COUNT) - 1);
+}
+
+/* Every operation on one object, by all layers and then by grants. */
+static void decide_object(struct decision *d)
+{
+	op_set ops = object_ops(d->call, d->object);
+	for (unsigned bit = 0; bit < OP_COUNT; bit++)
+		d->each[bit] = (struct verdict){ .kind = VERDICT_NONE, .log = LOG_NONE };
+	for (size_t i = 0; i < d->policy->n_layers; i++)
+		join_layer(d, i, ops);
+	for (; ops; ops &= (op_set)(ops - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(ops);
+		struct verdict *v = &d->each[bit];
+		if (v->kind == VERDICT_NONE)
+			decide_default(bit, v);
+		if (v->kind == VERDICT_ASK)
+			settle_ask(d, bit, v);
+		if (!v->error)
+			v->error = EACCES;
+		v->object = d->object;
+	}
 }
 
 void policy_decide(struct policy *p, const struct call *call, struct verdict *out)
 {
-	struct verdict best = { .kind = VERDICT_NONE, .log = LOG_NONE };
+	struct verdict all = { .kind = VERDICT_NONE };
+	enum log_level log = LOG_NONE;
+	bool stack = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
-		for (unsigned ops = call->object[i].ops; ops; ops &= ops - 1) {
-			struct call one;
-			struct verdict v;
-			call_single(call, i, (op_set)(ops & -ops), &one);
-			decide_one(p, &one, &v);
-			v.object = i;
-			verdict_join(&best, &v);
+		struct decision d = { .policy = p, .call = call, .object = i };
+		decide_object(&d);
+		verdicts_join(&all, call, i, d.each);
+		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
+			const struct verdict *v = &d.each[__builtin_ctz(ops)];
+			stack = stack || v->stack;
+			log = log_merge(log, v->log);
 		}
 	}
-	if (best.kind == VERDICT_NONE) /* a call that names no object and needs nothing: nothing allows it */
-		best = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
-	*out = best;
+	if (all.kind == VERDICT_NONE) /* a call that names no object and needs nothing: nothing allows it */
+		all = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
+	else
+		all.log = log;
+	all.stack = stack;
+	*out = all;
 }
 
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op)
 {
-	struct call one;
-	struct verdict v;
-	call_single(call, object, op, &one);
-	decide_one(p, &one, &v);
-	return v.kind == VERDICT_ASK;
+	struct decision d = { .policy = p, .call = call, .object = object };
+	decide_object(&d);
+	return d.each[__builtin_ctz(op)].kind == VERDICT_ASK;
 }
 
 const struct ruleset *policy_layer(const struct policy *p, size_t index)

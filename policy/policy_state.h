@@ -14,10 +14,7 @@ const char *policy_grants_file(const struct policy *p);
 /* A person has answered an ask of RULE with allow: counts for after=. */
 void policy_favour(struct policy *p, const struct rule *rule);
 
-/* CALL reduced to operation OP on object INDEX. */
-void call_single(const struct call *call, uint32_t index, op_set op, struct call *out);
-
-/* As policy_decide() for one operation on one object: whether it asks still, after grants. */
+/* As policy_decide() for the single operation OP on one object of CALL: whether it asks still, after grants. */
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op);
 
 #endif

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "policy/guard.h"
-#include "policy/policy_state.h"
 #include "rules/cleanup.h"
 #include "rules/ruleset.h"
 
@@ -79,13 +78,10 @@ static bool answers(const char *text, const struct asked *a, enum verdict_kind k
 	bool good = ruleset_parse("grants", text, strlen(text), &none, &found, &rules) == 0;
 	diagnostics_free(&found);
 	for (uint32_t i = 0; good && i < a->call.n_objects; i++) {
-		for (unsigned ops = a->call.object[i].ops; good && ops; ops &= ops - 1) {
-			struct call one;
-			struct verdict v;
-			call_single(&a->call, i, (op_set)(ops & -ops), &one);
-			ruleset_decide(rules, &one, &v);
-			good = v.kind == kind;
-		}
+		struct verdict v[OP_COUNT];
+		ruleset_decide_object(rules, &a->call, i, v);
+		for (op_set ops = a->call.object[i].ops; good && ops; ops &= (op_set)(ops - 1))
+			good = v[__builtin_ctz(ops)].kind == kind;
 	}
 	if (rules)
 		ruleset_free(rules);
