@@ -131,6 +131,8 @@ bool helper_stop(struct helper *h)
 	if (rc == 0) { /* its number is still taken: whatever it left behind can be named by it */
 		kill(-h->pid, SIGKILL);
 		waitpid(h->pid, NULL, 0);
+		while (waitpid(-h->pid, NULL, WNOHANG) > 0) /* usher is a reaper: its orphans came to us */
+			;
 	}
 	helper_clear(h);
 	return true;

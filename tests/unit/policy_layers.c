@@ -31,8 +31,10 @@ struct fixture {
 
 static void rules(struct fixture *f, const char *text)
 {
-	snprintf(f->path[f->n], sizeof(f->path[0]), "%s/%zu.rules", f->dir, f->n);
-	int fd = open(f->path[f->n], O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	char path[128];
+	snprintf(path, sizeof(path), "%s/%zu.rules", f->dir, f->n);
+	memcpy(f->path[f->n], path, sizeof(path));
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
 	close(fd);

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions: each answered exactly once, whatever races with it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "policy/asked.h"
+#include "policy/policy.h"
+#include "policy/question.h"
+#include "rules/rule.h"
+
+#define TOKENS 4096
+
+struct fixture {
+	char dir[64];
+	char file[128];
+	char grants[128];
+	struct policy *p;
+	struct questions *qs;
+	pthread_mutex_t lock;
+	pthread_cond_t more;
+	unsigned answers[TOKENS];
+	struct answer last[TOKENS];
+	unsigned total;
+	char notes[8192];
+};
+
+static void answered(void *context, uint64_t token, const struct answer *a)
+{
+	struct fixture *f = context;
+	pthread_mutex_lock(&f->lock);
+	assert_true(token < TOKENS);
+	f->answers[token]++;
+	f->last[token] = *a;
+	f->total++;
+	pthread_cond_broadcast(&f->more);
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void noted(void *context, const char *event, const char *text)
+{
+	struct fixture *f = context;
+	pthread_mutex_lock(&f->lock);
+	size_t n = strlen(f->notes);
+	snprintf(f->notes + n, sizeof(f->notes) - n, "%s: %s\n", event, text);
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* Waits until N answers came. */
+static void await(struct fixture *f, unsigned n)
+{
+	pthread_mutex_lock(&f->lock);
+	while (f->total < n)
+		pthread_cond_wait(&f->more, &f->lock);
+	pthread_mutex_unlock(&f->lock);
+}
+
+static void begin(struct fixture *f, const char *rules, const char *channel, uint32_t most)
+{
+	FILE *to = fopen(f->file, "w");
+	assert_non_null(to);
+	fputs(rules, to);
+	fclose(to);
+	chmod(f->file, 0600);
+	const char *files[] = { f->file };
+	struct policy_options po = { .files = files, .n_files = 1, .grants_file = f->grants };
+	struct diagnostics found = { 0 };
+	const char *why = NULL;
+	assert_int_equal(policy_new(&po, &found, &f->p), 0);
+	diagnostics_free(&found);
+	struct questions_options qo = { .channel = channel, .policy = f->p, .answered = answered, .note = noted, .context = f,
+					.session = "test", .max_waiting = most, .tty = -1 };
+	assert_int_equal(questions_start(&qo, &f->qs, &why), 0);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+	char dir[64] = "/tmp/usher-questions-XXXXXX";
+	if (!f || !mkdtemp(dir))
+		return -1;
+	memcpy(f->dir, dir, sizeof(dir));
+	snprintf(f->file, sizeof(f->file), "%s/rules", dir);
+	snprintf(f->grants, sizeof(f->grants), "%s/sub/grants", dir);
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->more, NULL);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	char sub[128];
+	questions_stop(f->qs);
+	policy_free(f->p);
+	unlink(f->file);
+	unlink(f->grants);
+	snprintf(sub, sizeof(sub), "%s/sub", f->dir);
+	rmdir(sub);
+	rmdir(f->dir);
+	free(f);
+	return 0;
+}
+
+static int ask_as(struct fixture *f, const char *name, pid_t pid, uint64_t token, uint64_t *id)
+{
+	struct call c = { .syscall = "openat", .n_objects = 1,
+			  .by = { .pid = pid, .tid = pid, .image = { .exe = SPAN_LITERAL("/usr/bin/cat") } } };
+	struct fact facts[] = { { "cwd", SPAN_LITERAL("/w\033[31m") } };
+	struct verdict v;
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, (uint32_t)strlen(name) } };
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ASK);
+	struct question q = { &c, &v, facts, 1 };
+	return questions_ask(f->qs, &q, token, id);
+}
+
+static int ask(struct fixture *f, const char *name, uint64_t token, uint64_t *id)
+{
+	return ask_as(f, name, getpid(), token, id);
+}
+
+static enum verdict_kind decide(struct fixture *f, const char *name)
+{
+	struct call c = { .syscall = "openat", .n_objects = 1,
+			  .by = { .pid = getpid(), .image = { .exe = SPAN_LITERAL("/usr/bin/cat") } } };
+	struct verdict v;
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, (uint32_t)strlen(name) } };
+	policy_decide(f->p, &c, &v);
+	return v.kind;
+}
+
+static void deny_answers_at_once(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/** else=allow\n", "deny", 0);
+	assert_int_equal(ask(f, "/a/x", 1, &id), 0);
+	await(f, 1);
+	assert_int_equal(f->last[1].kind, VERDICT_DENY);
+	assert_string_equal(f->last[1].channel, "deny");
+	assert_int_equal(questions_withdraw(f->qs, id), 1);
+}
+
+static void words_are_checked(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const bad[] = { "", "none", "exec", "exec:", "deny:x", "chain:", "chain:deny,", "chain:deny,deny", "tty:",
+					   "chain:nobody,deny" };
+	begin(f, "ask read /a/**\n", "deny", 0);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct questions_options o = { .channel = bad[i], .policy = f->p, .answered = answered, .tty = -1 };
+		struct questions *qs = NULL;
+		const char *why = NULL;
+		assert_int_equal(questions_start(&o, &qs, &why), -EINVAL);
+		assert_non_null(why);
+		assert_null(qs);
+	}
+}
+
+static void helper_answers(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/**\n",
+	      "exec:grep -q '\"object\":\"/a/yes\"' && echo '{\"answer\":\"allow\",\"scope\":\"session\",\"message\":\"fine\"}' || printf '%s\\n' "
+	      "'{\"answer\":\"deny\",\"message\":\"no\\u202e\\n\"}'",
+	      0);
+	assert_int_equal(ask(f, "/a/yes", 1, &id), 0);
+	assert_int_equal(ask(f, "/a/no", 2, &id), 0);
+	await(f, 2);
+	assert_int_equal(f->last[1].kind, VERDICT_ALLOW);
+	assert_int_equal(f->last[1].scope, SCOPE_SESSION);
+	assert_string_equal(f->last[1].channel, "exec");
+	assert_string_equal(f->last[1].message, "fine");
+	assert_int_equal(f->last[2].kind, VERDICT_DENY);
+	assert_string_equal(f->last[2].message, "no????");
+	assert_int_equal(decide(f, "/a/yes"), VERDICT_ALLOW);
+	assert_int_equal(decide(f, "/a/no"), VERDICT_ASK);
+	assert_non_null(strstr(f->notes, "grant: allow read /a/yes by=/usr/bin/cat scope=session channel=exec"));
+}
+
+static void broken_helpers_never_allow(void **state)
+{
+	struct fixture *f = *state;
+	static const char *const helpers[] = {
+		"exec:true", "exec:exit 3", "exec:echo allow", "exec:echo '{}'", "exec:echo '{\"answer\":\"ask\"}'",
+		"exec:echo '{\"answer\":\"allow\"} {\"answer\":\"allow\"}'", "exec:echo '{\"answer\":\"allow\",\"id\":77}'",
+		"exec:echo '{\"answer\":\"allow\",\"scope\":\"forever\"}'", "exec:echo '{\"answer\":\"allow\",\"scope\":\"time\"}'",
+		"exec:echo '[\"allow\"]'", "exec:kill -9 $$", "exec:/nonexistent/helper", "exec:head -c 100000 /dev/zero",
+		"exec:echo '{\"answer\":\"rewrite\"}'", "exec:echo '{\"answer\":\"allow\",\"target\":\"/x\"}'",
+		"exec:echo '{\"answer\":\"allow\",\"directory\":\"/b\",\"scope\":\"session\"}'",
+	};
+	begin(f, "ask read /a/**\n", "deny", 0);
+	for (size_t i = 0; i < sizeof(helpers) / sizeof(helpers[0]); i++) {
+		uint64_t id;
+		questions_stop(f->qs);
+		policy_free(f->p);
+		f->total = 0;
+		begin(f, "ask read /a/**\n", helpers[i], 0);
+		assert_int_equal(ask(f, "/a/x", i, &id), 0);
+		await(f, 1);
+		assert_int_equal(f->last[i].kind, VERDICT_DENY);
+		assert_string_equal(f->last[i].channel, "exec");
+		assert_non_null(strstr(f->notes, "channel-failed"));
+		f->notes[0] = '\0';
+	}
+}
+
+static void silence_times_out(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a timeout=1s\nask read /b timeout=1s else=allow\nask read /c timeout=1s else=kill\n", "exec:sleep 60", 0);
+	assert_int_equal(ask(f, "/a", 1, &id), 0);
+	assert_int_equal(ask(f, "/b", 2, &id), 0);
+	assert_int_equal(ask(f, "/c", 3, &id), 0);
+	await(f, 3);
+	assert_int_equal(f->last[1].kind, VERDICT_DENY);
+	assert_int_equal(f->last[2].kind, VERDICT_ALLOW);
+	assert_int_equal(f->last[3].kind, VERDICT_KILL);
+	assert_string_equal(f->last[1].channel, "timeout");
+	assert_true(f->last[1].waited_us >= 1000000);
+	assert_int_equal(f->answers[1], 1);
+}
+
+/* A slow helper holds up its own question only. */
+static void slow_helpers_run_side_by_side(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/**\n", "exec:grep -q slow && sleep 60; echo '{\"answer\":\"allow\"}'", 0);
+	assert_int_equal(ask(f, "/a/slow", 1, &id), 0);
+	assert_int_equal(ask(f, "/a/quick", 2, &id), 0);
+	await(f, 1);
+	assert_int_equal(f->last[2].kind, VERDICT_ALLOW);
+	assert_int_equal(f->answers[1], 0);
+	assert_int_equal(questions_withdraw(f->qs, id), 1);
+}
+
+static void identical_ones_are_joined(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id[5];
+	char mark[160], command[400];
+	snprintf(mark, sizeof(mark), "%s/count", f->dir);
+	snprintf(command, sizeof(command), "exec:sleep 0.3; echo x >> %s; echo '{\"answer\":\"allow\"}'", mark);
+	begin(f, "ask read /a/**\n", command, 0);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(ask(f, "/a/same", i, &id[i]), 0);
+	assert_int_equal(questions_withdraw(f->qs, id[2]), 0);
+	assert_int_equal(questions_withdraw(f->qs, id[2]), 1);
+	await(f, 4);
+	usleep(100 * 1000);
+	for (uint64_t i = 0; i < 5; i++)
+		assert_int_equal(f->answers[i], i != 2);
+	struct stat st;
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(st.st_size, 2); /* one helper was asked, once */
+	unlink(mark);
+}
+
+static void chains_ask_the_next(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/** timeout=1h\n", "chain:deny,exec:true", 0);
+	assert_int_equal(ask(f, "/a/x", 1, &id), 0);
+	await(f, 1);
+	assert_string_equal(f->last[1].channel, "deny");
+}
+
+static void too_many_are_refused(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char name[32];
+	begin(f, "ask read /a/**\n", "exec:sleep 60", 8);
+	for (uint64_t i = 0; i < 4; i++) {
+		snprintf(name, sizeof(name), "/a/%d", (int)i);
+		assert_int_equal(ask_as(f, name, 100, i, &id), 0);
+	}
+	assert_int_equal(ask_as(f, "/a/more", 100, 9, &id), -EAGAIN); /* one process has at most half */
+	for (uint64_t i = 4; i < 8; i++) {
+		snprintf(name, sizeof(name), "/a/%d", (int)i);
+		assert_int_equal(ask_as(f, name, 101 + (pid_t)i, i, &id), 0);
+	}
+	assert_int_equal(ask_as(f, "/a/more", 300, 9, &id), -EAGAIN);
+	questions_stop(f->qs);
+	f->qs = NULL;
+	assert_int_equal(f->total, 8);
+	for (int i = 0; i < 8; i++)
+		assert_int_equal(f->last[i].kind, VERDICT_DENY);
+}
+
+struct asker {
+	struct fixture *f;
+	uint64_t from;
+	atomic_uint *withdrawn;
+};
+
+#define ASKERS 4
+#define EACH 50
+
+static void *ask_many(void *arg)
+{
+	struct asker *a = arg;
+	char name[48];
+	for (uint64_t i = 0; i < EACH; i++) {
+		uint64_t id, token = a->from + i;
+		snprintf(name, sizeof(name), "/a/%llu", (unsigned long long)token);
+		assert_int_equal(ask_as(a->f, name, (pid_t)(1000 + token), token, &id), 0);
+		if (token % 3)
+			continue;
+		usleep((useconds_t)(token % 7) * 300);
+		atomic_fetch_add(a->withdrawn, questions_withdraw(a->f->qs, id) == 0);
+	}
+	return NULL;
+}
+
+/* 200 at once, a third of them withdrawn in a race with their answers. */
+static void each_is_answered_once(void **state)
+{
+	struct fixture *f = *state;
+	struct asker a[ASKERS];
+	pthread_t thread[ASKERS];
+	atomic_uint withdrawn = 0;
+	begin(f, "ask read /a/**\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
+	for (uint64_t i = 0; i < ASKERS; i++) {
+		a[i] = (struct asker){ f, i * EACH, &withdrawn };
+		pthread_create(&thread[i], NULL, ask_many, &a[i]);
+	}
+	for (int i = 0; i < ASKERS; i++)
+		pthread_join(thread[i], NULL);
+	await(f, ASKERS * EACH - atomic_load(&withdrawn));
+	questions_stop(f->qs);
+	f->qs = NULL;
+	unsigned sum = atomic_load(&withdrawn);
+	for (int i = 0; i < ASKERS * EACH; i++) {
+		assert_true(f->answers[i] <= 1);
+		sum += f->answers[i];
+	}
+	assert_int_equal(sum, ASKERS * EACH);
+}
+
+static void grants_answer_those_who_wait(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/**\n",
+	      "exec:grep -q /a/d/first && { sleep 0.3; echo '{\"answer\":\"allow\",\"scope\":\"session\",\"directory\":\"/a/d\"}'; } || sleep 60",
+	      0);
+	assert_int_equal(ask(f, "/a/d/second", 2, &id), 0);
+	assert_int_equal(ask(f, "/a/e/third", 3, &id), 0);
+	assert_int_equal(ask(f, "/a/d/first", 1, &id), 0);
+	await(f, 2);
+	assert_int_equal(f->last[1].kind, VERDICT_ALLOW);
+	assert_int_equal(f->last[2].kind, VERDICT_ALLOW);
+	assert_string_equal(f->last[2].channel, "grant");
+	assert_string_equal(f->last[2].who, "grant:1");
+	assert_int_equal(f->answers[3], 0);
+}
+
+static void always_writes_a_rule(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char text[1024] = "";
+	begin(f, "ask read /a/**\ndeny read /no\n", "exec:echo '{\"answer\":\"allow\",\"scope\":\"always\"}'", 0);
+	assert_int_equal(ask(f, "/a/with *[x] \"$HOME\" and \\ and \n", 1, &id), 0);
+	await(f, 1);
+	assert_int_equal(f->last[1].kind, VERDICT_ALLOW);
+	FILE *in = fopen(f->grants, "r");
+	assert_non_null(in);
+	assert_non_null(fgets(text, sizeof(text), in));
+	fclose(in);
+	assert_non_null(strstr(f->notes, text));
+	questions_stop(f->qs);
+	policy_free(f->p);
+	begin(f, "ask read /a/**\n", "deny", 0);
+	assert_int_equal(decide(f, "/a/with *[x] \"$HOME\" and \\ and \n"), VERDICT_ALLOW);
+	assert_int_equal(decide(f, "/a/with "), VERDICT_ASK);
+}
+
+static void after_counts_favours(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/** after=2\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
+	assert_int_equal(ask(f, "/a/1", 1, &id), 0);
+	await(f, 1);
+	assert_int_equal(decide(f, "/a/2"), VERDICT_ASK);
+	assert_int_equal(ask(f, "/a/2", 2, &id), 0);
+	await(f, 2);
+	assert_int_equal(decide(f, "/a/3"), VERDICT_ALLOW);
+}
+
+static void remember_is_the_default_scope(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	begin(f, "ask read /a/** remember=session\nask read /b/**\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
+	assert_int_equal(ask(f, "/a/1", 1, &id), 0);
+	assert_int_equal(ask(f, "/b/1", 2, &id), 0);
+	await(f, 2);
+	assert_int_equal(decide(f, "/a/1"), VERDICT_ALLOW);
+	assert_int_equal(decide(f, "/b/1"), VERDICT_ASK);
+}
+
+/* What people see: nothing but printable ASCII, however hostile the names. */
+static void text_is_harmless(void **state)
+{
+	char name[600], text[8192];
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/\033]0;x\a") } } };
+	struct verdict v = { .kind = VERDICT_ASK, .where = "x:1" };
+	struct fact facts[] = { { "cwd", SPAN_LITERAL("/w\n  rule      all is well\r\x9b") } };
+	struct question q = { &c, &v, facts, 1 };
+	struct asked *a;
+	struct text_buffer t;
+	memset(name, '\xe2', sizeof(name));
+	memcpy(name, "/a\033[2J\xe2\x80\xae\r\n", 11);
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, sizeof(name) } };
+	assert_int_equal(asked_new(&q, &a), 0);
+	text_start(&t, text, sizeof(text));
+	asked_text(a, 80, &t);
+	for (size_t i = 0; i < t.len; i++)
+		assert_true(text[i] == '\n' || (text[i] >= 0x20 && text[i] < 0x7f));
+	assert_non_null(strstr(text, "600 bytes, hash "));
+	assert_null(strstr(text, "\n  rule      all is well"));
+	asked_put(a);
+	assert_true(sizeof(struct asked) < 800);
+}
+
+static void escapes_come_back(void **state)
+{
+	static const struct span texts[] = { SPAN_LITERAL("plain"), SPAN_LITERAL("a\\b\nc\td\x01\xff"), SPAN_LITERAL("\\x41"), SPAN_LITERAL("") };
+	char shown[64], back[64];
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		show_escape(texts[i], shown, sizeof(shown));
+		assert_int_equal(show_unescape(shown, back, sizeof(back)), texts[i].len);
+		assert_memory_equal(back, texts[i].bytes, texts[i].len);
+	}
+	static const char *const bad[] = { "\\", "\\q", "\\x", "\\x4", "\\xAB", "a\nb", "\x80" };
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(show_unescape(bad[i], back, sizeof(back)), -1);
+	assert_int_equal(show_unescape("12345", back, 4), -1);
+}
+
+#define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		CASE(deny_answers_at_once),  CASE(words_are_checked),       CASE(helper_answers),
+		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
+		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
+		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
+		CASE(after_counts_favours),  CASE(remember_is_the_default_scope), CASE(text_is_harmless),
+		CASE(escapes_come_back),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
