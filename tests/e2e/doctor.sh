@@ -6,7 +6,7 @@ fresh
 out=$("$USHER" doctor 2>&1)
 rc=$?
 if [ $rc = 0 ]; then ok "status 0 on a kernel that has what run needs"; else not_ok "doctor exits $rc" "$out"; fi
-for w in seccomp Landlock pidfd SYNC_WAKE_UP WAIT_KILLABLE_RECV; do
+for w in filter landlock pidfd sync-wake-up wait-killable ptrace; do
 	if grep -qi -- "$w" <<<"$out"; then ok "names $w"; else not_ok "names $w" "$out"; fi
 done
 # Inside a session the filter's one listener is taken: doctor says so with status 1 and run refuses with 125.

@@ -55,8 +55,7 @@ same "no_new_privs" 1 "$(u sed -n 's/NoNewPrivs:.//p' /proc/self/status)"
 start() { # OPTION... -- COMMAND...
 	cd "$T/project" || exit 1
 	rm -f up kids
-	RUNS=$((RUNS + 1))
-	"$USHER" run -p "$T/etc/allow.rules" --journal "$T/journal.bg.$RUNS" "$@" >"$T/bg.out" 2>&1 </dev/null &
+	"$USHER" run -p "$T/etc/allow.rules" --journal "$(mktemp -u "$T/journal.bg.XXXXXX")" "$@" >"$T/bg.out" 2>&1 </dev/null &
 	pid=$!
 	wait_for test -e up || not_ok "the command comes up" "$(cat "$T/bg.out")"
 }

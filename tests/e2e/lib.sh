@@ -92,12 +92,10 @@ snapshot() {
 # supervise MODE COMMAND...: under a policy. The journal is kept in $JOURNAL and proved whole afterwards.
 #   allow  everything allowed     agent  builtin:agent, questions denied     yes  builtin:agent, questions answered yes
 # Any other MODE is a rule file; its questions go to $ASK, by default deny. OPTIONS are further options.
-RUNS=0
 supervise() {
 	local mode=$1 rc o=()
 	shift
-	RUNS=$((RUNS + 1))
-	JOURNAL=$T/journal.${mode##*/}.$RUNS
+	JOURNAL=$(mktemp -u "$T/journal.${mode##*/}.XXXXXX")
 	case $mode in
 	allow) o=(-p "$T/etc/allow.rules" --ask=deny) ;;
 	agent) o=(--ask=deny) ;;
@@ -127,6 +125,15 @@ refused() { # the last denied records of a journal, for a failure's report
 	records "$1" | grep -aE '"verdict":"(deny|kill)"' | tail -n 8 | cut -c 1-400
 }
 
+# Closes what this shell inherited beyond the three standard descriptors, as usher does for its command.
+only_three() {
+	local f
+	for f in "/proc/$BASHPID/fd/"*; do
+		f=${f##*/}
+		[ "$f" -le 2 ] || [ "$f" = 255 ] || eval "exec $f>&-"
+	done
+}
+
 # both NAME [RC]: the script on stdin, run natively and under each policy of MODES (default allow and
 # agent) in a fresh project, must give the same output, status and files. RC is what the native run
 # must end with: the proof that the test works at all.
@@ -137,7 +144,7 @@ both() {
 	for mode in native ${MODES:-allow agent}; do
 		fresh
 		if [ "$mode" = native ]; then
-			bash -c "$script" >"$T/out.$mode" 2>"$T/err.$mode" </dev/null
+			(only_three && exec bash -c "$script") >"$T/out.$mode" 2>"$T/err.$mode" </dev/null
 		else
 			supervise "$mode" bash -c "$script" >"$T/out.$mode" 2>"$T/err.$mode" </dev/null
 		fi
