@@ -102,9 +102,16 @@ static int refusal(unsigned bit, const struct rule *rule)
 	return 1U << bit == OP_STAT ? ENOENT : EACCES;
 }
 
-static struct verdict by_default(const struct ruleset *rs, unsigned bit)
+/* Programs without a name (memfd, O_TMPFILE, deleted) run only where a rule names them: a default that allows is silent about them. */
+static bool nameless(const struct object *o, unsigned bit)
 {
-	bool speaks = 1U << bit != OP_STAT && rs->otherwise != VERDICT_NONE;
+	return 1U << bit == OP_EXEC && o->kind == OBJECT_MEMFD;
+}
+
+static struct verdict by_default(const struct ruleset *rs, const struct object *o, unsigned bit)
+{
+	bool speaks = 1U << bit != OP_STAT && rs->otherwise != VERDICT_NONE &&
+		      !(rs->otherwise == VERDICT_ALLOW && nameless(o, bit));
 	return (struct verdict){ .kind = speaks ? rs->otherwise : VERDICT_NONE, .error = refusal(bit, NULL),
 				 .unnamed = 1U << bit == OP_STAT,
 				 .where = speaks ? rs->otherwise_where : "default" };
@@ -125,7 +132,7 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 		unsigned bit = (unsigned)__builtin_ctz(left);
 		if (bit >= OP_COUNT)
 			break;
-		out[bit] = by_default(rs, bit);
+		out[bit] = by_default(rs, d.object, bit);
 		if (d.best[bit] != NO_RULE) {
 			const struct rule *r = &rs->rule[d.best[bit]].pub;
 			out[bit] = (struct verdict){ .kind = r->kind, .error = refusal(bit, r), .log = r->log,

@@ -171,6 +171,8 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 		if (t->dir >= 0)
 			close(t->dir);
 	}
+	if (!j->target[0].named.off)
+		j->target[0].named = j->target[0].name; /* what was asked for */
 	int err = resolve_redirect(j, &j->target[0], to->name, 0);
 	return err ? err : chain_follow(j, to->name);
 }
