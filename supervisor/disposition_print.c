@@ -25,7 +25,7 @@ static const char *when_text(unsigned when)
 	case WHEN_UNSCOPED:
 		return "without Landlock's signal scope";
 	case WHEN_APART:
-		return "when a rule says `by=`, `tree=` or `uid=`, or without the floor";
+		return "when a rule says `by=`, `tree=`, `uid=` or `depth=`, or without the floor";
 	default:
 		return "see the source";
 	}

@@ -12,11 +12,14 @@
 
 static bool tells_apart(const struct ruleset *layer)
 {
+	static const char *const words[] = { "by=", "tree=", "uid=", "depth=" };
 	const struct rule *rule;
 
 	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		if (strstr(rule->text, "by=") || strstr(rule->text, "tree=") || strstr(rule->text, "uid="))
-			return true;
+		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+			if (strstr(rule->text, words[w]))
+				return true;
+		}
 	}
 	return false;
 }

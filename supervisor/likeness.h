@@ -7,7 +7,7 @@
 struct policy;
 
 /*
- * Whether the rules give every program of the tree the same rights: no rule says by=, tree= or uid=.
+ * Whether the rules give every program of the tree the same rights: no rule says by=, tree=, uid= or depth=.
  * Only then may one process of the tree write into another (ptrace, process_vm_writev, pidfd_getfd)
  * without gaining rights. True for NULL.
  */
