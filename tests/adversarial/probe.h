@@ -95,6 +95,12 @@ static inline void probe_drop(int uid)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
+static inline void probe_end(int sig)
+{
+	(void)sig;
+	_exit(0);
+}
+
 static inline int probe_victim(int uid)
 {
 	int ready[2];
@@ -107,6 +113,7 @@ static inline int probe_victim(int uid)
 		probe_drop(uid);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		setpgid(0, 0);
+		signal(SIGWINCH, probe_end);
 		if (write(ready[1], "", 1) != 1)
 			_exit(1);
 		for (;;)
@@ -233,6 +240,7 @@ static inline int probe_one(struct stage *s, const struct attack *a, unsigned in
 	snprintf(journal, sizeof(journal), "%s/j%u", s->work, index);
 	char *argv[] = { s->usher, (char *)"run", (char *)"-p", s->rules, (char *)"--ask=deny", (char *)"--journal", journal,
 			 (char *)"--", s->self, (char *)"--attack", number, NULL };
+	setenv("JOURNAL", journal, 1);
 	int victim = probe_victim(s->uid);
 	int rc = probe_spawn(argv, s->uid, s->work, victim, true);
 	bool unharmed = probe_unharmed(victim);
