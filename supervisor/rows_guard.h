@@ -17,4 +17,9 @@ int guard_perform(struct job *j);
 int guard_pidfd(struct job *j);
 int guard_pidfd_perform(struct job *j);
 
+int mq_open_resolve(struct job *j);
+int mq_open_perform(struct job *j);
+int mq_unlink_resolve(struct job *j);
+int mq_unlink_perform(struct job *j);
+
 #endif

@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <mqueue.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -161,24 +160,20 @@ static int ordinary(void)
 {
 	char *const argv[] = { (char *)"true", NULL };
 	int fd = memfd_create("x", 0), p[2];
-	mqd_t q = mq_open("/usher-floor-test", O_RDWR | O_CREAT, 0600, NULL);
 	int status;
 
 	if (fd < 0 || write(fd, "x", 1) != 1 || ftruncate(fd, 0) < 0 || pipe(p) < 0)
 		return 1;
-	if (q == (mqd_t)-1 && errno != ENOSYS)
-		return 2;
-	mq_unlink("/usher-floor-test");
 	if (open(".", O_PATH) < 0 || chdir("dir") < 0)
-		return 3;
+		return 2;
 	pid_t pid = fork();
 	if (pid == 0) {
 		execv("/bin/true", argv);
 		_exit(1);
 	}
 	if (waitpid(pid, &status, 0) != pid || status != 0)
-		return 4;
-	return kill(getpid(), 0) < 0 ? 5 : 0;
+		return 3;
+	return kill(getpid(), 0) < 0 ? 4 : 0;
 }
 
 static void ordinary_things_work(void **state)
