@@ -28,17 +28,16 @@ int decode(struct job *j)
 {
 	unsigned paths = 0;
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 6; i++)
+		j->arg[i] = narrow((enum arg_kind)j->row->arg[i], j->notif.data.args[i]);
+	int rc = j->row->check ? j->row->check(j) : 0;
+	for (unsigned i = 0; i < 6 && rc == 0; i++) {
 		enum arg_kind kind = (enum arg_kind)j->row->arg[i];
-		j->arg[i] = narrow(kind, j->notif.data.args[i]);
 		if (kind != ARG_PATH && kind != ARG_PATH_NULL)
 			continue;
 		struct text *path = &j->path[paths++];
-		if (kind == ARG_PATH_NULL && !j->arg[i])
-			continue;
-		int rc = memory_path(j, j->arg[i], path);
-		if (rc < 0)
-			return rc;
+		if (kind == ARG_PATH || j->arg[i])
+			rc = memory_path(j, j->arg[i], path);
 	}
-	return 0;
+	return rc;
 }

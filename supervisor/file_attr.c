@@ -17,12 +17,15 @@
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 
+int truncate_check(struct job *j)
+{
+	return (int64_t)j->arg[1] < 0 ? -EINVAL : 0;
+}
+
 int truncate_resolve(struct job *j)
 {
 	struct target *t;
 
-	if ((int64_t)j->arg[1] < 0)
-		return -EINVAL;
 	j->word[FILE_A] = j->arg[1];
 	return file_object(j, AT_FDCWD, 0, 0, OP_MODIFY, &t);
 }
@@ -39,22 +42,36 @@ int truncate_perform(struct job *j)
 	return file_act(j, false, do_truncate);
 }
 
-/* AT_* of calls that take the object itself, as LOOK_*. -EINVAL for others. */
-static int look_flags(struct job *j, unsigned at)
+/* AT_* of calls that take the object itself: none but these. */
+static int check_at(uint64_t at)
+{
+	return at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : 0;
+}
+
+int fchmodat2_check(struct job *j)
+{
+	return check_at(j->arg[3]);
+}
+
+int fchownat_check(struct job *j)
+{
+	return check_at(j->arg[4]);
+}
+
+/* The same as LOOK_*. */
+static unsigned look_flags(struct job *j, unsigned at)
 {
 	j->flags = at;
-	if (at & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
-		return -EINVAL;
-	return (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0);
+	return (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u);
 }
 
 static int change_mode(struct job *j, int dirfd, uint64_t mode, unsigned at)
 {
 	struct target *t;
-	int look = look_flags(j, at);
+	unsigned look = look_flags(j, at);
 
 	j->word[FILE_A] = mode;
-	return look < 0 ? look : file_object(j, dirfd, 0, (unsigned)look, OP_ATTR, &t);
+	return file_object(j, dirfd, 0, look, OP_ATTR, &t);
 }
 
 int chmod_resolve(struct job *j)
@@ -100,11 +117,11 @@ int chmod_perform(struct job *j)
 static int change_owner(struct job *j, int dirfd, const uint64_t ids[2], unsigned at)
 {
 	struct target *t;
-	int look = look_flags(j, at);
+	unsigned look = look_flags(j, at);
 
 	j->word[FILE_A] = ids[0];
 	j->word[FILE_B] = ids[1];
-	return look < 0 ? look : file_object(j, dirfd, 0, (unsigned)look, OP_ATTR, &t);
+	return file_object(j, dirfd, 0, look, OP_ATTR, &t);
 }
 
 int chown_resolve(struct job *j)

@@ -27,7 +27,7 @@ static int remove_entry(struct job *j, int dirfd, unsigned flags)
 
 	j->flags = flags;
 	j->word[FILE_FLAGS] = flags;
-	return flags & ~(unsigned)AT_REMOVEDIR ? -EINVAL : file_entry(j, dirfd, 0, OP_DELETE, ENTRY_THERE, &t);
+	return file_entry(j, dirfd, 0, OP_DELETE, ENTRY_THERE, &t);
 }
 
 int unlink_resolve(struct job *j)
@@ -38,6 +38,11 @@ int unlink_resolve(struct job *j)
 int rmdir_resolve(struct job *j)
 {
 	return remove_entry(j, AT_FDCWD, AT_REMOVEDIR);
+}
+
+int unlinkat_check(struct job *j)
+{
+	return j->arg[2] & ~(uint64_t)AT_REMOVEDIR ? -EINVAL : 0;
 }
 
 int unlinkat_resolve(struct job *j)
@@ -102,6 +107,27 @@ static int device_target(struct job *j, mode_t mode, unsigned dev)
 	return t->name.off ? 0 : -ENOMEM;
 }
 
+static int check_node(uint64_t mode)
+{
+	mode_t type = (mode_t)mode & S_IFMT;
+
+	if (S_ISDIR(type))
+		return -EPERM;
+	if (type && !S_ISREG(type) && !S_ISCHR(type) && !S_ISBLK(type) && !S_ISFIFO(type) && !S_ISSOCK(type))
+		return -EINVAL;
+	return 0;
+}
+
+int mknod_check(struct job *j)
+{
+	return check_node(j->arg[1]);
+}
+
+int mknodat_check(struct job *j)
+{
+	return check_node(j->arg[2]);
+}
+
 static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
 {
 	struct target *t;
@@ -109,10 +135,6 @@ static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
 
 	j->word[FILE_FLAGS] = mode & 0xffff; /* the kernel's umode_t */
 	j->word[FILE_A] = dev;
-	if (S_ISDIR(type))
-		return -EPERM;
-	if (type && !S_ISREG(type) && !S_ISCHR(type) && !S_ISBLK(type) && !S_ISFIFO(type) && !S_ISSOCK(type))
-		return -EINVAL;
 	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
 	return rc < 0 ? rc : device_target(j, type, (unsigned)dev);
 }
@@ -173,8 +195,6 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	unsigned look = flags & AT_SYMLINK_FOLLOW ? 0 : LOOK_NOFOLLOW;
 
 	j->flags = flags;
-	if (flags & ~(unsigned)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH))
-		return -EINVAL;
 	if (flags & AT_EMPTY_PATH)
 		look |= LOOK_EMPTY;
 	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);
@@ -184,6 +204,11 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 int link_resolve(struct job *j)
 {
 	return make_link(j, AT_FDCWD, AT_FDCWD, 0);
+}
+
+int linkat_check(struct job *j)
+{
+	return j->arg[4] & ~(uint64_t)(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH) ? -EINVAL : 0;
 }
 
 int linkat_resolve(struct job *j)

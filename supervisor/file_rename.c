@@ -149,10 +149,6 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 
 	j->flags = flags;
 	j->word[FILE_FLAGS] = flags;
-	if (flags & ~(unsigned)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
-		return -EINVAL;
-	if (exchange && (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)))
-		return -EINVAL;
 	int rc = file_entry(j, olddir, 0, OP_DELETE, ENTRY_EITHER, &from);
 	if (rc < 0)
 		return rc;
@@ -178,6 +174,15 @@ int rename_resolve(struct job *j)
 int renameat_resolve(struct job *j)
 {
 	return resolve_rename(j, (int)j->arg[0], (int)j->arg[2], 0);
+}
+
+int renameat2_check(struct job *j)
+{
+	uint64_t flags = j->arg[4];
+
+	if (flags & ~(uint64_t)(RENAME_NOREPLACE | RENAME_EXCHANGE | RENAME_WHITEOUT))
+		return -EINVAL;
+	return (flags & RENAME_EXCHANGE) && (flags & (RENAME_NOREPLACE | RENAME_WHITEOUT)) ? -EINVAL : 0;
 }
 
 int renameat2_resolve(struct job *j)

@@ -69,20 +69,35 @@ static const struct timespec *times_of(struct job *j, struct timespec out[2])
 	return out;
 }
 
+int utime_check(struct job *j)
+{
+	return copy_times(j, j->arg[1], TIMES_UTIME);
+}
+
+int utimes_check(struct job *j)
+{
+	return copy_times(j, j->arg[1], TIMES_TIMEVAL);
+}
+
+int futimesat_check(struct job *j)
+{
+	return copy_times(j, j->arg[2], TIMES_TIMEVAL);
+}
+
+int utimensat_check(struct job *j)
+{
+	int rc = copy_times(j, j->arg[2], TIMES_TIMESPEC);
+
+	if (rc < 0)
+		return rc;
+	return j->arg[3] & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : 0;
+}
+
 int utime_resolve(struct job *j)
 {
 	struct target *t;
-	int rc = copy_times(j, j->arg[1], TIMES_UTIME);
 
-	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, 0, OP_ATTR, &t);
-}
-
-int utimes_resolve(struct job *j)
-{
-	struct target *t;
-	int rc = copy_times(j, j->arg[1], TIMES_TIMEVAL);
-
-	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, 0, OP_ATTR, &t);
+	return file_object(j, AT_FDCWD, 0, 0, OP_ATTR, &t);
 }
 
 static int object_or_descriptor(struct job *j, unsigned look)
@@ -99,9 +114,7 @@ static int object_or_descriptor(struct job *j, unsigned look)
 
 int futimesat_resolve(struct job *j)
 {
-	int rc = copy_times(j, j->arg[2], TIMES_TIMEVAL);
-
-	return rc < 0 ? rc : object_or_descriptor(j, 0);
+	return object_or_descriptor(j, 0);
 }
 
 int utimensat_resolve(struct job *j)
@@ -109,13 +122,8 @@ int utimensat_resolve(struct job *j)
 	unsigned at = (unsigned)j->arg[3];
 
 	j->flags = at;
-	int rc = copy_times(j, j->arg[2], TIMES_TIMESPEC);
-	if (rc < 0)
-		return rc;
-	if (at & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
-		return -EINVAL;
-	return object_or_descriptor(j, (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0) |
-					       (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0));
+	return object_or_descriptor(j, (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) |
+					       (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u));
 }
 
 static long do_times(struct job *j)

@@ -76,30 +76,33 @@ static int copy_both(struct job *j, uint64_t name, uint64_t value, uint64_t size
 	return rc < 0 ? rc : copy_value(j, value, size, flags);
 }
 
-static int set_by_name(struct job *j, unsigned look)
+int setxattr_check(struct job *j)
+{
+	return copy_both(j, j->arg[1], j->arg[2], j->arg[3], j->arg[4]);
+}
+
+static int by_name(struct job *j, unsigned look)
 {
 	struct target *t;
-	int rc = copy_both(j, j->arg[1], j->arg[2], j->arg[3], (uint32_t)j->arg[4]);
 
-	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, look, OP_ATTR, &t);
+	return file_object(j, AT_FDCWD, 0, look, OP_ATTR, &t);
 }
 
 int setxattr_resolve(struct job *j)
 {
-	return set_by_name(j, 0);
+	return by_name(j, 0);
 }
 
 int lsetxattr_resolve(struct job *j)
 {
-	return set_by_name(j, LOOK_NOFOLLOW);
+	return by_name(j, LOOK_NOFOLLOW);
 }
 
 int fsetxattr_resolve(struct job *j)
 {
 	struct target *t;
-	int rc = copy_both(j, j->arg[1], j->arg[2], j->arg[3], (uint32_t)j->arg[4]);
 
-	return rc < 0 ? rc : file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 static int at_object(struct job *j, unsigned at)
@@ -150,30 +153,26 @@ int setxattr_perform(struct job *j)
 	return file_act(j, false, do_setxattr);
 }
 
-static int remove_by_name(struct job *j, unsigned look)
+int removexattr_check(struct job *j)
 {
-	struct target *t;
-	int rc = copy_name(j, j->arg[1]);
-
-	return rc < 0 ? rc : file_object(j, AT_FDCWD, 0, look, OP_ATTR, &t);
+	return copy_name(j, j->arg[1]);
 }
 
 int removexattr_resolve(struct job *j)
 {
-	return remove_by_name(j, 0);
+	return by_name(j, 0);
 }
 
 int lremovexattr_resolve(struct job *j)
 {
-	return remove_by_name(j, LOOK_NOFOLLOW);
+	return by_name(j, LOOK_NOFOLLOW);
 }
 
 int fremovexattr_resolve(struct job *j)
 {
 	struct target *t;
-	int rc = copy_name(j, j->arg[1]);
 
-	return rc < 0 ? rc : file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 int removexattrat_resolve(struct job *j)

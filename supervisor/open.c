@@ -69,9 +69,11 @@ static op_set ops_before(const struct job *j)
 	return j->word[OPEN_FLAGS] & O_EXCL ? new_ops(j) : OP_CREATE | access_ops(j);
 }
 
-/* A path descriptor grants nothing but a look: it needs stat where some rule speaks of it. */
+/* A path descriptor grants nothing but a look: it needs stat, where some rule speaks of it. */
 static int resolve_path_only(struct job *j)
 {
+	if (!(policy_ops(j->session->policy) & OP_STAT))
+		return 0;
 	struct target *t;
 	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], 0, j->word[OPEN_RESOLVE] };
 
@@ -82,7 +84,7 @@ static int resolve_path_only(struct job *j)
 	return resolve(j, &l, OP_STAT, &t);
 }
 
-static int resolve_common(struct job *j)
+int open_resolve(struct job *j)
 {
 	uint64_t flags = j->word[OPEN_FLAGS];
 	bool exclusive = creates(j) && (flags & O_EXCL);
@@ -100,7 +102,7 @@ static int resolve_common(struct job *j)
 		l.flags |= LOOK_MISSING;
 	name_split(job_text(j, l.path), l.path.len, &sp);
 	/* O_CREAT with a slash behind the name is EISDIR once the directory is found. */
-	if (creates(j) && sp.slash)
+	if (creates(j) && sp.slash && !sp.dots)
 		l.flags |= LOOK_PARENT;
 	int rc = resolve(j, &l, ops_before(j), &t);
 	if (rc < 0 || t->tentative)
@@ -111,39 +113,34 @@ static int resolve_common(struct job *j)
 		return -EEXIST;
 	if (creates(j))
 		t->ops = t->exists ? access_ops(j) : new_ops(j);
+	/* A pipe or socket that the tree has: opened again it is the same one, and no rule can name it. */
+	if (t->magic && t->kind == OBJECT_MEMFD && !S_ISREG(t->mode))
+		t->ops = OP_STAT;
 	return 0;
 }
 
-int open_resolve(struct job *j)
+int open_check(struct job *j)
 {
-	int rc = open_flags(j, j->arg[1], j->arg[2], 0, false);
-
 	j->word[OPEN_DIRFD] = (uint64_t)AT_FDCWD;
-	return rc < 0 ? rc : resolve_common(j);
+	return open_flags(j, j->arg[1], j->arg[2], 0, false);
 }
 
-int openat_resolve(struct job *j)
+int openat_check(struct job *j)
 {
-	int rc = open_flags(j, j->arg[2], j->arg[3], 0, false);
-
 	j->word[OPEN_DIRFD] = j->arg[0];
-	return rc < 0 ? rc : resolve_common(j);
+	return open_flags(j, j->arg[2], j->arg[3], 0, false);
 }
 
-int creat_resolve(struct job *j)
+int creat_check(struct job *j)
 {
-	int rc = open_flags(j, O_CREAT | O_WRONLY | O_TRUNC, j->arg[1], 0, false);
-
 	j->word[OPEN_DIRFD] = (uint64_t)AT_FDCWD;
-	return rc < 0 ? rc : resolve_common(j);
+	return open_flags(j, O_CREAT | O_WRONLY | O_TRUNC, j->arg[1], 0, false);
 }
 
-int openat2_resolve(struct job *j)
+int openat2_check(struct job *j)
 {
-	int rc = open_how_copy(j, j->arg[2], j->arg[3]);
-
 	j->word[OPEN_DIRFD] = j->arg[0];
-	return rc < 0 ? rc : resolve_common(j);
+	return open_how_copy(j, j->arg[2], j->arg[3]);
 }
 
 static int inject(struct job *j, int fd)
@@ -253,6 +250,28 @@ static int perform_new(struct job *j, const struct target *t)
 	return inject(j, restore_flags(j, fd));
 }
 
+/*
+ * O_NOFOLLOW stays visible in a descriptor's flags, and cannot be given when opening through /proc: by name, then, if
+ * that is still the same object. Returns a descriptor, or -1 to take the other way.
+ */
+static int open_by_name(struct job *j, const struct target *t, const struct stat *st)
+{
+	struct stat got;
+
+	if (!(j->word[OPEN_FLAGS] & O_NOFOLLOW) || (j->word[OPEN_FLAGS] & O_TRUNC) || t->kind != OBJECT_FILE ||
+	    !(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)))
+		return -1;
+	uint64_t flags = j->word[OPEN_FLAGS];
+	j->word[OPEN_FLAGS] &= ~(uint64_t)O_CREAT;
+	if (!temporary(j))
+		j->word[OPEN_MODE] = 0;
+	int fd CLEANUP_FD = open_named(j, AT_FDCWD, job_text(j, t->name), 0, RESOLVE_NO_SYMLINKS);
+	j->word[OPEN_FLAGS] = flags;
+	if (fd < 0 || fstat(fd, &got) < 0 || got.st_dev != st->st_dev || got.st_ino != st->st_ino)
+		return -1;
+	return restore_flags(j, steal_fd(&fd));
+}
+
 static int perform_existing(struct job *j, const struct target *t)
 {
 	struct stat st;
@@ -267,7 +286,8 @@ static int perform_existing(struct job *j, const struct target *t)
 		return job_error(j, -EISDIR);
 	if (is_own_tty(&st))
 		return inject(j, open_terminal(j));
-	return inject(j, open_held(j, t->fd, &st));
+	int fd = open_by_name(j, t, &st);
+	return inject(j, fd >= 0 ? fd : open_held(j, t->fd, &st));
 }
 
 int open_perform(struct job *j)

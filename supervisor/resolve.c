@@ -201,6 +201,28 @@ static int look_plain(struct job *j, const struct start *s, uint64_t flags, stru
 	return 1;
 }
 
+/* Something new inside the caller's own scope. A link that leads nowhere is not followed there: ELOOP. */
+static int look_scoped_new(struct job *j, const struct start *s, struct target *t)
+{
+	struct split sp;
+	struct target dir = { .fd = -1, .dir = -1, .ops = OP_STAT };
+
+	name_split(s->path, s->len, &sp);
+	struct text part = sp.dir ? job_copy(j, s->path, sp.dir) : job_copy(j, ".", 1);
+	if (!part.off)
+		return -ENOMEM;
+	t->dir = look_open(j, s->fd, job_text(j, part), O_PATH | O_DIRECTORY, s->resolve | RESOLVE_NO_MAGICLINKS);
+	if (t->dir < 0)
+		return t->dir;
+	dir.fd = t->dir;
+	int rc = resolve_describe(j, &dir);
+	if (rc == 0)
+		rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
+	if (rc == 0)
+		rc = look_entry(j, t);
+	return rc == 0 && t->exists ? -ELOOP : rc;
+}
+
 /* The object itself. The walk by hand may come to another end than the kernel did where magic links or /proc/self are met. */
 static int look_object(struct job *j, const struct look *l, const struct start *s, struct target *t)
 {
@@ -212,8 +234,11 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	if (rc)
 		return rc < 0 ? rc : 0;
 	t->fd = look_open(j, s->fd, s->path, flags, s->resolve | RESOLVE_NO_MAGICLINKS);
-	if (l->resolve & RESOLVE_SCOPED)
+	if (l->resolve & RESOLVE_SCOPED) {
+		if (t->fd == -ENOENT && (l->flags & LOOK_MISSING))
+			return look_scoped_new(j, s, t);
 		return t->fd < 0 ? t->fd : resolve_describe(j, t);
+	}
 	if (t->fd < 0 && t->fd != -ELOOP && t->fd != -ENOENT)
 		return t->fd;
 	if (t->fd >= 0 && fstat(t->fd, &st) < 0)

@@ -171,6 +171,8 @@ static int prepare(struct run *run, const struct run_options *o)
 		return -1;
 	if (policy_setup(o, s, NULL, &s->policy) < 0)
 		return -1;
+	for (size_t i = 0; policy_layer(s->policy, i); i++)
+		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
 	if (build_filter(run) < 0 || open_terminal(run, o) < 0)

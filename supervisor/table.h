@@ -38,6 +38,8 @@ struct sysrow {
 	bool changes;     /* has an effect others can see: an intent goes to the journal first */
 	bool may_block;   /* performing may wait for somebody: the worker gives up reception first */
 	op_set ops;       /* every operation this call may need, for the published table */
+	/* What the kernel checks before it reads a path: 0 or the negative errno. NULL: nothing. Registers are narrowed by then. */
+	int (*check)(struct job *j);
 	/*
 	 * Turns arguments into targets (held descriptor, canonical name, operations). Returns 0,
 	 * or a negative errno that the caller gets as natively (with a record).

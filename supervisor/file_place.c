@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where the caller stands, and what it watches: chdir, chroot, inotify_add_watch.
+ *
+ * chdir and chroot can only be done by the caller itself. They go on after the decision, though the name in its memory
+ * may have changed by then: a working directory or a root grants nothing, since every later
+ * use of it is decided on the object, under its name in usher's own root.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/creds.h"
+#include "supervisor/file.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+#include "supervisor/session.h"
+
+int chdir_resolve(struct job *j)
+{
+	struct target *t;
+
+	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_STAT, &t);
+}
+
+int chdir_perform(struct job *j)
+{
+	return job_continue(j);
+}
+
+/* A new root is where programs find their passwd, their libraries, their setuid helpers: it needs every right there. */
+int chroot_resolve(struct job *j)
+{
+	struct target *t;
+
+	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_READ | OPS_WRITE, &t);
+}
+
+int chroot_perform(struct job *j)
+{
+	/* From before the change on, roots are looked at. */
+	atomic_store_explicit(&j->session->roots_moved, true, memory_order_release);
+	return job_continue(j);
+}
+
+int inotify_resolve(struct job *j)
+{
+	struct target *t;
+	uint64_t mask = j->arg[2];
+
+	return file_object(j, AT_FDCWD, 0,
+			   (mask & IN_DONT_FOLLOW ? LOOK_NOFOLLOW : 0u) | (mask & IN_ONLYDIR ? LOOK_DIRECTORY : 0u),
+			   OP_STAT, &t);
+}
+
+int inotify_perform(struct job *j)
+{
+	char path[PROC_PATH];
+	struct creds saved;
+	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
+
+	if (fd < 0)
+		return job_error(j, fd);
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return job_error(j, rc);
+	/* Through /proc the held object is meant, even if it is a link. */
+	rc = inotify_add_watch(fd, file_proc_path(j->target[0].fd, path), (uint32_t)j->arg[2] & ~(uint32_t)IN_DONT_FOLLOW);
+	creds_leave(&saved);
+	return job_result(j, rc);
+}

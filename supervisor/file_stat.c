@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Looking at files by name: mediated only where some rule speaks of stat, so that a hidden name looks absent to every call.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "supervisor/creds.h"
+#include "supervisor/file.h"
+#include "supervisor/memory.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+
+#define AT_NO_AUTOMOUNT_ 0x800
+#define AT_STATX_SYNC_ 0x6000
+
+/* Resolves path number 0 for OP_STAT. An absent path means the descriptor, where the call has it so. */
+static int look_at(struct job *j, int dirfd, unsigned at)
+{
+	struct target *t;
+	unsigned look = (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u);
+
+	j->flags = at;
+	if (!j->path[0].off) {
+		if (!(at & AT_EMPTY_PATH))
+			return -EFAULT;
+		j->path[0] = job_alloc(j, 0);
+	}
+	return file_object(j, dirfd, 0, look, OP_STAT, &t);
+}
+
+int stat_resolve(struct job *j)
+{
+	j->word[FILE_A] = j->arg[1];
+	return look_at(j, AT_FDCWD, 0);
+}
+
+int lstat_resolve(struct job *j)
+{
+	j->word[FILE_A] = j->arg[1];
+	return look_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
+}
+
+static int check_stat_flags(uint64_t at)
+{
+	return at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT_ | AT_EMPTY_PATH | AT_STATX_SYNC_) ? -EINVAL : 0;
+}
+
+int newfstatat_check(struct job *j)
+{
+	return check_stat_flags(j->arg[3]);
+}
+
+int newfstatat_resolve(struct job *j)
+{
+	j->word[FILE_A] = j->arg[2];
+	return look_at(j, (int)j->arg[0], (unsigned)j->arg[3]);
+}
+
+/* Hands LEN bytes of a result to the caller at ADDR. */
+static int give(struct job *j, uint64_t addr, const void *data, size_t len, long value)
+{
+	if (!job_alive(j)) {
+		j->reply.kind = REPLY_GONE;
+		return 0;
+	}
+	int rc = memory_write((pid_t)j->notif.pid, addr, data, len);
+	return rc < 0 ? job_error(j, rc) : job_value(j, value);
+}
+
+int stat_perform(struct job *j)
+{
+	struct stat st;
+
+	if (syscall(SYS_newfstatat, j->target[0].fd, "", &st, AT_EMPTY_PATH) < 0)
+		return job_error(j, -errno);
+	return give(j, j->word[FILE_A], &st, sizeof(st), 0);
+}
+
+int statx_check(struct job *j)
+{
+	if (j->arg[3] & 0x80000000u) /* STATX__RESERVED */
+		return -EINVAL;
+	if ((j->arg[2] & AT_STATX_SYNC_) == AT_STATX_SYNC_)
+		return -EINVAL;
+	return check_stat_flags(j->arg[2]);
+}
+
+int statx_resolve(struct job *j)
+{
+	return look_at(j, (int)j->arg[0], (unsigned)j->arg[2]);
+}
+
+int statx_perform(struct job *j)
+{
+	struct statx stx;
+	int at = (int)(j->arg[2] & AT_STATX_SYNC_) | AT_EMPTY_PATH;
+
+	memset(&stx, 0, sizeof(stx));
+	if (syscall(SYS_statx, j->target[0].fd, "", at, (unsigned)j->arg[3], &stx) < 0)
+		return job_error(j, -errno);
+	return give(j, j->arg[4], &stx, sizeof(stx), 0);
+}
+
+static int access_at(struct job *j, int dirfd, uint64_t mode, unsigned at)
+{
+	j->word[FILE_A] = mode;
+	j->word[FILE_B] = at;
+	return look_at(j, dirfd, at & ~(unsigned)AT_EACCESS);
+}
+
+static int check_access(uint64_t mode, uint64_t at)
+{
+	if (mode & ~(uint64_t)(R_OK | W_OK | X_OK))
+		return -EINVAL;
+	return at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_EACCESS) ? -EINVAL : 0;
+}
+
+int access_check(struct job *j)
+{
+	return check_access(j->arg[1], 0);
+}
+
+int faccessat_check(struct job *j)
+{
+	return check_access(j->arg[2], 0);
+}
+
+int faccessat2_check(struct job *j)
+{
+	return check_access(j->arg[2], j->arg[3]);
+}
+
+int access_resolve(struct job *j)
+{
+	return access_at(j, AT_FDCWD, j->arg[1], 0);
+}
+
+int faccessat_resolve(struct job *j)
+{
+	return access_at(j, (int)j->arg[0], j->arg[2], 0);
+}
+
+int faccessat2_resolve(struct job *j)
+{
+	return access_at(j, (int)j->arg[0], j->arg[2], (unsigned)j->arg[3]);
+}
+
+/* Asked through /proc, as the older call takes no descriptor. */
+int access_perform(struct job *j)
+{
+	char path[PROC_PATH];
+	struct creds saved;
+	bool effective = j->word[FILE_B] & AT_EACCESS;
+	int rc = creds_enter(j, effective ? CREDS_FS : CREDS_REAL, &saved);
+
+	if (rc < 0)
+		return job_error(j, rc);
+	file_proc_path(j->target[0].fd, path);
+	if (effective)
+		rc = (int)syscall(SYS_faccessat2, AT_FDCWD, path, (int)j->word[FILE_A], AT_EACCESS);
+	else
+		rc = (int)syscall(SYS_faccessat, AT_FDCWD, path, (int)j->word[FILE_A]);
+	creds_leave(&saved);
+	return job_result(j, rc);
+}
+
+static int check_size(uint64_t size)
+{
+	return (int64_t)size <= 0 ? -EINVAL : 0;
+}
+
+int readlink_check(struct job *j)
+{
+	return check_size(j->arg[2]);
+}
+
+int readlinkat_check(struct job *j)
+{
+	return check_size(j->arg[3]);
+}
+
+int readlink_resolve(struct job *j)
+{
+	j->word[FILE_A] = j->arg[1];
+	j->word[FILE_B] = j->arg[2];
+	return look_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
+}
+
+int readlinkat_resolve(struct job *j)
+{
+	j->word[FILE_A] = j->arg[2];
+	j->word[FILE_B] = j->arg[3];
+	return look_at(j, (int)j->arg[0], AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
+}
+
+int readlink_perform(struct job *j)
+{
+	char text[4096];
+	size_t room = j->word[FILE_B] < sizeof(text) ? j->word[FILE_B] : sizeof(text);
+	ssize_t n = readlinkat(j->target[0].fd, "", text, room);
+
+	/* An empty path on something else than a link is ENOENT, a name that is no link EINVAL. */
+	if (n < 0)
+		return job_error(j, errno == ENOENT && j->path[0].len ? -EINVAL : -errno);
+	return give(j, j->word[FILE_A], text, (size_t)n, n);
+}
+
+int statfs_resolve(struct job *j)
+{
+	return look_at(j, AT_FDCWD, 0);
+}
+
+int statfs_perform(struct job *j)
+{
+	struct statfs fs;
+
+	if (fstatfs(j->target[0].fd, &fs) < 0)
+		return job_error(j, -errno);
+	return give(j, j->arg[1], &fs, sizeof(fs), 0);
+}

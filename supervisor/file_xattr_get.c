@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading attributes by name, under stat rules. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/compat.h"
+#include "supervisor/creds.h"
+#include "supervisor/file.h"
+#include "supervisor/memory.h"
+#include "supervisor/resolve.h"
+#include "supervisor/rows_file.h"
+
+struct value_args {
+	uint64_t value;
+	uint32_t size;
+	uint32_t flags;
+};
+
+#define ATTR_MIN 24
+#define ATTR_MAX 4096
+
+static int object_at(struct job *j, int dirfd, uint64_t at)
+{
+	struct target *t;
+
+	if (at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	return file_object(j, dirfd, 0,
+			   (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u),
+			   OP_STAT, &t);
+}
+
+static int copy_name(struct job *j, uint64_t addr)
+{
+	char name[XATTR_NAME_MAX + 2];
+
+	if (j->data[0].off)
+		return 0;
+	ssize_t n = memory_string((pid_t)j->notif.pid, addr, name, XATTR_NAME_MAX + 1);
+	if (n == -ENAMETOOLONG || n == 0)
+		return -ERANGE;
+	if (n < 0)
+		return (int)n;
+	j->data[0] = job_copy(j, name, (size_t)n);
+	return j->data[0].off ? 0 : -ENOMEM;
+}
+
+static int get_words(struct job *j, uint64_t value, uint64_t size)
+{
+	j->word[FILE_A] = value;
+	j->word[FILE_B] = size;
+	return 0;
+}
+
+int getxattr_resolve(struct job *j)
+{
+	int rc = copy_name(j, j->arg[1]);
+
+	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, 0);
+}
+
+int lgetxattr_resolve(struct job *j)
+{
+	int rc = copy_name(j, j->arg[1]);
+
+	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
+}
+
+int getxattrat_resolve(struct job *j)
+{
+	struct value_args args;
+
+	if (j->arg[5] < sizeof(args))
+		return -EINVAL;
+	if (j->arg[5] > ATTR_MAX)
+		return -E2BIG;
+	int rc = copy_name(j, j->arg[3]);
+	if (rc == 0)
+		rc = memory_read((pid_t)j->notif.pid, j->arg[4], &args, sizeof(args));
+	if (rc < 0)
+		return rc;
+	if (args.flags)
+		return -EINVAL;
+	get_words(j, args.value, args.size);
+	return object_at(j, (int)j->arg[0], j->arg[2]);
+}
+
+int listxattr_resolve(struct job *j)
+{
+	get_words(j, j->arg[1], j->arg[2]);
+	return object_at(j, AT_FDCWD, 0);
+}
+
+int llistxattr_resolve(struct job *j)
+{
+	get_words(j, j->arg[1], j->arg[2]);
+	return object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
+}
+
+int listxattrat_resolve(struct job *j)
+{
+	get_words(j, j->arg[3], j->arg[4]);
+	return object_at(j, (int)j->arg[0], j->arg[2]);
+}
+
+/* Asks with NAME (getxattr) or without (listxattr), and hands the answer over. */
+static int ask_and_give(struct job *j, const char *name)
+{
+	char path[PROC_PATH];
+	struct creds saved;
+	size_t size = j->word[FILE_B] < XATTR_SIZE_MAX ? j->word[FILE_B] : XATTR_SIZE_MAX;
+	char *buf CLEANUP_FREE = malloc(size + 1);
+	int rc = creds_enter(j, CREDS_FS, &saved);
+
+	if (rc < 0 || !buf)
+		return job_error(j, rc < 0 ? rc : -ENOMEM);
+	file_proc_path(j->target[0].fd, path);
+	ssize_t n = name ? getxattr(path, name, buf, size) : listxattr(path, buf, size);
+	creds_leave(&saved);
+	if (n < 0 || size == 0)
+		return job_result(j, n);
+	if (!job_alive(j)) {
+		j->reply.kind = REPLY_GONE;
+		return 0;
+	}
+	rc = memory_write((pid_t)j->notif.pid, j->word[FILE_A], buf, (size_t)n);
+	return rc < 0 ? job_error(j, rc) : job_value(j, n);
+}
+
+int getxattr_perform(struct job *j)
+{
+	return ask_and_give(j, job_text(j, j->data[0]));
+}
+
+int listxattr_perform(struct job *j)
+{
+	return ask_and_give(j, NULL);
+}
+
+int file_getattr_resolve(struct job *j)
+{
+	if (j->arg[3] < ATTR_MIN)
+		return -EINVAL;
+	if (j->arg[3] > ATTR_MAX)
+		return -E2BIG;
+	return object_at(j, (int)j->arg[0], j->arg[4]);
+}
+
+int file_getattr_perform(struct job *j)
+{
+	char attr[ATTR_MAX] __attribute__((aligned(8))) = { 0 };
+	long rc = syscall(__NR_file_getattr, j->target[0].fd, "", attr, (size_t)j->arg[3], AT_EMPTY_PATH);
+
+	if (rc < 0)
+		return job_error(j, -errno);
+	rc = memory_write((pid_t)j->notif.pid, j->arg[2], attr, j->arg[3]);
+	return rc < 0 ? job_error(j, (int)rc) : job_value(j, 0);
+}
