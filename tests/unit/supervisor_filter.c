@@ -107,7 +107,7 @@ static const struct expectation expected[] = {
 	X(user, __NR_clone, ALLOW, CLONE_VM | CLONE_FILES | CLONE_FS | CLONE_THREAD | CLONE_SIGHAND | CLONE_SETTLS),
 	X(user, __NR_clone, E(EPERM), CLONE_NEWUSER | 17),
 	X(user, __NR_clone, E(EPERM), HIGH | CLONE_NEWNET),
-	X(user, __NR_clone, E(EPERM), CLONE_UNTRACED | CLONE_VM),
+	X(user, __NR_clone, ALLOW, CLONE_UNTRACED | CLONE_VM),
 	X(root, __NR_unshare, E(EPERM), CLONE_NEWNS),
 	X(root, __NR_unshare, E(EPERM), 0x80),
 	X(user, __NR_unshare, ALLOW, CLONE_FILES | CLONE_FS),
