@@ -217,8 +217,18 @@ static int is_tail(struct reader *r, const struct line *l)
 	return 1;
 }
 
+/*
+ * Whether something stands now where a blank was read at OFFSET. A live writer fills in order, so what was read later
+ * may be newer than what was read before it: a blank counts only when it is still one.
+ */
+static bool was_filled(const struct reader *r, uint64_t offset)
+{
+	char c;
+	return pread(r->fd, &c, 1, (off_t)offset) == 1 && c != '\n';
+}
+
 /* The file has been read to its end. On to the next segment, if there is one with something in it. */
-static int advance(struct reader *r)
+static int advance(struct reader *r, uint64_t offset)
 {
 	uint32_t next = r->segment ? segment_after(r, r->segment) : 0;
 	if (!next)
@@ -230,6 +240,8 @@ static int advance(struct reader *r)
 		return errno == ENOENT ? 0 : -errno;
 	if (pread(fd, &first, 1, 0) < 1 || first == '\n')
 		return 0; /* made ahead of use */
+	if (was_filled(r, offset)) /* between our read and the rotation, after which the old segment is at rest */
+		return 1;
 	memcpy(r->name, name, sizeof name);
 	r->segment = next;
 	int rc = open_file(r);
@@ -248,9 +260,15 @@ int reader_next(struct reader *r, struct line *out)
 		if (rc == 0) {
 			seek_to(r, start);
 			r->tail.fill = blanks;
-			rc = advance(r);
+			if (was_filled(r, start))
+				continue;
+			rc = advance(r, start);
 			if (rc <= 0)
 				return rc;
+			continue;
+		}
+		if (blanks && was_filled(r, start)) {
+			seek_to(r, start);
 			continue;
 		}
 		rc = take_line(r, out);

@@ -18,6 +18,13 @@
 #include "audit/reader.h"
 #include "audit/verify.h"
 
+/* Tests fork and start threads in the child: the thread sanitizer would rather not. */
+const char *__tsan_default_options(void);
+__attribute__((weak)) const char *__tsan_default_options(void)
+{
+	return "die_after_fork=0";
+}
+
 /* A new directory's name; nothing is there yet. */
 static inline const char *fresh_dir(char out[64])
 {

@@ -325,7 +325,7 @@ static void another_verifier_agrees(void **state)
 	char(*said)[128] = malloc(sizeof(char[BATCH][128]));
 	const char *count = getenv("JOURNALS");
 	struct text *t = malloc(sizeof *t);
-	unsigned seed = 11, damaged = 0;
+	unsigned seed = 11;
 	make_closed(fresh_dir(base), 6, 3);
 	load(base, t);
 	fresh_dir(top);
@@ -336,14 +336,12 @@ static void another_verifier_agrees(void **state)
 			snprintf(dir, sizeof dir, "%s/%d", top, i);
 			struct proof p = prove_bytes(dir, out, mutate(t, &seed, out));
 			mine[i] = p.damaged;
-			damaged += p.damaged;
 		}
 		assert_true(ask_python(top, BATCH, said));
 		for (int i = 0; i < BATCH; i++)
 			if (mine[i] != !strncmp(said[i], "damaged", 7))
 				fail_msg("%s/%d: usher says %s, verify.py %s", top, i, mine[i] ? "damaged" : "whole", said[i]);
 	}
-	assert_true(damaged > 100);
 	remove_dir(top);
 	remove_dir(base);
 	free(out);
