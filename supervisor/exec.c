@@ -142,8 +142,10 @@ int exec_perform(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
 
-	if (j->answered && chain_unchanged(j))
+	if (j->answered && chain_unchanged(j)) {
+		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
+	}
 	int err = trace_seize(tid);
 	if (err)
 		return job_error(j, err == -ESRCH ? -EPERM : err);

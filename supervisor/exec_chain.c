@@ -22,7 +22,7 @@
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
-#define SCRIPT_MAX (4 * 1024 * 1024) /* hashed while somebody may be asked */
+#define SCRIPT_MAX (256 * 1024) /* hashed where somebody may be asked */
 
 /* A file without a name that leads back to it is nameless, whatever string the kernel shows. */
 static int classify(struct job *j, struct target *t)
@@ -215,13 +215,37 @@ static int script_hash(int fd, uint8_t out[PLAN_HASH])
 	return 0;
 }
 
+/* A person's answer is about the files as they were: any write since then has moved their ctime. */
+static int bind_image(struct exec_plan *p, uint32_t index, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	p->changed[index] = st.st_ctim;
+	return 0;
+}
+
+static bool image_changed(const struct exec_plan *p, uint32_t index, int fd)
+{
+	const struct timespec *then = &p->changed[index];
+	struct stat st;
+
+	return fstat(fd, &st) < 0 || st.st_ctim.tv_sec != then->tv_sec || st.st_ctim.tv_nsec != then->tv_nsec;
+}
+
 int chain_unchanged(struct job *j)
 {
 	const struct exec_plan *p = plan_of(j);
 	uint8_t now[PLAN_HASH];
 
+	for (uint32_t i = 0; p->bound && i <= p->image; i++) {
+		if (image_changed(p, i, j->target[i].fd))
+			return -ESTALE;
+	}
 	if (!p->hashed)
 		return 0;
+	/* A page that was writable in somebody's memory all along can change without a new ctime. */
 	CLEANUP_FD int fd = resolve_reopen(j->target[0].fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || script_hash(fd, now) || memcmp(now, p->hash, sizeof(now)))
 		return -ESTALE;
@@ -233,6 +257,8 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 {
 	struct exec_plan *p = plan_of(j);
 
+	if (p->bound && bind_image(p, p->image, t->fd))
+		return -EPERM;
 	if (!S_ISREG(t->mode) || !(t->mode & 0111))
 		return 0; /* EACCES from the kernel */
 	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -246,7 +272,7 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	p->other = kind == FORMAT_OTHER;
 	if (p->other)
 		return 0;
-	if (t == &j->target[0] && policy_may_ask(j->session->policy))
+	if (p->bound && t == &j->target[0])
 		p->hashed = script_hash(fd, p->hash) == 0;
 	format_script(head, line);
 	struct args longer;
@@ -264,6 +290,7 @@ int chain_follow(struct job *j, struct span filename)
 	int more = classify(j, t);
 
 	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = false;
+	plan_of(j)->bound = policy_may_ask(j->session->policy);
 	while (more >= 0) {
 		plan_of(j)->image = (uint32_t)(t - j->target);
 		more = follow(j, t, filename, &prefix, head, &line);

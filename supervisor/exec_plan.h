@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "supervisor/exec_args.h"
 #include "supervisor/job.h"
@@ -21,7 +22,9 @@ struct exec_plan {
 	bool loader;          /* the first instruction lies in the file loader_dev, loader_ino (else in the image) */
 	dev_t loader_dev;
 	ino_t loader_ino;
-	bool hashed;          /* a script's content as it was decided on */
+	bool bound;           /* somebody may be asked: each image as it was decided on */
+	struct timespec changed[JOB_TARGETS]; /* its ctime */
+	bool hashed;          /* a script's content */
 	uint8_t hash[PLAN_HASH];
 	uint32_t argc;        /* of the new image */
 	uint32_t raw_len;     /* argv as the caller gave it, NUL-ended strings */
@@ -52,7 +55,7 @@ static inline struct span plan_prefix(const struct exec_plan *p)
  */
 int chain_follow(struct job *j, struct span filename);
 
-/* Compares the content of the program, when it is a script, with what was decided on. 0, or -ESTALE. */
+/* Compares the images as they are now with what was decided on. 0, or -ESTALE. */
 int chain_unchanged(struct job *j);
 
 /* Starts the plan from the caller's argv at ADDR. Returns 0 or a negative errno. */

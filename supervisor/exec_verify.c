@@ -114,6 +114,6 @@ const char *verify_image(struct job *j, pid_t pid)
 	if (!argv_is(pid, REGS_SP(&regs), p))
 		return "argv";
 	if (j->answered && chain_unchanged(j))
-		return "script";
+		return "content";
 	return NULL;
 }
