@@ -40,7 +40,7 @@ bool question_same(const struct asked *a, const struct question *q);
 /* Value of the first fact named KEY, absent when there is none. */
 struct span asked_fact(const struct asked *a, const char *key);
 
-/* The question in lines of plain text, as people see it; every line ends with \n. Lines are kept near WIDTH columns. */
+/* The question in lines of plain text, as people see it; every line ends with \n. What is longer than some lines of WIDTH is cut. */
 void asked_text(const struct asked *a, unsigned width, struct text_buffer *t);
 
 /* Hash of what was shown, for the journal. */

@@ -78,14 +78,14 @@ static void text_caller(const struct asked *a, size_t most, struct text_buffer *
 	line(t, "under");
 	for (uint32_t i = 0; i < by->n_ancestors && i < 6; i++) {
 		text_add(t, "%s", i ? " < " : "");
-		text_show(t, by->ancestors[i].exe, most / 3);
+		text_show(t, by->ancestors[i].exe, 80);
 	}
 	text_add(t, by->n_ancestors > 6 ? " < ...\n" : "\n");
 }
 
 void asked_text(const struct asked *a, unsigned width, struct text_buffer *t)
 {
-	size_t most = width > 60 ? width - 20 : 40;
+	size_t most = width > 60 ? 4 * width : 240; /* a few lines each: what decides must be seen whole */
 	line(t, "call");
 	text_add(t, "%s", a->call.syscall);
 	flag_words(a, t);

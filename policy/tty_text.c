@@ -5,7 +5,8 @@
 
 #include "policy/limits.h"
 
-#define KEYS "  [o] allow once   [s] allow for this session   [t] for this process tree   [d] deny (Enter too)"
+#define ALLOW_KEYS "  [o] allow once   [s] for this session   [t] for this process tree"
+#define DENY_KEYS "  [d] or Enter: deny"
 
 /* Where the pen is; lines beyond the last row are dropped. */
 struct pen {
@@ -67,7 +68,7 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	struct text_buffer l, b;
 	struct pen p = { .f = f, .t = t, .row = 1, .last = f->dumb ? 10000 : f->rows };
 	if (f->dumb && armed) {
-		text_add(t, "%s\r\n", KEYS);
+		text_add(t, "%s\r\n%s\r\n", ALLOW_KEYS, DENY_KEYS);
 		return;
 	}
 	text_start(&l, line, sizeof(line));
@@ -77,15 +78,15 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	pen_line(&p, line, l.len);
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);
-	if (!f->dumb && p.last > 6)
-		p.last -= 2; /* the keys always have room */
+	if (!f->dumb && p.last > 8)
+		p.last -= 4; /* the keys always have room */
 	pen_text(&p, body);
 	p.last = f->dumb ? 10000 : f->rows;
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
 	pen_line(&p, line, l.len);
 	if (!f->dumb) {
-		pen_text(&p, armed ? KEYS : "  ...");
+		pen_text(&p, armed ? ALLOW_KEYS "\n" DENY_KEYS : "  ...");
 		text_add(t, "\033[J");
 	}
 }

@@ -21,8 +21,6 @@
 #include "rules/cleanup.h"
 #include "supervisor/relay_state.h"
 
-#define REDRAW_MS 60
-
 bool relay_foreground(const struct relay *r)
 {
 	return tcgetpgrp(r->tty) == getpgrp();
@@ -58,23 +56,14 @@ static bool keyboard_ours(void)
 	return isatty(STDOUT_FILENO) || fstat(STDOUT_FILENO, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
 }
 
-static void copy_size(const struct relay *r)
+void relay_copy_size(const struct relay *r, unsigned fewer)
 {
 	struct winsize size;
-	if (ioctl(r->tty, TIOCGWINSZ, &size) == 0)
-		ioctl(r->master, TIOCSWINSZ, &size);
-}
-
-/* Full-screen programs draw everything anew when the size changes: let it change, and back. */
-static void force_redraw(const struct relay *r)
-{
-	struct winsize size;
-	if (ioctl(r->tty, TIOCGWINSZ, &size) < 0 || size.ws_row < 2)
+	if (ioctl(r->tty, TIOCGWINSZ, &size) < 0)
 		return;
-	size.ws_row--;
+	if (size.ws_row > fewer + 1)
+		size.ws_row -= fewer;
 	ioctl(r->master, TIOCSWINSZ, &size);
-	poll(NULL, 0, REDRAW_MS);
-	copy_size(r);
 }
 
 static void put(const struct relay *r, const char *text, size_t len)
@@ -120,15 +109,14 @@ static void screen_give(void *context)
 	struct relay *r = context;
 	char modes[256];
 	pthread_mutex_lock(&r->lock);
-	bool full = scan_full_screen(&r->scan);
+	if (scan_full_screen(&r->scan))
+		relay_redraw(r);
 	put(r, modes, scan_restore(&r->scan, modes, sizeof(modes)));
 	if (!r->keyboard)
 		set_back(r);
 	r->taken = false;
 	pthread_mutex_unlock(&r->lock);
 	relay_kick(r);
-	if (full)
-		force_redraw(r);
 }
 
 static unsigned screen_changes(void *context)
@@ -166,7 +154,7 @@ static int open_pty(struct relay *r)
 	r->slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	if (r->slave < 0 || tcsetattr(r->slave, TCSANOW, &r->modes) < 0)
 		return -errno;
-	copy_size(r);
+	relay_copy_size(r, 0);
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	return r->wake < 0 ? -errno : 0;
 }
@@ -229,7 +217,7 @@ int relay_start(struct relay *r)
 
 void relay_resize(struct relay *r)
 {
-	copy_size(r);
+	relay_copy_size(r, 0);
 	atomic_fetch_add(&r->changes, 1);
 }
 

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <termios.h>
 
 #include "policy/screen.h"
@@ -43,6 +44,8 @@ struct relay {
 	bool taken;
 	bool closing;
 	bool hung_up;        /* the terminal or the command's side is gone */
+	int64_t redraw_at;   /* ms: the next step of making a full-screen program draw itself anew; 0: none */
+	bool shrunk;         /* ... of which the first is done */
 	struct scan scan;
 	struct flow out;     /* to the terminal */
 	struct flow in;      /* to the command */
@@ -51,8 +54,13 @@ struct relay {
 void *relay_main(void *relay);
 void relay_kick(struct relay *r);
 
+/* The real terminal's size for the pty, with FEWER rows. */
+void relay_copy_size(const struct relay *r, unsigned fewer);
+
 /* With the lock held. Raw exactly when usher is in the foreground and somebody is to read the keys. */
 void relay_modes(struct relay *r);
+/* After a pause without questions: the size changes, and back. */
+void relay_redraw(struct relay *r);
 bool relay_foreground(const struct relay *r);
 
 #endif

@@ -18,6 +18,8 @@
 #define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
 #define SEQUENCE_MS 100   /* how long an unfinished escape sequence may hold up a question */
 #define DRAIN_MS 1000
+#define REDRAW_AFTER_MS 200 /* a signal would interrupt the call that asks the next question: let it come first */
+#define REDRAW_MS 60
 
 void relay_kick(struct relay *r)
 {
@@ -90,12 +92,36 @@ static bool may_use_terminal(const struct relay *r)
 	return !r->taken && !r->suspended;
 }
 
-/* The terminal is nobody's for a moment: whoever waits for it gets it. */
-static void hand_over(struct relay *r, int64_t *since)
+static int64_t now_ms(void)
 {
 	struct timespec ts;
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	int64_t now = ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+void relay_redraw(struct relay *r)
+{
+	r->redraw_at = now_ms() + REDRAW_AFTER_MS;
+}
+
+/* Full-screen programs draw everything when the size changes. Returns the ms until the next step, -1: none. */
+static int redraw_step(struct relay *r)
+{
+	int64_t now = now_ms();
+	if (!r->redraw_at || r->taken || r->suspended)
+		return -1;
+	if (now < r->redraw_at)
+		return (int)(r->redraw_at - now);
+	r->shrunk = !r->shrunk;
+	relay_copy_size(r, r->shrunk);
+	r->redraw_at = r->shrunk ? now + REDRAW_MS : 0;
+	return r->shrunk ? REDRAW_MS : -1;
+}
+
+/* The terminal is nobody's for a moment: whoever waits for it gets it. */
+static void hand_over(struct relay *r, int64_t *since)
+{
+	int64_t now = now_ms();
 	if (!r->wanted || r->taken) {
 		*since = 0;
 		return;
@@ -137,6 +163,9 @@ static int prepare(struct relay *r, struct pollfd p[3])
 	p[2] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
 	if (r->wanted && !r->taken)
 		return 10;
+	int redraw = redraw_step(r);
+	if (redraw >= 0)
+		return redraw;
 	return r->keyboard && !r->raw && !r->taken ? BACKGROUND_MS : -1;
 }
 

@@ -1,0 +1,251 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Questions on a terminal: keys are typed into tmux, screens are captured.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v tmux >/dev/null; then
+	skip tty "tmux is not installed"
+	finish
+	exit
+fi
+
+TM=(tmux -S "$T/tmux.sock" -f /dev/null)
+at_exit '"${TM[@]}" kill-server 2>/dev/null'
+cat >"$T/etc/ask.rules" <<'R'
+default allow
+ask read **/secret* timeout=30s reason="a secret is read"
+ask read **/brief timeout=2s
+R
+chmod 600 "$T/etc/ask.rules"
+mkdir -p "$T/w"
+cd "$T/w" || exit 1
+for f in secret secret2 brief; do echo "content of $f" >$f; done
+seq 1 500 >numbers
+
+"${TM[@]}" new-session -d -s t -x 90 -y 30 "env PS1='\$ ' bash --norc --noprofile" || exit 1
+keys() { "${TM[@]}" send-keys -t t "$@"; }
+screen() { "${TM[@]}" capture-pane -p -t t; }
+wait_text() { # TEXT: until it is on the screen
+	local i
+	for i in $(seq 100); do
+		screen | grep -qF -- "$1" && return 0
+		sleep 0.1
+	done
+	return 1
+}
+wait_gone() {
+	local i
+	for i in $(seq 100); do
+		screen | grep -qF -- "$1" || return 0
+		sleep 0.1
+	done
+	return 1
+}
+begin() { # a clean screen
+	keys C-l
+	keys clear Enter
+	sleep 0.3
+}
+see() { # NAME TEXT
+	if wait_text "$2"; then ok "$1"; else not_ok "$1" "expected: $2" "$(screen)"; fi
+}
+see_not() {
+	if screen | grep -qF -- "$2"; then not_ok "$1" "not expected: $2" "$(screen)"; else ok "$1"; fi
+}
+run() { keys "$USHER run -p $T/etc/ask.rules --journal $T/j$((++J)) -- $*" Enter; }
+J=0
+ARMED="[o] allow once"
+begin
+
+run cat secret
+see "question is shown" "$ARMED"
+see "it says what" "$T/w/secret"
+see "it says by whom" "by        /usr/bin/cat"
+see "it says by which rule" "ask.rules:2"
+see "it gives the reason" "a secret is read"
+keys o
+see "o allows" "content of secret"
+see "the screen is restored" "usher: questions on this terminal carry the mark"
+see_not "the question is gone" "$ARMED"
+keys 'echo status $?' Enter
+see "exit status" "status 0"
+
+begin
+run "sh -c 'cat secret; cat secret; echo end'"
+wait_text "$ARMED"
+keys s
+see "s allows" "end"
+if [ "$(screen | grep -c '^content of secret')" = 2 ]; then ok "s is asked once"; else not_ok "s is asked once" "$(screen)"; fi
+
+for key in d Enter; do
+	begin
+	run "cat secret"
+	wait_text "$ARMED"
+	keys "$key"
+	see "$key denies" "Permission denied"
+done
+
+begin
+run "cat brief"
+see "silence denies" "Permission denied"
+
+begin
+run "sh -c 'sleep 1; cat secret; read -r line; echo got \$line'"
+sleep 0.3
+keys o o o Enter
+wait_text "$ARMED"
+see_not "typed ahead does not answer" "content of secret"
+keys d
+see "typed ahead goes to the program" "got ooo"
+
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys -l "oops, a paste"
+sleep 1.5
+see "a burst does not answer" "$ARMED"
+keys Up Down
+sleep 1.2
+see "cursor keys do not answer" "$ARMED"
+keys d
+wait_gone "$ARMED"
+
+begin
+run "less numbers"
+wait_text "numbers"
+keys '!cat secret' Enter
+see "question over a full-screen program" "$ARMED"
+keys o
+see "its answer reaches the program" "content of secret"
+keys Enter
+see "the program draws itself again" "28"
+keys q
+sleep 0.3
+
+if command -v vim >/dev/null; then
+	begin
+	run "vim -u NONE -n numbers"
+	wait_text "500L"
+	keys ':r secret' Enter
+	see "question over vim" "$ARMED"
+	keys s
+	see "vim is restored" "content of secret"
+	see "with its text" "25"
+	keys ':q!' Enter
+	wait_gone "content of secret"
+fi
+
+begin
+run "sh -c 'sleep 60; echo slept'"
+sleep 0.8
+keys C-z
+see "Ctrl-Z stops" "Stopped"
+keys 'stty | grep -o raw; stty -a | grep -o " icanon"' Enter
+see "the terminal is cooked then" " icanon"
+keys fg Enter
+sleep 0.5
+keys C-c
+sleep 0.5
+keys 'echo status $?' Enter
+see "fg and Ctrl-C" "status 130"
+
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys C-c
+sleep 0.5
+keys 'echo status $?' Enter
+see "Ctrl-C at a question reaches the program" "status 130"
+
+begin
+run "sh -c 'cat secret & cat secret2 & wait; echo both'"
+wait_text "$ARMED"
+keys o
+sleep 0.3
+wait_text "$ARMED"
+keys o
+see "two at once are answered one after the other" "both"
+see "first of two" "content of secret"
+see "second of two" "content of secret2"
+
+begin
+run "sh -c 'while :; do stty size; sleep 0.2; done'"
+see "size" "30 90"
+"${TM[@]}" resize-window -t t -x 80 -y 25
+see "size follows" "25 80"
+keys C-c
+"${TM[@]}" resize-window -t t -x 90 -y 30
+sleep 0.3
+
+begin
+run "sh -c 'cat numbers; cat secret' | tail -2"
+wait_text "$ARMED"
+keys o
+see "in a pipe" "content of secret"
+
+begin
+run "bash --norc --noprofile -i"
+sleep 0.5
+keys 'sleep 50' Enter
+sleep 0.3
+keys C-z
+see "job control inside" "Stopped"
+keys 'kill %1; exit' Enter
+sleep 0.3
+keys exit Enter
+sleep 0.5
+see_not "no complaint about job control" "no job control"
+
+begin
+keys 'stty -a >before; '
+run "cat numbers"
+sleep 0.5
+keys 'stty -a >after; cmp before after && echo modes same' Enter
+see "modes are as before" "modes same"
+
+# The program cannot answer by itself: not through its own terminal, and not through the real one.
+begin
+cat >type.py <<'P'
+import fcntl, os, sys, termios, threading, time
+def typing():
+    for _ in range(30):
+        time.sleep(0.1)
+        for path in ["/dev/tty"] + sys.argv[1:]:
+            try:
+                fd = os.open(path, os.O_RDWR | os.O_NOCTTY)
+                os.write(fd, b"o")
+                fcntl.ioctl(fd, termios.TIOCSTI, b"o")
+            except OSError:
+                pass
+threading.Thread(target=typing, daemon=True).start()
+try:
+    open("secret").read()
+    print("BROKEN", "IN")
+except OSError as e:
+    print("refused:", e.strerror)
+P
+if command -v python3 >/dev/null; then
+	keys "T0=\$(tty)" Enter
+	run 'python3 type.py $T0'
+	wait_text "$ARMED"
+	sleep 3.5
+	see "the program cannot answer itself" "$ARMED"
+	see_not "nor did it" "BROKEN IN"
+	keys d
+	see "a person can" "refused:"
+else
+	skip "the program cannot answer itself" "no python3"
+fi
+
+mark=$(screen | grep -o 'mark \[[a-z0-9]*\]' | head -1)
+if [ -n "$mark" ]; then ok "the mark is told at the start"; else not_ok "the mark is told at the start" "$(screen)"; fi
+
+for n in $(seq "$J"); do
+	"$USHER" verify "$T/j$n" >/dev/null || not_ok "journal $n is whole"
+done
+if "$USHER" log "$T/j1" --json 2>/dev/null | grep '"answer"' | grep -q '"tty"'; then
+	ok "the answer is in the journal"
+else
+	not_ok "the answer is in the journal" "$("$USHER" log "$T/j1" --json | tail -5)"
+fi
+finish
