@@ -4,19 +4,6 @@
 
 #include "rules/endpoint.h"
 
-/* Whole components at the beginning of a program that are literal. */
-static uint32_t literal_components(const struct glob *g)
-{
-	if (g->literal)
-		return g->n;
-	if (g->prefix < g->n && g->token[g->prefix].op == GLOB_TAIL)
-		return g->prefix;
-	uint32_t n = g->prefix;
-	while (n && g->token[n - 1].op != GLOB_SEP)
-		n--;
-	return n ? n - 1 : 0;
-}
-
 bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *out)
 {
 	const struct compiled_rule *r = compiled(rule);
@@ -33,7 +20,7 @@ bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *
 		return true;
 	}
 	bool slash = p->kind == OBJECT_FILE || p->kind == OBJECT_UNIX;
-	uint32_t len = literal_components(&p->glob);
+	uint32_t len = glob_literal_components(&p->glob);
 	out->prefix = slash ? p->name : p->name + 1;
 	out->prefix_len = len + slash;
 	out->exact = p->glob.literal != NULL;

@@ -62,6 +62,12 @@ struct glob_error {
 int glob_compile(struct arena *a, const glob_unit *units, size_t n, char sep, struct glob_error *wrong,
 		 struct glob *out);
 
+/* Leading tokens of G that are whole literal components: all of a literal, "usr" of usr and all below, none of us*. */
+uint32_t glob_literal_components(const struct glob *g);
+
+/* G with its first WHOLE tokens (glob_literal_components) replaced by N literal units. 0, 1 (too long) or -ENOMEM. */
+int glob_graft(struct arena *a, const glob_unit *units, size_t n, const struct glob *g, uint32_t whole, struct glob *out);
+
 /* Whether the whole of the LEN bytes at NAME match. Does not allocate. */
 bool glob_match(const struct glob *g, const char *name, size_t len);
 

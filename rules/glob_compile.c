@@ -198,3 +198,37 @@ int glob_compile(struct arena *a, const glob_unit *units, size_t n, char sep, st
 	free(c);
 	return r;
 }
+
+uint32_t glob_literal_components(const struct glob *g)
+{
+	if (g->literal)
+		return g->n;
+	if (g->prefix < g->n && g->token[g->prefix].op == GLOB_TAIL)
+		return g->prefix;
+	uint32_t n = g->prefix;
+	while (n && g->token[n - 1].op != GLOB_SEP)
+		n--;
+	return n ? n - 1 : 0;
+}
+
+int glob_graft(struct arena *a, const glob_unit *units, size_t n, const struct glob *g, uint32_t whole, struct glob *out)
+{
+	size_t rest = g->n - whole, i = 0;
+	struct compiler c = { .sep = g->sep };
+	if (n + rest > GLOB_TOKENS)
+		return 1;
+	for (; i < n; i++) {
+		uint8_t byte = (uint8_t)(units[i] & 0xff);
+		c.token[i] = (struct glob_token){ .op = byte == '/' ? GLOB_SEP : GLOB_BYTE, .byte = byte };
+	}
+	/* Grafted onto the root, what follows needs no separator before it. */
+	size_t skip = !n && rest && g->token[whole].op == GLOB_SEP;
+	if (!n && rest && g->token[whole].op == GLOB_TAIL)
+		skip = 1;
+	memcpy(c.token + n, g->token + whole + skip, (rest - skip) * sizeof(c.token[0]));
+	c.tokens = n + rest - skip;
+	int r = finish(a, &c, out);
+	if (!r)
+		out->class = g->class;
+	return r;
+}

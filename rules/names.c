@@ -1,53 +1,151 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What names lead to on this machine when the rules are loaded: the identity of literal
- * names that are forbidden, and the canonical form of beginnings that hold links.
+ * What names lead to on this machine when the rules are loaded: patterns are matched against
+ * canonical names, so a beginning that holds links (/lib, /bin/sh, /var/run) gets its
+ * canonical form beside it; and literal names that are forbidden get their identity.
  *
- * MUST: the only file of the floor that looks at the file system for names, at load only;
- * an identity or a link can make a deny match more; a link can make an allow match more only where
- * nobody but root could have laid it, outside the directories that the variables name.
+ * MUST: identities and links make what is refused or asked about match more, always; a link makes what is
+ * allowed match more only where nobody but root could have laid it, outside the directories
+ * that the variables name (or where it is part of a variable's own value).
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "rules/compiled.h"
+#include "rules/links.h"
 
-static bool forbids(const struct compiled_rule *rule)
+static bool tightens(const struct rule *r)
 {
-	return rule->pub.kind == VERDICT_DENY || rule->pub.kind == VERDICT_KILL;
+	return r->kind == VERDICT_DENY || r->kind == VERDICT_KILL || r->kind == VERDICT_ASK;
 }
 
-static int add_pin(struct ruleset *rs, uint32_t rule, const struct stat *st)
+/* The canonical form of G (a program over names without the first slash) into *out. 1: there is none, 0, or -ENOMEM. */
+static int canonical_glob(struct ruleset *rs, struct links *links, const struct rule *rule, const struct glob *g,
+			  struct glob *out)
 {
-	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
-	if (!r)
-		rs->pin[rs->n_pins++] = (struct pin){ .dev = st->st_dev, .ino = st->st_ino, .rule = rule };
-	return r;
+	glob_unit units[GLOB_TOKENS + PATH_MAX];
+	char path[GLOB_TOKENS + 2] = "/", to[PATH_MAX];
+	uint32_t whole = glob_literal_components(g);
+	bool trusted;
+	for (uint32_t i = 0; i < whole; i++)
+		path[1 + i] = (char)g->token[i].byte;
+	path[1 + whole] = 0;
+	if (!whole || links_follow(links, path, to, &trusted) || strcmp(path, to) == 0)
+		return 1;
+	if (!trusted && !tightens(rule))
+		return 1;
+	size_t n = 0;
+	for (size_t i = 1; to[i]; i++)
+		units[n++] = (glob_unit)((unsigned char)to[i] | GLOB_LITERAL);
+	return glob_graft(&rs->arena, units, n, g, whole, out);
+}
+
+static int alias_pattern(struct ruleset *rs, struct links *links, const struct compiled_rule *rule, const struct pattern *p,
+			 struct pattern *out)
+{
+	if (p->kind != OBJECT_FILE && p->kind != OBJECT_UNIX)
+		return 1;
+	*out = *p;
+	out->alias = true;
+	int r = canonical_glob(rs, links, &rule->pub, &p->glob, &out->glob);
+	return r ? r : pattern_name(&rs->arena, out);
+}
+
+static int alias_patterns(struct ruleset *rs, struct links *links, struct compiled_rule *rule)
+{
+	struct pattern *more = NULL;
+	uint32_t n = 0, room = 0;
+	bool any = false;
+	int r = 0;
+	for (uint32_t i = 0; r >= 0 && i < rule->n_patterns; i++) {
+		r = reserve((void **)&more, &room, n + 2, sizeof(*more));
+		if (r)
+			break;
+		more[n++] = rule->pattern[i];
+		r = alias_pattern(rs, links, rule, &rule->pattern[i], &more[n]);
+		n += r == 0;
+		any |= r == 0;
+	}
+	struct pattern *kept = r >= 0 && any ? arena_alloc(&rs->arena, n * sizeof(*kept)) : NULL;
+	if (kept) {
+		memcpy(kept, more, n * sizeof(*kept));
+		rule->pattern = kept;
+		rule->n_patterns = n;
+	}
+	free(more);
+	return r < 0 ? r : any && !kept ? -ENOMEM : 0;
+}
+
+static int alias_globs(struct ruleset *rs, struct links *links, const struct rule *rule, const struct glob **globs, uint32_t *n)
+{
+	struct glob *more = *n ? arena_alloc(&rs->arena, 2 * *n * sizeof(*more)) : NULL;
+	uint32_t have = 0;
+	if (!*n)
+		return 0;
+	if (!more)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < *n; i++) {
+		more[have++] = (*globs)[i];
+		int r = canonical_glob(rs, links, rule, &(*globs)[i], &more[have]);
+		if (r < 0)
+			return r;
+		have += r == 0;
+	}
+	*globs = more;
+	*n = have;
+	return 0;
+}
+
+static int alias_conditions(struct ruleset *rs, struct links *links, struct compiled_rule *rule)
+{
+	if (!rule->when || !(rule->when->n_by || rule->when->n_tree))
+		return 0;
+	struct conditions *when = arena_alloc(&rs->arena, sizeof(*when));
+	if (!when)
+		return -ENOMEM;
+	*when = *rule->when;
+	rule->when = when;
+	int r = alias_globs(rs, links, &rule->pub, &when->by, &when->n_by);
+	return r ? r : alias_globs(rs, links, &rule->pub, &when->tree, &when->n_tree);
 }
 
 static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p)
 {
 	struct stat st;
 	char path[GLOB_TOKENS + 2] = "/";
-	if (p->kind != OBJECT_FILE && p->kind != OBJECT_UNIX)
-		return 0;
-	if (!p->glob.literal || !p->glob.n)
+	if ((p->kind != OBJECT_FILE && p->kind != OBJECT_UNIX) || p->alias || !p->glob.literal || !p->glob.n)
 		return 0;
 	memcpy(path + 1, p->glob.literal, p->glob.n);
 	path[1 + p->glob.n] = 0;
-	return stat(path, &st) == 0 ? add_pin(rs, rule->index, &st) : 0;
+	if (stat(path, &st) < 0)
+		return 0;
+	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
+	if (!r)
+		rs->pin[rs->n_pins++] = (struct pin){ .dev = st.st_dev, .ino = st.st_ino, .rule = rule->index };
+	return r;
+}
+
+static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule)
+{
+	int r = 0;
+	bool forbids = rule->pub.kind == VERDICT_DENY || rule->pub.kind == VERDICT_KILL;
+	for (uint32_t p = 0; forbids && !r && p < rule->n_patterns; p++)
+		r = pin_pattern(rs, rule, &rule->pattern[p]);
+	return r;
 }
 
 int names_resolve(struct ruleset *rs, const struct ruleset_source *from)
 {
-	for (uint32_t i = 0; i < rs->n_rules; i++) {
-		const struct compiled_rule *rule = &rs->rule[i];
-		for (uint32_t p = 0; forbids(rule) && p < rule->n_patterns; p++) {
-			int r = pin_pattern(rs, rule, &rule->pattern[p]);
-			if (r)
-				return r;
-		}
+	struct links *links = NULL;
+	int r = links_new(from, &links);
+	for (uint32_t i = 0; !r && i < rs->n_rules; i++) {
+		r = pin_rule(rs, &rs->rule[i]);
+		if (!r)
+			r = alias_patterns(rs, links, &rs->rule[i]);
+		if (!r)
+			r = alias_conditions(rs, links, &rs->rule[i]);
 	}
-	return 0;
+	links_free(links);
+	return r;
 }

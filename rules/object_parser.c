@@ -18,6 +18,7 @@ struct forms {
 	op_set ops;
 	struct pattern_list *list;
 	size_t skip;
+	uint32_t column;
 };
 
 static bool starts(const glob_unit *u, size_t n, const char *with)
@@ -117,7 +118,7 @@ static int path_form(struct forms *f, enum object_kind kind, const glob_unit *u,
 	size_t len = clean_path(f, u + slash, n - slash, clean);
 	if (len == SIZE_MAX)
 		return 1;
-	struct pattern pattern = { .kind = kind, .column = f->w->from };
+	struct pattern pattern = { .kind = kind, .column = f->column };
 	pattern.every = len == 2 && globstar_at(clean, len);
 	return compile(f, &pattern, clean, len, slash + f->skip);
 }
@@ -126,7 +127,7 @@ static int inet_form(struct forms *f, const glob_unit *u, size_t n)
 {
 	char text[256];
 	struct glob_error wrong;
-	struct pattern pattern = { .kind = OBJECT_INET, .column = f->w->from };
+	struct pattern pattern = { .kind = OBJECT_INET, .column = f->column };
 	if (n >= sizeof(text))
 		return parser_fail(f->p, f->w->from, "an endpoint this long cannot be; tcp:HOST:PORT was expected");
 	for (size_t i = 0; i < n; i++)
@@ -142,7 +143,7 @@ static int net_form(struct forms *f, const glob_unit *u, size_t n)
 	if (starts(u, n, "tcp:") || starts(u, n, "udp:"))
 		return inet_form(f, u, n);
 	if (starts(u, n, "unix:@")) {
-		struct pattern pattern = { .kind = OBJECT_ABSTRACT, .column = f->w->from };
+		struct pattern pattern = { .kind = OBJECT_ABSTRACT, .column = f->column };
 		return compile(f, &pattern, u + 6, n - 6, 6);
 	}
 	f->skip = 5;
@@ -163,7 +164,7 @@ static int file_form(struct forms *f, const glob_unit *u, size_t n)
 	if (!starts(u, n, "memfd:"))
 		return path_form(f, OBJECT_FILE, u, n);
 	static const glob_unit all[] = { '*', '*' };
-	struct pattern pattern = { .kind = OBJECT_MEMFD, .column = f->w->from };
+	struct pattern pattern = { .kind = OBJECT_MEMFD, .column = f->column };
 	return n == 6 ? compile(f, &pattern, all, 2, 0) : compile(f, &pattern, u + 6, n - 6, 6);
 }
 
@@ -176,6 +177,9 @@ static int one_form(void *context, const glob_unit *u, size_t n)
 int parse_patterns(struct parser *p, const struct word *w, op_set ops, struct pattern_list *list)
 {
 	struct forms f = { .p = p, .w = w, .ops = ops, .list = list };
+	struct place at = lexer_place(p->lexer, w->from);
+	/* On a continued line it says nothing beside the rule's own line. */
+	f.column = at.line == p->lexer->line_number ? at.column : 0;
 	return expand_braces(p, w, 0, one_form, &f);
 }
 

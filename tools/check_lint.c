@@ -118,10 +118,30 @@ static bool missing(const char *bytes, size_t len)
 	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
+/* Several names of one rule are told of together: a rule for many machines has many. */
+struct missing_names {
+	char text[600];
+	size_t len;
+	size_t n;
+	uint32_t column;
+};
+
+static void note_missing(struct missing_names *m, const struct rule_pattern *p)
+{
+	if (m->len >= p->prefix_len && strstr(m->text, p->prefix))
+		return;
+	m->column = m->n++ ? m->column : p->column;
+	if (m->n > 4 || m->len + p->prefix_len + 8 > sizeof(m->text))
+		return;
+	m->len += (size_t)snprintf(m->text + m->len, sizeof(m->text) - m->len, "%s%.*s", m->n > 1 ? ", " : "",
+				   (int)p->prefix_len, p->prefix);
+}
+
 static void lint_missing(struct check *c, const struct rule *rule)
 {
 	struct rule_pattern p;
-	char message[PATH_MAX + 64];
+	struct missing_names m = { .len = 0 };
+	char message[800];
 	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++) {
 		if ((p.kind != OBJECT_FILE && p.kind != OBJECT_UNIX) || p.alias)
 			continue;
@@ -129,11 +149,13 @@ static void lint_missing(struct check *c, const struct rule *rule)
 		if (p.exact && (rule->ops & (OP_CREATE | OP_BIND)))
 			while (p.prefix_len > 1 && p.prefix[--p.prefix_len] != '/')
 				;
-		if (!p.prefix_len || !missing(p.prefix, p.prefix_len))
-			continue;
-		snprintf(message, sizeof(message), "%.*s does not exist", (int)p.prefix_len, p.prefix);
-		report(c, DIAGNOSTIC_WARNING, rule, p.column, message);
+		if (p.prefix_len && missing(p.prefix, p.prefix_len))
+			note_missing(&m, &p);
 	}
+	if (!m.n)
+		return;
+	snprintf(message, sizeof(message), "%s%s %s not exist", m.text, m.n > 4 ? ", ..." : "", m.n > 1 ? "do" : "does");
+	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
 static void lint_ask(struct check *c, const struct rule *rule)

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * Names are walked component by component; what a place is (nothing, a link, something
+ * else) is remembered, so that ten thousand rules below one directory look at it once.
+ */
+#include "rules/links.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/index.h"
+
+#define LINKS_MAX 40U
+
+enum place_kind { PLACE_PLAIN = 1, PLACE_MISSING, PLACE_LINK };
+
+struct known {
+	const char *path; /* canonical parent and the component */
+	const char *link; /* PLACE_LINK: what it holds */
+	enum place_kind kind;
+	bool trusted;
+};
+
+struct links {
+	struct arena arena;
+	struct known *known;
+	uint32_t mask, used;
+	const struct ruleset_source *from;
+	bool blessing; /* links met now are the person's own */
+};
+
+struct walk {
+	struct links *links;
+	char at[PATH_MAX]; /* canonical so far, without a slash at the end; "" is the root */
+	size_t len;
+	unsigned followed;
+	bool missing;
+	bool trusted;
+};
+
+static struct known *slot_of(struct known *known, uint32_t mask, const char *path)
+{
+	uint32_t i = (uint32_t)hash_bytes(path, strlen(path)) & mask;
+	while (known[i].path && strcmp(known[i].path, path) != 0)
+		i = (i + 1) & mask;
+	return &known[i];
+}
+
+static int grow(struct links *l)
+{
+	uint32_t mask = l->known ? l->mask * 2 + 1 : 255;
+	struct known *more = calloc((size_t)mask + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	for (uint32_t i = 0; l->known && i <= l->mask; i++)
+		if (l->known[i].path)
+			*slot_of(more, mask, l->known[i].path) = l->known[i];
+	free(l->known);
+	l->known = more;
+	l->mask = mask;
+	return 0;
+}
+
+/* Below a directory that a variable names, the program itself may have laid the link. */
+static bool below_variable(const struct links *l, const char *path)
+{
+	for (size_t i = 0; l->from && i < l->from->n_variables; i++) {
+		const char *value = l->from->variables[i].value;
+		size_t n = value && value[0] == '/' ? strlen(value) : 0;
+		if (n > 1 && strncmp(path, value, n) == 0 && path[n] == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool laid_by_root(const struct links *l, const char *path, const struct stat *link)
+{
+	struct stat dir;
+	char parent[PATH_MAX];
+	size_t n = (size_t)(strrchr(path, '/') - path);
+	memcpy(parent, path, n);
+	parent[n] = 0;
+	if (link->st_uid != 0 || stat(n ? parent : "/", &dir) < 0)
+		return false;
+	return dir.st_uid == 0 && !(dir.st_mode & (S_IWGRP | S_IWOTH)) && !below_variable(l, path);
+}
+
+static int look(struct links *l, const char *path, struct known *out)
+{
+	struct stat st;
+	char target[PATH_MAX];
+	*out = (struct known){ .kind = PLACE_PLAIN, .trusted = true };
+	out->path = arena_copy(&l->arena, path, strlen(path));
+	if (!out->path)
+		return -ENOMEM;
+	if (lstat(path, &st) < 0)
+		out->kind = PLACE_MISSING;
+	if (out->kind == PLACE_MISSING || !S_ISLNK(st.st_mode))
+		return 0;
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	if (n <= 0)
+		return 0;
+	out->kind = PLACE_LINK;
+	out->trusted = l->blessing || laid_by_root(l, path, &st);
+	out->link = arena_copy(&l->arena, target, (size_t)n);
+	return out->link ? 0 : -ENOMEM;
+}
+
+static int know(struct links *l, const char *path, const struct known **out)
+{
+	if (!l->known || l->used * 2 >= l->mask) {
+		int r = grow(l);
+		if (r)
+			return r;
+	}
+	struct known *k = slot_of(l->known, l->mask, path);
+	*out = k;
+	if (k->path)
+		return 0;
+	int r = look(l, path, k);
+	l->used += r == 0;
+	return r;
+}
+
+static int walk_path(struct walk *w, const char *path);
+
+static int walk_link(struct walk *w, const struct known *k, size_t parent)
+{
+	if (++w->followed > LINKS_MAX)
+		return 1;
+	w->trusted &= k->trusted;
+	w->len = k->link[0] == '/' ? 0 : parent;
+	w->at[w->len] = 0;
+	return walk_path(w, k->link);
+}
+
+static int walk_component(struct walk *w, const char *name, size_t n)
+{
+	const struct known *k;
+	size_t parent = w->len;
+	if (n == 2 && memcmp(name, "..", 2) == 0) {
+		while (w->len && w->at[--w->len] != '/')
+			;
+		w->at[w->len] = 0;
+		return 0;
+	}
+	if (w->len + n + 2 > sizeof(w->at))
+		return 1;
+	w->at[w->len++] = '/';
+	memcpy(w->at + w->len, name, n);
+	w->len += n;
+	w->at[w->len] = 0;
+	if (w->missing)
+		return 0;
+	int r = know(w->links, w->at, &k);
+	if (r)
+		return r;
+	w->missing = k->kind == PLACE_MISSING;
+	return k->kind == PLACE_LINK ? walk_link(w, k, parent) : 0;
+}
+
+static int walk_path(struct walk *w, const char *path)
+{
+	int r = 0;
+	while (!r && *path) {
+		size_t n = strcspn(path, "/");
+		if (n && !(n == 1 && *path == '.'))
+			r = walk_component(w, path, n);
+		path += n + (path[n] == '/');
+	}
+	return r;
+}
+
+int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted)
+{
+	struct walk w = { .links = l, .trusted = true };
+	if (walk_path(&w, path))
+		return 1;
+	memcpy(to, w.len ? w.at : "/", w.len ? w.len + 1 : 2);
+	*trusted = w.trusted;
+	return 0;
+}
+
+int links_new(const struct ruleset_source *from, struct links **out)
+{
+	char to[PATH_MAX];
+	bool trusted;
+	struct links *l = calloc(1, sizeof(*l));
+	*out = l;
+	if (!l)
+		return -ENOMEM;
+	l->from = from;
+	l->blessing = true;
+	for (size_t i = 0; from && i < from->n_variables; i++)
+		if (from->variables[i].value && from->variables[i].value[0] == '/')
+			links_follow(l, from->variables[i].value, to, &trusted);
+	l->blessing = false;
+	return 0;
+}
+
+void links_free(struct links *l)
+{
+	if (!l)
+		return;
+	arena_free(&l->arena);
+	free(l->known);
+	free(l);
+}

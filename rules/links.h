@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Following the symbolic links in a name, each place looked at once. */
+#ifndef USHER_RULES_LINKS_H
+#define USHER_RULES_LINKS_H
+
+#include <limits.h>
+
+#include "rules/compiled.h"
+
+struct links;
+
+/* FROM's variables say which directories a program may have laid links in, and whose own links are the person's. */
+int links_new(const struct ruleset_source *from, struct links **out);
+void links_free(struct links *l);
+
+/*
+ * PATH (absolute) with links resolved into TO; what does not exist is kept as it is. *trusted: no link
+ * on the way was laid by anybody but root or the person who set the variables. Returns 0, or 1 when there
+ * is no such name (too long, too many links).
+ */
+int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted);
+
+#endif
