@@ -204,5 +204,10 @@ bool pattern_matches(const struct pattern *p, const struct object *object, op_se
 		return false;
 	if (p->kind == OBJECT_INET)
 		return endpoint_matches(&p->inet, &object->inet);
-	return strip(object, &name, &len) && glob_match(&p->glob, name, len);
+	if (!strip(object, &name, &len))
+		return false;
+	/* No component is empty: what has none at all is matched by itself and by a bare globstar. */
+	if (!len)
+		return p->glob.n == 0 || (p->glob.n == 1 && p->glob.token[0].op == GLOB_ALL);
+	return glob_match(&p->glob, name, len);
 }
