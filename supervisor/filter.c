@@ -55,13 +55,13 @@ static struct scmp_arg_cmp compare(const struct comparison *c)
 	case COMPARE_BITS:
 		return SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ, c->mask, c->value);
 	case COMPARE_NOT:
-		return SCMP_CMP64(c->arg, SCMP_CMP_NE, c->value);
+		return SCMP_CMP64(c->arg, SCMP_CMP_NE, c->value, 0);
 	case COMPARE_LONG:
 	case COMPARE_ANY:
 	case COMPARE_NONE:
 		break;
 	}
-	return SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value);
+	return SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value, 0);
 }
 
 static int add_condition(scmp_filter_ctx ctx, const struct condition *c)

@@ -32,10 +32,10 @@ static int add(struct floor_plan *plan, const char *name, size_t len)
 		if (strlen(plan->names[i]) == len && memcmp(plan->names[i], name, len) == 0)
 			return 0;
 	}
-	char *copy = strndup(name, len);
-	if (!copy)
+	plan->names[plan->count] = strndup(name, len);
+	if (!plan->names[plan->count])
 		return -ENOMEM;
-	plan->names[plan->count++] = copy;
+	plan->count++;
 	return 0;
 }
 
@@ -72,9 +72,8 @@ static size_t literal(const char *pattern)
 
 static int add_word(struct floor_plan *plan, const struct ruleset *layer, const char *word)
 {
-	char *path = NULL;
+	CLEANUP_FREE char *path = NULL;
 	int rc = floor_word_expand(layer, word, &path);
-	CLEANUP_FREE char *owned = path;
 
 	if (rc < 0)
 		return rc;
@@ -89,20 +88,18 @@ static int add_word(struct floor_plan *plan, const struct ruleset *layer, const 
 static int add_rule(struct floor_plan *plan, const struct ruleset *layer, const struct rule *rule)
 {
 	const char *at = rule->text;
-	char *word = NULL;
-	int rc;
 
-	for (unsigned i = 0; (rc = floor_word_next(&at, &word)) == 1; i++) {
-		CLEANUP_FREE char *owned = word;
+	for (unsigned i = 0;; i++) {
+		CLEANUP_FREE char *word = NULL;
+		int rc = floor_word_next(&at, &word);
+		if (rc <= 0 || (i >= 2 && floor_word_option(word)))
+			return rc < 0 ? rc : 0;
 		if (i < 2 || strcmp(word, "->") == 0)
 			continue; /* verdict, operation */
-		if (floor_word_option(word))
-			break;
-		int err = add_word(plan, layer, word);
-		if (err < 0)
-			return err;
+		rc = add_word(plan, layer, word);
+		if (rc < 0)
+			return rc;
 	}
-	return rc < 0 ? rc : 0;
 }
 
 static int add_layer(struct floor_plan *plan, const struct ruleset *layer)

@@ -95,14 +95,13 @@ static int expand(const struct ruleset *layer, const char *word, unsigned depth,
 
 static int expand_name(const struct ruleset *layer, const char *name, size_t len, unsigned depth, char **out)
 {
-	char *value = set_in_files(layer, name, len);
+	CLEANUP_FREE char *value = set_in_files(layer, name, len);
+	CLEANUP_FREE char *word = NULL;
 
 	if (!value) {
 		*out = set_before(name, len);
 		return *out ? 0 : 1;
 	}
-	CLEANUP_FREE char *owned = value;
-	CLEANUP_FREE char *word = NULL;
 	const char *at = value;
 	int rc = floor_word_next(&at, &word);
 	if (rc != 1)

@@ -25,8 +25,8 @@ static int name_target(struct job *j, op_set ops)
 
 	if (!t || !name.off)
 		return -ENOMEM;
-	memcpy(job_text(j, name), PREFIX, sizeof(PREFIX) - 1);
-	memcpy(job_text(j, name) + sizeof(PREFIX) - 1, job_text(j, j->path[0]), len);
+	memcpy(j->arena + name.off, PREFIX, sizeof(PREFIX) - 1);
+	memcpy(j->arena + name.off + sizeof(PREFIX) - 1, j->arena + j->path[0].off, len);
 	t->name = name;
 	t->named = j->path[0];
 	return 0;
