@@ -1,0 +1,145 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The journal: every effect has its record, with the design's fields; it survives kill -9 of usher at
+# any moment; a full disk stops effects; damage is found.
+. "$(dirname "$0")/lib.sh"
+need python3
+fresh
+
+# A scripted session against what its journal must say.
+cat >"$T/etc/s.rules" <<EOF
+deny read $T/project/no
+rewrite open $T/project/from -> $T/project/to
+default allow
+EOF
+chmod 600 "$T/etc/s.rules"
+echo no >no; echo to >to
+JOURNAL=$T/j1
+"$USHER" run -p "$T/etc/s.rules" --journal "$JOURNAL" -- python3 -c '
+import os
+open("a", "w").close(); os.mkdir("d"); os.rename("a", "d/b"); os.link("d/b", "c"); os.symlink("c", "s"); os.chmod("c", 0o600); os.utime("c"); os.truncate("c", 3); os.unlink("c"); os.remove("s")
+try: open("no")
+except OSError: pass
+open("from").read(); open("./d/../d/b").close(); os.system("true"); os.rmdir("none") if os.path.exists("none") else None
+try: os.rmdir("none")
+except OSError: pass
+' 2>"$T/err"
+same "the session runs" 0 $?
+python3 - "$JOURNAL" "$T/project" <<'P'
+import glob, json, sys
+R = []
+for f in sorted(glob.glob(sys.argv[1] + "/journal-*")):
+    for l in open(f, "rb"):
+        if l.startswith(b"{"): R.append(json.loads(l))
+P = sys.argv[2]
+def say(ok, name, *more): print(("ok " if ok else "not ok ") + name); [print("   ", m) for m in more if not ok]
+calls = [r for r in R if r["type"] == "call"]
+say([r["seq"] for r in R] == list(range(1, len(R) + 1)), "seq counts without a gap")
+say(R[0]["type"] == "start" and R[-1]["type"] in ("end", "seal"), "start first, end last", [r["type"] for r in R[-3:]])
+say(any(r["type"] == "end" for r in R) and any(r["type"] == "seal" for r in R), "an end and a seal")
+say(all(r["time"][:4].isdigit() and r["time"].endswith("Z") and len(r["prev"]) == 64 for r in R), "time and prev in every record")
+need = ("seq", "time", "type", "pid", "tid", "exe", "call", "op", "verdict", "rule", "result", "prev")
+bad = [(r["seq"], [k for k in need if k not in r]) for r in calls if any(k not in r for k in need)]
+say(not bad, "every call has the design's fields", bad[:5])
+say(all(isinstance(r["op"], list) for r in calls), "op is a list")
+def find(name, op, obj, **kw):
+    hit = [r for r in calls if op in r["op"] and r.get("object") == P + "/" + obj and all(r.get(k) == v for k, v in kw.items())]
+    other = [r for r in calls if (P + "/" + obj) in json.dumps(r)]
+    say(len(hit) >= 1, "record of " + name, *[json.dumps(o)[:300] for o in other[:3]])
+def touches(name, call, obj):
+    hit = [r for r in calls if r["call"].startswith(call) and (P + "/" + obj) in json.dumps(r)]
+    say(len(hit) >= 1, "record of " + name, [r for r in calls if r["call"].startswith(call)][:2])
+find("the creation", "create", "a", verdict="allow"); find("mkdir", "create", "d"); touches("rename, old name", "rename", "a"); touches("rename, new name", "rename", "d/b")
+touches("link, new name", "link", "c"); touches("symlink", "symlink", "s"); find("chmod", "attr", "c"); find("truncate", "modify", "c"); find("unlink", "delete", "c"); find("unlink of the link", "delete", "s")
+find("the denial", "read", "no", verdict="deny", result="EACCES"); find("the failure", "delete", "none", verdict="allow", result="ENOENT")
+w = [r for r in calls if "from" in json.dumps(r) and r["verdict"] == "rewrite"]
+say(len(w) == 1 and P + "/to" in json.dumps(w), "record of the rewrite names both", w)
+n = [r for r in calls if r.get("object") == P + "/d/b" and r.get("named") and "d/../d/b" in r["named"]]
+say(len(n) == 1, "named is what the program said")
+say(any("exec" in r["op"] and r["verdict"] == "allow" and r["call"].startswith("execve") for r in calls), "record of exec")
+say(all(r["rule"].rsplit(":", 1)[0].endswith("s.rules") or r["rule"].startswith("builtin:") or r["rule"] in ("native", "default") for r in calls), "rule is FILE:LINE or builtin:NAME:LINE", sorted({r["rule"] for r in calls})[:9])
+P
+"$USHER" log "$JOURNAL" >"$T/log" 2>&1; same "usher log" 0 $?
+grep -q "$T/project/no" "$T/log" && ok "log shows the denial" || not_ok "log shows the denial" "$(tail -n 5 "$T/log")"
+"$USHER" log "$JOURNAL" --json >"$T/log.json" 2>&1; same "usher log --json" 0 $?
+same "--json prints the same records" "$(records "$JOURNAL" | grep -ac '"type":"call"')" "$(grep -ac '"type": *"call"' "$T/log.json")"
+
+# verify: 0 whole, 1 damaged and where, 2 unreadable.
+"$USHER" verify "$JOURNAL" >"$T/out" 2>&1; same "verify of a whole journal" 0 $?
+damage() { # NAME COMMAND on the copy's first segment
+	rm -rf "$T/copy"; cp -r "$JOURNAL" "$T/copy"
+	eval "$2" <<<'' >/dev/null 2>&1
+	"$USHER" verify "$T/copy" >"$T/out" 2>&1; same "verify finds: $1" 1 $?
+}
+seg=$T/copy/journal-000001.jsonl
+damage "a changed byte" 'sed -i "12s/allow/alloW/" "$seg"'
+damage "a deleted line" 'sed -i 12d "$seg"'
+damage "two lines swapped" 'sed -i "12{h;d};13{G}" "$seg"'
+damage "an inserted copy of a line" 'sed -i 12p "$seg"'
+damage "the end cut off" 'sed -i "20,\$d" "$seg"'
+"$USHER" verify "$T/nothing" >"$T/out" 2>&1; same "verify of nothing" 2 $?
+grep -q . "$T/out" && ok "and says so" || not_ok "and says so"
+
+# kill -9 at random moments: the journal verifies, and every effect on disk has its record.
+for i in 1 2 3 4 5 6 7 8; do
+	fresh
+	JOURNAL=$T/jk$i
+	"$USHER" run -p "$T/etc/allow.rules" --journal "$JOURNAL" -- python3 -c '
+import os, threading
+def work(t):
+    i = 0
+    while True:
+        n = f"t{t}-{i}"; i += 1
+        open(n, "w").close(); os.rename(n, n + "r"); os.mkdir(n + "d")
+ts = [threading.Thread(target=work, args=(t,)) for t in range(3)]; [t.start() for t in ts]' >/dev/null 2>&1 &
+	pid=$!
+	wait_for test -e "$T/project/t0-2d" || not_ok "kill -9: round $i comes up"
+	sleep "0.$((RANDOM % 30 + 10))"
+	kill -KILL $pid; wait $pid 2>/dev/null
+	sleep 0.3 # the tree ends with usher
+	"$USHER" verify "$JOURNAL" >"$T/out" 2>&1
+	rc=$?
+	missing=$(python3 - "$JOURNAL" "$T/project" <<'P'
+import glob, json, os, sys
+seen = set()
+for f in glob.glob(sys.argv[1] + "/*"):
+    for l in open(f, "rb").read().replace(b"\0", b"\n").split(b"\n"):
+        if l.startswith(b"{"):
+            try: seen.add(json.dumps(json.loads(l)))
+            except ValueError: pass
+text = "\n".join(seen)
+on_disk = os.listdir(sys.argv[2])
+print(sum(1 for n in on_disk if f'{sys.argv[2]}/{n}"' not in text), len(on_disk))
+P
+)
+	same "kill -9, round $i: verify, effects without a record" "0 0" "$rc ${missing% *}"
+done
+
+# A journal that cannot be written stops effects.
+mkdir "$T/ro"; chmod 555 "$T/ro"
+if ! is_root; then
+	"$USHER" run -p "$T/etc/allow.rules" --journal "$T/ro/j" -- touch "$T/project/ran" >"$T/out" 2>&1; same "a journal that cannot be made: 125" 125 $?
+fi
+: >"$T/afile"; "$USHER" run -p "$T/etc/allow.rules" --journal "$T/afile/j" -- touch "$T/project/ran" >"$T/out" 2>&1; same "a journal below a file: 125" 125 $?
+[ ! -e "$T/project/ran" ] && ok "and nothing runs" || not_ok "and nothing runs"
+cat >"$T/etc/full.sh" <<'S'
+mount -t tmpfs -o size=24m none "$T/full" || exit 77
+"$USHER" run -p "$T/etc/allow.rules" --journal "$T/full/j" -- sh -c 'head -c 100m /dev/zero > "$T/full/fill" 2>/dev/null; rm -f "$T/project/stop"; i=0; while [ $i -lt 60000 ]; do i=$((i+1)); : > "$T/project/f$i" || break; done; : > "$T/project/after"; echo end' > "$T/full.out" 2> "$T/full.err"
+echo "status $?" >> "$T/full.out"
+"$USHER" verify "$T/full/j" > "$T/full.verify" 2>&1; echo "verify $?" >> "$T/full.out"
+cat "$T"/full/j/* | tr '\0' '\n' | grep -a '^{' > "$T/full.records"
+S
+export USHER
+mkdir "$T/full"
+fresh
+if is_root; then unshare -m bash "$T/etc/full.sh"; else unshare -Urm bash "$T/etc/full.sh" 2>/dev/null; fi
+if [ -s "$T/full.out" ]; then
+	made=$(find "$T/project" -name 'f*' | wc -l)
+	kept=$(grep -ac "project/f[0-9]*\"" "$T/full.records")
+	[ "$made" -lt 60000 ] && ok "a full disk stops effects (after $made files)" || not_ok "a full disk stops effects" "$made files" "$(cat "$T/full.out")"
+	[ "$made" -le "$kept" ] && ok "every effect has its record" || not_ok "every effect has its record" "$made files, $kept records"
+	[ ! -e "$T/project/after" ] && ok "nothing happens after" || not_ok "nothing happens after"
+	grep -qi 'journal' "$T/full.err" && ok "and the person is told" || not_ok "and the person is told" "$(tail -n 3 "$T/full.err")"
+	same "what was written verifies" "verify 0" "$(grep verify "$T/full.out")"
+else skip full-disk "no mount namespace"; fi
+finish

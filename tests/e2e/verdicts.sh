@@ -1,0 +1,181 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What each verdict does to a program: allow, deny, ask, rewrite, kill, and layers.
+. "$(dirname "$0")/lib.sh"
+need python3
+fresh
+rules() { # NAME: the rules on stdin
+	cat >"$T/etc/$1"
+	chmod 600 "$T/etc/$1"
+	R=$T/etc/$1
+}
+run() { supervise "$R" "$@" 2>"$T/err"; }
+errno_of() { # CALL...: a Python expression; prints the errno it fails with, or ok
+	python3 -c 'import os, sys, socket
+try: exec(sys.argv[1]); print("ok")
+except OSError as e: print(e.errno)' "$1"
+}
+export -f errno_of
+e() { run bash -c "errno_of \"\$1\"" x "$1"; }
+said() { # KEY=VALUE...: how many records of the last journal hold all of them
+	python3 - "$JOURNAL" "$@" <<'P'
+import glob, json, sys
+n = 0
+for f in sorted(glob.glob(sys.argv[1] + "/journal-*")):
+    for l in open(f, "rb"):
+        if not l.startswith(b"{"): continue
+        r = json.loads(l)
+        ok = True
+        for kv in sys.argv[2:]:
+            k, v = kv.split("=", 1); x = r.get(k)
+            ok = ok and (v in x if isinstance(x, list) else str(x) == v)
+        n += ok
+print(n)
+P
+}
+seen() { # NAME KEY=VALUE...: at least one such record
+	local name=$1
+	shift
+	if [ "$(said "$@")" -ge 1 ]; then ok "$name is in the journal"; else not_ok "$name is in the journal" "$*" "$(records "$JOURNAL" | tail -n 5 | cut -c 1-400)"; fi
+}
+go() { # runs the scripted program in a journal whose folder stays known
+	JOURNAL=$(mktemp -u "$T/journal.v.XXXXXX")
+	# shellcheck disable=SC2086
+	"$USHER" run -p "$R" --ask="${ASK:-deny}" ${OPTIONS:-} --journal "$JOURNAL" -- "$@" 2>"$T/err"
+}
+
+echo secret >"$T/project/secret"; echo public >"$T/project/public"
+mkdir -p "$T/project/real" "$T/project/store"; echo real >"$T/project/real/f"; echo store >"$T/project/store/f"
+
+rules deny.rules <<EOF
+deny  read    $T/project/secret
+deny  modify  $T/project/public  errno=EROFS
+deny  create  $T/project/sub/**  errno=ENOSPC
+deny  delete  $T/project/real/**
+deny  exec    /usr/bin/id
+deny  connect tcp:127.0.0.1:1    errno=ETIMEDOUT
+default allow
+EOF
+mkdir -p "$T/project/sub"
+[ "$(cat secret)" = secret ] && id >/dev/null && ok "control: natively all of it works" || not_ok "control"
+same "deny read" 13 "$(e 'open("secret")')"
+seen "the denial" verdict=deny call=openat "object=$T/project/secret" op=read "rule=$T/etc/deny.rules:1" 2>/dev/null
+same "deny through a symbolic link" 13 "$(e 'os.symlink("secret", "l"); open("l")')"
+same "deny through /proc/self/cwd" 13 "$(e 'open("/proc/self/cwd/secret")')"
+same "deny through a folder descriptor" 13 "$(e 'os.open("secret", os.O_RDONLY, dir_fd=os.open(".", os.O_RDONLY))')"
+ln "$T/project/secret" "$T/project/hard"
+same "deny through a hard link made before" 13 "$(e 'open("hard")')"
+same "no hard link to it" 13 "$(e 'os.link("secret", "h2")')"
+same "errno= of the rule" 30 "$(e 'open("public", "a")')"
+same "reading what only writing denies" ok "$(e 'open("public").read()')"
+same "O_RDWR needs both" 30 "$(e 'os.open("public", os.O_RDWR)')"
+same "deny create, with errno=" 28 "$(e 'open("sub/x", "w")')"
+same "mkdir is create" 28 "$(e 'os.mkdir("sub/d")')"
+same "rename into is create" 28 "$(e 'os.rename("public", "sub/p")')"
+same "deny delete" 13 "$(e 'os.unlink("real/f")')"
+same "rename away is delete" 13 "$(e 'os.rename("real/f", "g")')"
+same "O_TRUNC waits for the verdict" "30 public" "$(e 'os.open("public", os.O_WRONLY|os.O_TRUNC)') $(cat public)"
+same "deny connect, with errno=" 110 "$(e 'socket.create_connection(("127.0.0.1", 1))')"
+same "deny exec: the shell's 126" 126 "$(run sh -c 'id >/dev/null 2>&1; echo $?')"
+same "deny exec of the command itself: 126" 126 "$(run id >/dev/null 2>&1; echo $?)"
+[ -e "$T/project/sub/x" ] || [ -e "$T/project/sub/d" ] && not_ok "nothing was made" || ok "nothing was made"
+
+# Without a default nothing is allowed; across layers the strictest wins; in a file the first match.
+rules first.rules <<EOF
+allow read $T/project/public
+deny  read $T/project/**
+default allow
+EOF
+same "the first rule that matches decides" "ok 13" "$(e 'open("public")') $(e 'open("real/f")')"
+rules two.rules <<EOF
+deny read $T/project/public
+EOF
+R=$T/etc/first.rules OPTIONS="-p $T/etc/two.rules"
+same "a second layer only tightens" 13 "$(e 'open("public")')"
+OPTIONS=
+
+rules rewrite.rules <<EOF
+rewrite  open    $T/project/secret -> $T/project/public
+rewrite  open    $T/project/real/** -> $T/project/store/**
+rewrite  write   $T/project/real/** -> $T/project/store/**
+rewrite  exec    /usr/bin/false -> /usr/bin/true
+default allow
+EOF
+same "rewrite a file" public "$(run cat secret)"
+same "rewrite a subtree" store "$(run cat real/f)"
+run sh -c 'echo new > real/new; mkdir real/d; mv real/new real/d/moved' >"$T/out"
+same "rewrite changes below a subtree" "new" "$(cat store/d/moved 2>/dev/null)"
+[ ! -e real/new ] && [ ! -e real/d ] && ok "the rewritten place is untouched" || not_ok "the rewritten place is untouched" "$(ls real)"
+same "rewrite exec" 0 "$(run /usr/bin/false; echo $?)"
+
+cat >"$T/etc/serve.py" <<'P'
+import socket, sys
+l = socket.socket(); l.bind(("127.0.0.1", 0)); l.listen(); open(sys.argv[1] + ".part", "w").write(str(l.getsockname()[1])); import os; os.rename(sys.argv[1] + ".part", sys.argv[1])
+while True:
+    c, _ = l.accept(); c.sendall(b"served"); c.close()
+P
+python3 "$T/etc/serve.py" "$T/port" & server=$!
+at_exit "kill $server 2>/dev/null"
+wait_for test -e "$T/port"
+PORT=$(cat "$T/port")
+rules connect.rules <<EOF
+rewrite connect tcp:192.0.2.7:443 -> tcp:127.0.0.1:$PORT
+default allow
+EOF
+same "rewrite connect" "b'served'" "$(run python3 -c 'import socket; print(socket.create_connection(("192.0.2.7", 443), 10).recv(99))')"
+
+rules kill.rules <<EOF
+kill read $T/project/secret
+default allow
+EOF
+got=$(go sh -c '(sleep 60; echo late > late) & cat secret; echo survived'; echo "status $?")
+same "kill ends the tree" "status 137" "$got"
+seen "the kill" verdict=kill "object=$T/project/secret"
+
+# Questions. The answering program gets the question as JSON and answers with one line.
+rules ask.rules <<EOF
+ask  read $T/project/secret reason="it is a secret"
+ask  create $T/project/slow timeout=1s
+ask  create $T/project/else timeout=1s else=allow
+default allow
+EOF
+answer() { # BODY: a program that keeps the question and answers
+	printf '#!/bin/sh\nq=$(cat)\nprintf "%%s\\n" "$q" >> %s\n%s\n' "$T/questions" "$1" >"$T/etc/answer"
+	chmod 755 "$T/etc/answer"
+	: >"$T/questions"
+}
+ASK=exec:$T/etc/answer
+answer 'echo "{\"answer\":\"allow\"}"'
+same "ask, answered allow" secret "$(go cat secret)"
+go cat secret >/dev/null
+seen "the answer" type=call verdict=allow "object=$T/project/secret"
+if grep -q 'answer' <<<"$(records "$JOURNAL" | grep -a "project/secret")"; then ok "and who answered"; else not_ok "and who answered" "$(records "$JOURNAL" | grep -a 'project/secret')"; fi
+same "the question says what, who, which rule" "openat $T/project/secret it is a secret" "$(python3 -c 'import json, sys; q = json.loads(open(sys.argv[1]).readline()); print(q["call"], q["object"], q["reason"])' "$T/questions")"
+answer 'echo "{\"answer\":\"deny\"}"'
+same "ask, answered deny" 1 "$(go cat secret >/dev/null 2>&1; echo $?)"
+answer 'echo "{\"answer\":\"allow\",\"scope\":\"session\"}"'
+go sh -c 'cat secret; cat secret; cat secret' >/dev/null
+same "an answer for the session is asked once" 1 "$(wc -l <"$T/questions")"
+answer 'echo "{\"answer\":\"allow\",\"scope\":\"once\"}"'
+go sh -c 'cat secret; cat secret; cat secret' >/dev/null
+same "an answer for once is asked each time" 3 "$(wc -l <"$T/questions")"
+answer 'sleep 1; echo "{\"answer\":\"allow\"}"'
+same "a slow answer" secret "$(go cat secret)"
+answer 'echo nonsense'
+same "nonsense denies" 1 "$(go cat secret >/dev/null 2>&1; echo $?)"
+answer 'exit 3'
+same "a failing program denies" 1 "$(go cat secret >/dev/null 2>&1; echo $?)"
+answer 'sleep 30; echo "{\"answer\":\"allow\"}"'
+same "an unanswered question denies" 1 "$(go sh -c ': > slow' >/dev/null 2>&1; [ ! -e slow ] && echo 1)"
+same "or does what else= says" 0 "$(go sh -c ': > else' >/dev/null 2>&1; echo $?)"
+ASK=deny
+same "--ask=deny denies" 1 "$(go cat secret >/dev/null 2>&1; echo $?)"
+
+# usher guards itself under a policy that allows everything.
+R=$T/etc/allow.rules
+same "the journal cannot be read" 13 "$(e "open('$T/journal.guard/x')" | sed 's/^2$/13/')"
+JOURNAL=$T/journal.guarded
+"$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "ls $JOURNAL; echo x >> $JOURNAL/journal-000001.jsonl; rm -rf $JOURNAL; mv $JOURNAL $T/elsewhere; kill -9 \$PPID; kill -STOP \$PPID; cat /proc/\$PPID/environ; echo alive" >"$T/out" 2>"$T/err"
+same "the journal and usher withstand the command" "0 alive" "$? $(cat "$T/out")"
+check "and the journal verifies" "$USHER" verify "$JOURNAL"
+finish

@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Nobody waits for another: an open that blocks, a question nobody answers, a connect into
+# nowhere delay their own caller only. Proved by order of events, not by time.
+. "$(dirname "$0")/lib.sh"
+need python3
+fresh
+cat >"$T/etc/w.rules" <<EOF
+ask create $T/project/asked timeout=120s
+default allow
+EOF
+chmod 600 "$T/etc/w.rules"
+# Answers when the file "answer" appears: it holds the question open until the others are done.
+cat >"$T/etc/late" <<EOF
+#!/bin/sh
+cat >/dev/null; : > $T/etc/question
+while [ ! -e $T/etc/answer ]; do sleep 0.05; done
+echo '{"answer":"allow"}'
+EOF
+chmod 755 "$T/etc/late"
+cat >"$T/etc/waits.py" <<'P'
+# argv: what blocks, how many of it. The others then do 300 effects each; only after that the block is lifted.
+import os, sys, threading, subprocess, socket, time
+kind, n = sys.argv[1], int(sys.argv[2])
+blocked = []
+def lone(code, *args): return subprocess.Popen([sys.executable, "-c", code, *args])
+if kind == "fifo":
+    os.mkfifo("p")
+    # Threads of this very process as well as processes.
+    for i in range(n): t = threading.Thread(target=lambda: open("p").close(), daemon=True); t.start(); blocked.append(t)
+    blocked.append(lone("open('p').close()"))
+elif kind == "question":
+    for i in range(n): blocked.append(lone("open('asked', 'w').close()"))
+    while not os.path.exists(os.environ["T"] + "/etc/question"): time.sleep(0.02)
+elif kind == "connect":
+    # A backlog that is full: further connects wait for good.
+    l = socket.socket(); l.bind(("127.0.0.1", 0)); l.listen(0); fill = []
+    for i in range(4): s = socket.socket(); s.setblocking(False); s.connect_ex(l.getsockname()); fill.append(s)
+    for i in range(n): blocked.append(lone("import socket, sys; socket.create_connection(('127.0.0.1', int(sys.argv[1])))", str(l.getsockname()[1])))
+elif kind == "lock":
+    f = open("lk", "w"); import fcntl; fcntl.flock(f, fcntl.LOCK_EX)
+    for i in range(n): blocked.append(lone("import fcntl; fcntl.flock(open('lk'), fcntl.LOCK_EX)"))
+time.sleep(0.3)
+def alive(b): return b.is_alive() if isinstance(b, threading.Thread) else b.poll() is None
+print("blocked", sum(map(alive, blocked)) == len(blocked))
+def work(t):
+    for i in range(300): open(f"f{t}-{i}", "w").close(); os.stat(f"f{t}-{i}")
+ts = [threading.Thread(target=work, args=(t,)) for t in range(3)]; [t.start() for t in ts]; [t.join() for t in ts]
+print("others", len([x for x in os.listdir(".") if x.startswith("f")]), subprocess.run(["true"]).returncode)
+print("still blocked", sum(map(alive, blocked)) == len(blocked))
+if kind == "fifo": open("p", "w").close()
+elif kind == "question": print("not answered", not os.path.exists(os.environ["T"] + "/etc/answer")); open(os.environ["T"] + "/etc/answer", "w").close()
+elif kind == "connect": [b.kill() for b in blocked]
+elif kind == "lock": f.close()
+for b in blocked: b.join(30) if isinstance(b, threading.Thread) else b.wait(60)
+print("released", not any(map(alive, blocked)))
+P
+for c in "fifo 1" "fifo 40" "connect 1" "connect 20" "lock 8"; do
+	fresh; native=$(python3 "$T/etc/waits.py" $c 2>&1)
+	fresh; got=$(supervise allow python3 "$T/etc/waits.py" $c 2>"$T/err")
+	case $native in *"still blocked True"*) same "$c" "$native" "$got" ;; *) not_ok "$c (native)" "$native" ;; esac
+done
+for c in "question 1" "question 20"; do
+	fresh; rm -f "$T/etc/answer" "$T/etc/question"
+	got=$(ASK=exec:$T/etc/late supervise "$T/etc/w.rules" python3 "$T/etc/waits.py" $c 2>"$T/err")
+	same "$c" "blocked True others 900 0 still blocked True not answered True released True" "$(tr '\n' ' ' <<<"$got" | sed 's/ $//')"
+done
+
+# A signal reaches a program that waits, at once as it would natively, and the call neither repeats nor gets lost.
+cat >"$T/etc/sig.py" <<'P'
+import os, signal, sys, threading, time
+class Woken(Exception): pass
+def h(*a): raise Woken
+signal.signal(signal.SIGALRM, h); signal.setitimer(signal.ITIMER_REAL, 0.3)
+try: open("p"); print("opened")
+except Woken: print("woken")
+os.mkfifo("q") if not os.path.exists("q") else None
+signal.signal(signal.SIGALRM, lambda *a: n.append(1)); n = []; signal.siginterrupt(signal.SIGALRM, False); signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+threading.Timer(0.6, lambda: os.close(os.open("q", os.O_WRONLY))).start(); f = os.open("q", os.O_RDONLY); print("restarted", len(n) > 2, f)
+P
+setup_p() { mkfifo p; }
+fresh; setup_p; native=$(timeout 30 python3 "$T/etc/sig.py" 2>&1)
+fresh; setup_p; got=$(supervise allow timeout 30 python3 "$T/etc/sig.py" 2>"$T/err")
+same "signals reach a waiting open" "$native" "$got"
+finish
