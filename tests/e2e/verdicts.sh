@@ -59,7 +59,8 @@ EOF
 mkdir -p "$T/project/sub"
 [ "$(cat secret)" = secret ] && id >/dev/null && ok "control: natively all of it works" || not_ok "control"
 same "deny read" 13 "$(e 'open("secret")')"
-seen "the denial" verdict=deny call=openat "object=$T/project/secret" op=read "rule=$T/etc/deny.rules:1" 2>/dev/null
+go cat secret >/dev/null
+seen "the denial" verdict=deny call=openat "object=$T/project/secret" op=read "rule=$T/etc/deny.rules:1" result=EACCES
 same "deny through a symbolic link" 13 "$(e 'os.symlink("secret", "l"); open("l")')"
 same "deny through /proc/self/cwd" 13 "$(e 'open("/proc/self/cwd/secret")')"
 same "deny through a folder descriptor" 13 "$(e 'os.open("secret", os.O_RDONLY, dir_fd=os.open(".", os.O_RDONLY))')"
@@ -96,15 +97,14 @@ OPTIONS=
 
 rules rewrite.rules <<EOF
 rewrite  open    $T/project/secret -> $T/project/public
-rewrite  open    $T/project/real/** -> $T/project/store/**
-rewrite  write   $T/project/real/** -> $T/project/store/**
+rewrite  read,write,stat  $T/project/real/** -> $T/project/store/**
 rewrite  exec    /usr/bin/false -> /usr/bin/true
 default allow
 EOF
 same "rewrite a file" public "$(run cat secret)"
 same "rewrite a subtree" store "$(run cat real/f)"
-run sh -c 'echo new > real/new; mkdir real/d; mv real/new real/d/moved' >"$T/out"
-same "rewrite changes below a subtree" "new" "$(cat store/d/moved 2>/dev/null)"
+go sh -c 'echo new > real/new; mkdir real/d; mv real/new real/d/moved' >"$T/out"
+same "rewrite changes below a subtree" "new" "$(cat store/d/moved 2>/dev/null || cat "$T/err")"
 [ ! -e real/new ] && [ ! -e real/d ] && ok "the rewritten place is untouched" || not_ok "the rewritten place is untouched" "$(ls real)"
 same "rewrite exec" 0 "$(run /usr/bin/false; echo $?)"
 
@@ -128,8 +128,8 @@ rules kill.rules <<EOF
 kill read $T/project/secret
 default allow
 EOF
-got=$(go sh -c '(sleep 60; echo late > late) & cat secret; echo survived'; echo "status $?")
-same "kill ends the tree" "status 137" "$got"
+go sh -c '(sleep 60; echo late > late) & cat secret; echo survived' >"$T/out"
+same "kill ends the tree" "137 " "$? $(cat "$T/out")"
 seen "the kill" verdict=kill "object=$T/project/secret"
 
 # Questions. The answering program gets the question as JSON and answers with one line.
