@@ -93,8 +93,8 @@ int floor_prepare(const struct policy *policy, struct floor **out)
 	int rc = f->abi > 0 ? floor_plan_make(policy, &f->plan) : -EOPNOTSUPP;
 	if (rc == 0)
 		rc = f->ruleset = create(f->abi);
-	for (size_t i = 0; rc >= 0 && i < f->plan.count; i++)
-		rc = grant(f->ruleset, f->plan.names[i]);
+	for (const char *name = NULL; rc >= 0 && (name = floor_plan_next(&f->plan, name));)
+		rc = grant(f->ruleset, name);
 	if (rc < 0) {
 		floor_free(f);
 		return rc;
@@ -123,9 +123,9 @@ bool floor_scopes_signals(const struct floor *floor)
 	return floor->abi >= 6;
 }
 
-const char *floor_grant(const struct floor *floor, size_t index)
+const char *floor_grant(const struct floor *floor, const char *previous)
 {
-	return index < floor->plan.count ? floor->plan.names[index] : NULL;
+	return floor_plan_next(&floor->plan, previous);
 }
 
 size_t floor_describe(char *out, size_t size)

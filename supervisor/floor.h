@@ -27,8 +27,8 @@ int floor_enter(const struct floor *floor);
 /* Whether the domain keeps signals (kill, F_SETOWN) inside the tree. */
 bool floor_scopes_signals(const struct floor *floor);
 
-/* The names below which the command may read and execute files itself. INDEX from 0, NULL past the end. */
-const char *floor_grant(const struct floor *floor, size_t index);
+/* The names below which the command may read and execute files itself: the one after PREVIOUS (NULL: the first), NULL at the end. */
+const char *floor_grant(const struct floor *floor, const char *previous);
 
 /* The Landlock ABI of the running kernel, 0 when there is none. */
 int floor_abi(void);

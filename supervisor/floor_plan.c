@@ -18,32 +18,39 @@
 /* The system's own dynamic loaders come with the programs that name them. */
 static const char *const loaders[] = { "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32" };
 
+const char *floor_plan_next(const struct floor_plan *plan, const char *previous)
+{
+	const char *next = previous ? previous + strlen(previous) + 1 : plan->text;
+
+	return next && next < plan->text + plan->size ? next : NULL;
+}
+
+static bool holds(const struct floor_plan *plan, const char *name, size_t len)
+{
+	for (const char *n = NULL; (n = floor_plan_next(plan, n));) {
+		if (strlen(n) == len && memcmp(n, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
 static int add(struct floor_plan *plan, const char *name, size_t len)
 {
-	if (plan->count == plan->room) {
-		size_t room = plan->room ? plan->room * 2 : 16;
-		char **more = realloc(plan->names, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		plan->names = more;
-		plan->room = room;
-	}
-	for (size_t i = 0; i < plan->count; i++) {
-		if (strlen(plan->names[i]) == len && memcmp(plan->names[i], name, len) == 0)
-			return 0;
-	}
-	plan->names[plan->count] = strndup(name, len);
-	if (!plan->names[plan->count])
+	if (holds(plan, name, len))
+		return 0;
+	char *more = realloc(plan->text, plan->size + len + 1);
+	if (!more)
 		return -ENOMEM;
-	plan->count++;
+	memcpy(more + plan->size, name, len);
+	more[plan->size + len] = '\0';
+	plan->text = more;
+	plan->size += len + 1;
 	return 0;
 }
 
 void floor_plan_done(struct floor_plan *plan)
 {
-	for (size_t i = 0; i < plan->count; i++)
-		free(plan->names[i]);
-	free(plan->names);
+	free(plan->text);
 	*plan = (struct floor_plan){ 0 };
 }
 
@@ -116,15 +123,6 @@ static int add_layer(struct floor_plan *plan, const struct ruleset *layer)
 	return 0;
 }
 
-static bool is_everything(const struct floor_plan *plan)
-{
-	for (size_t i = 0; i < plan->count; i++) {
-		if (strcmp(plan->names[i], "/") == 0)
-			return true;
-	}
-	return false;
-}
-
 static int add_loaders(struct floor_plan *plan)
 {
 	for (size_t i = 0; i < sizeof(loaders) / sizeof(loaders[0]); i++) {
@@ -148,7 +146,7 @@ int floor_plan_make(const struct policy *policy, struct floor_plan *out)
 		if (open_everywhere(layer))
 			continue;
 		rc = add_layer(out, layer);
-		if (rc == 0 && !is_everything(out)) {
+		if (rc == 0 && !holds(out, "/", 1)) {
 			rc = add_loaders(out);
 			if (rc < 0)
 				floor_plan_done(out);

@@ -8,9 +8,8 @@
 struct policy;
 
 struct floor_plan {
-	char **names; /* absolute */
-	size_t count;
-	size_t room;
+	char *text; /* absolute names, each with its NUL */
+	size_t size;
 };
 
 /*
@@ -18,6 +17,8 @@ struct floor_plan {
  * 0 or -ENOMEM. Release with floor_plan_done().
  */
 int floor_plan_make(const struct policy *policy, struct floor_plan *out);
+/* The name after PREVIOUS (NULL: the first), or NULL at the end. */
+const char *floor_plan_next(const struct floor_plan *plan, const char *previous);
 void floor_plan_done(struct floor_plan *plan);
 
 #endif
