@@ -2,8 +2,8 @@
 /*
  * The table of threads seen, in shards with a lock each; a thread points to the record of its process.
  *
- * MUST: an entry is used only after its descriptor has proved that the number still means the same thread;
- * an entry whose process is held by a job is never closed (its pidfd may be in use);
+ * MUST: an entry is used only after its descriptor has proved that the number still means the same thread,
+ * and only under its shard's lock;
  * what is forgotten under pressure is rebuilt from the kernel, never guessed.
  *
  * An image is always read from /proc/PID/exe when a process is first seen, not inherited from its parent's record:
@@ -14,17 +14,14 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/image.h"
-#include "supervisor/job.h"
-#include "supervisor/procs_kernel.h"
+#include "supervisor/procs_internal.h"
 #include "supervisor/session.h"
 
 #define SHARDS 64
@@ -32,33 +29,6 @@
 #define THREADS_MAX 4096 /* descriptors kept, at most */
 #define SWEEP 4          /* old entries looked at for each new one */
 #define DEPTH_MAX 64     /* unknown ancestors made at once */
-
-struct thread {
-	pid_t tid;
-	struct thread_ref ref;
-	struct proc *proc;
-	struct thread *next;
-	struct thread *older, *newer;
-};
-
-/* An image that jobs may still be looking at. */
-struct retired {
-	struct lineage *lineage;
-	struct retired *next;
-};
-
-struct proc {
-	struct procs *procs;
-	pid_t pid;
-	pthread_mutex_t lock;
-	unsigned refs;  /* entries in the table and users */
-	unsigned users; /* holders outside the table */
-	_Atomic(struct lineage *) lineage;
-	struct retired *retired;
-	struct thread *closing; /* entries that ended while a job used them */
-	void *value;
-	void (*drop)(void *);
-};
 
 struct shard {
 	pthread_mutex_t lock;
@@ -82,93 +52,6 @@ static struct shard *shard_of(struct procs *ps, pid_t tid)
 static struct thread **bucket_of(struct shard *sh, pid_t tid)
 {
 	return &sh->bucket[(unsigned)tid / SHARDS % BUCKETS];
-}
-
-/* Process records. */
-
-static struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
-{
-	struct proc *p = calloc(1, sizeof(*p));
-
-	if (!p)
-		return NULL;
-	pthread_mutex_init(&p->lock, NULL);
-	p->procs = ps;
-	p->pid = pid;
-	atomic_init(&p->lineage, lineage);
-	return p;
-}
-
-static void retired_free(struct retired *r)
-{
-	while (r) {
-		struct retired *next = r->next;
-
-		lineage_put(r->lineage);
-		free(r);
-		r = next;
-	}
-}
-
-static void closing_free(struct thread *t)
-{
-	while (t) {
-		struct thread *next = t->next;
-
-		close(t->ref.fd);
-		free(t);
-		t = next;
-	}
-}
-
-static void proc_free(struct proc *p)
-{
-	if (p->value)
-		p->drop(p->value);
-	retired_free(p->retired);
-	closing_free(p->closing);
-	lineage_put(atomic_load(&p->lineage));
-	pthread_mutex_destroy(&p->lock);
-	free(p);
-}
-
-static void proc_ref(struct proc *p, bool user)
-{
-	pthread_mutex_lock(&p->lock);
-	p->refs++;
-	p->users += user;
-	pthread_mutex_unlock(&p->lock);
-}
-
-static void proc_unref(struct proc *p, bool user)
-{
-	struct retired *retired = NULL;
-	struct thread *closing = NULL;
-
-	pthread_mutex_lock(&p->lock);
-	p->users -= user;
-	if (!p->users) {
-		retired = steal_pointer(&p->retired);
-		closing = steal_pointer(&p->closing);
-	}
-	bool last = --p->refs == 0;
-	pthread_mutex_unlock(&p->lock);
-	retired_free(retired);
-	closing_free(closing);
-	if (last)
-		proc_free(p);
-}
-
-struct proc *proc_hold(struct proc *p)
-{
-	proc_ref(p, true);
-	return p;
-}
-
-void proc_put(struct proc *p)
-{
-	if (p)
-		proc_unref(p, true);
 }
 
 /* The table. All of these want the shard's lock. */
@@ -206,19 +89,9 @@ static void shard_drop(struct shard *sh, struct thread *t)
 	*at = t->next;
 	age_unlink(sh, t);
 	sh->count--;
-	pthread_mutex_lock(&p->lock);
-	t->next = p->closing;
-	p->closing = t;
-	pthread_mutex_unlock(&p->lock);
-	proc_unref(p, false); /* closes T at once unless a job holds P */
-}
-
-static bool proc_used(struct proc *p)
-{
-	pthread_mutex_lock(&p->lock);
-	bool used = p->users > 0;
-	pthread_mutex_unlock(&p->lock);
-	return used;
+	close(t->ref.fd);
+	free(t);
+	proc_unref(p, false);
 }
 
 /* Makes room: ended threads go first, then, beyond the limit or when FORCE, the least recently used. */
@@ -469,123 +342,29 @@ struct handovers *procs_handovers(struct procs *ps)
 	return ps->handovers;
 }
 
-/* Asking. */
-
-pid_t proc_pid(const struct proc *p)
+int table_getfd(struct procs *ps, pid_t tid, int fd)
 {
-	return p->pid;
-}
+	struct shard *sh = shard_of(ps, tid);
+	int got = -ENOENT;
 
-void proc_subject(const struct proc *p, struct subject *out)
-{
-	const struct lineage *l = atomic_load(&p->lineage);
-
-	out->pid = p->pid;
-	out->image = *lineage_image(l);
-	out->ancestors = lineage_ancestors(l, &out->n_ancestors);
-}
-
-int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino)
-{
-	struct image image = { .exe = exe, .dev = dev, .ino = ino, .pid = p->pid };
-	struct retired *r = malloc(sizeof(*r));
-	struct lineage *fresh;
-
-	if (!r)
-		return -ENOMEM;
-	pthread_mutex_lock(&p->lock);
-	struct lineage *old = atomic_load(&p->lineage);
-	int err = lineage_exec(&image, old, &fresh);
-	if (!err) {
-		*r = (struct retired){ old, p->retired };
-		p->retired = steal_pointer(&r);
-		atomic_store(&p->lineage, fresh);
-	}
-	pthread_mutex_unlock(&p->lock);
-	free(r);
-	return err;
-}
-
-void *proc_slot_take(struct proc *p)
-{
-	pthread_mutex_lock(&p->lock);
-	void *value = steal_pointer(&p->value);
-	pthread_mutex_unlock(&p->lock);
-	return value;
-}
-
-void proc_slot_give(struct proc *p, void *value, void (*drop)(void *))
-{
-	pthread_mutex_lock(&p->lock);
-	void *old = p->value;
-	p->value = value;
-	p->drop = drop;
-	pthread_mutex_unlock(&p->lock);
-	if (old)
-		drop(old);
-}
-
-int proc_pidfd(struct proc *p, pid_t tid)
-{
-	struct shard *sh = shard_of(p->procs, tid);
-	int fd = -1;
-
+	/* Under the lock, so that nobody closes the pidfd meanwhile. */
 	pthread_mutex_lock(&sh->lock);
 	const struct thread *t = shard_find(sh, tid);
-	if (t && t->proc == p && t->ref.pidfd)
-		fd = t->ref.fd;
+	if (t && t->ref.pidfd)
+		got = thread_getfd(&t->ref, fd);
 	pthread_mutex_unlock(&sh->lock);
-	return fd;
+	return got;
 }
 
-/* Whether the parents of PID lead to the guardian or the command. */
-static bool descends(const struct session *s, pid_t pid)
+bool table_has(struct procs *ps, pid_t tid)
 {
-	for (int i = 0; i < 100000 && pid > 1; i++) {
-		struct thread_ref ref;
-		pid_t tgid, ppid;
+	struct proc *p = procs_find(ps, tid);
 
-		if (pid == s->command)
-			return true;
-		if (thread_open(pid, &ref))
-			return false;
-		int err = thread_family(&ref, pid, &tgid, &ppid);
-		close(ref.fd);
-		if (err || tgid == s->usher || tgid == s->guardian)
-			return false;
-		if (ppid == s->guardian)
-			return true;
-		pid = ppid;
-	}
-	return false;
-}
-
-bool procs_inside(struct procs *ps, pid_t pid)
-{
-	const struct session *s = ps->session;
-
-	if (pid <= 0 || pid == s->usher || pid == s->guardian)
-		return false;
-	struct proc *p = procs_find(ps, pid);
 	proc_put(p);
-	return p || descends(s, pid);
+	return p != NULL;
 }
 
-int caller_fd(struct job *j, int fd)
+const struct session *procs_session(const struct procs *ps)
 {
-	pid_t tid = (pid_t)j->notif.pid;
-	int pidfd = proc_pidfd(j->proc, tid);
-
-	if (fd < 0)
-		return -EBADF;
-	if (pidfd < 0) {
-		/* No descriptor of the thread itself: the leader's table serves when it is the same one. */
-		pid_t pid = proc_pid(j->proc);
-
-		pidfd = thread_same_files(tid, pid) ? proc_pidfd(j->proc, pid) : -1;
-		if (pidfd < 0)
-			return -EPERM;
-	}
-	int got = (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
-	return got < 0 ? -errno : got;
+	return ps->session;
 }

@@ -50,9 +50,6 @@ struct handovers *procs_handovers(struct procs *ps);
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);
 
-/* A pidfd for the thread itself (PIDFD_THREAD where the kernel has it, Linux 6.9); -1 when TID is no leader and the kernel cannot. Owned by P. */
-int proc_pidfd(struct proc *p, pid_t tid);
-
 /*
  * Duplicates descriptor FD of the calling thread's own table (pidfd_getfd; a thread may have a table of its own).
  * Returns the descriptor (close-on-exec, yours) or a negative errno (-EBADF as natively).

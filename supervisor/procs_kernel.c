@@ -128,6 +128,13 @@ int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, str
 	return 0;
 }
 
+int thread_getfd(const struct thread_ref *t, int fd)
+{
+	int got = (int)syscall(SYS_pidfd_getfd, t->fd, fd, 0);
+
+	return got < 0 ? -errno : got;
+}
+
 bool thread_same_files(pid_t a, pid_t b)
 {
 	return a == b || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0;

@@ -29,6 +29,9 @@ int thread_family(const struct thread_ref *t, pid_t tid, pid_t *tgid, pid_t *ppi
  */
 int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, struct image *out);
 
+/* Duplicates descriptor FD of the thread T holds by pidfd. Returns it (close-on-exec), or a negative errno; -ESRCH when the thread has ended. */
+int thread_getfd(const struct thread_ref *t, int fd);
+
 /* Whether two threads share one descriptor table. */
 bool thread_same_files(pid_t a, pid_t b);
 

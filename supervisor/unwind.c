@@ -190,7 +190,7 @@ static bool walk_stack(struct record *r, unw_addr_space_t as, struct unwinding *
 	return n && more == 0;
 }
 
-void unwind_caller(struct job *j, struct record *r)
+void unwind_thread(pid_t tid, struct record *r)
 {
 	static const unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
@@ -199,7 +199,6 @@ void unwind_caller(struct job *j, struct record *r)
 	};
 	struct unwinding u = { 0 };
 	unw_accessors_t mine = accessors;
-	pid_t tid = (pid_t)j->notif.pid;
 	bool complete = false;
 
 	if (!where(tid, &u.sp, &u.ip) || view_open(tid, LIMIT_NS, &u.view)) {
@@ -213,4 +212,9 @@ void unwind_caller(struct job *j, struct record *r)
 	if (as)
 		unw_destroy_addr_space(as);
 	view_free(u.view);
+}
+
+void unwind_caller(struct job *j, struct record *r)
+{
+	unwind_thread((pid_t)j->notif.pid, r);
 }

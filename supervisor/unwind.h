@@ -3,6 +3,8 @@
 #ifndef USHER_SUPERVISOR_UNWIND_H
 #define USHER_SUPERVISOR_UNWIND_H
 
+#include <sys/types.h>
+
 #include "audit/record.h"
 #include "supervisor/job.h"
 
@@ -12,5 +14,8 @@
  * 64 frames, 5 ms and a fixed number of reads, whatever the caller's memory says. Never fails: what cannot be had is left out.
  */
 void unwind_caller(struct job *j, struct record *r);
+
+/* The same for any thread that waits in a system call. */
+void unwind_thread(pid_t tid, struct record *r);
 
 #endif

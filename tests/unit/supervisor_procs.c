@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/job.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
 
@@ -130,7 +132,17 @@ static void threads_share_a_record(void **state)
 	assert_int_equal(procs_new(&s, &ps), 0);
 	assert_int_equal(procs_get(ps, tid, &a), 0);
 	assert_int_equal(proc_pid(a), pid);
-	assert_true(proc_pidfd(a, tid) >= 0);
+	struct job *j = calloc(1, sizeof(*j));
+	s.procs = ps;
+	j->session = &s;
+	j->proc = a;
+	j->notif.pid = (unsigned)tid;
+	int theirs = caller_fd(j, fds[0]);
+	assert_true(theirs >= 0);
+	close(theirs);
+	assert_int_equal(caller_fd(j, 999), -EBADF);
+	assert_int_equal(caller_fd(j, -1), -EBADF);
+	free(j);
 	assert_int_equal(procs_get(ps, pid, &b), 0);
 	assert_ptr_equal(a, b);
 	proc_put(a);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who belongs to the tree, and what a caller's descriptors are.
+ *
+ * MUST: a descriptor comes from the calling thread's own table or, where the kernel shows that both are one, from its leader's.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "supervisor/job.h"
+#include "supervisor/memory.h"
+#include "supervisor/procs_internal.h"
+#include "supervisor/session.h"
+
+/* Whether the parents of PID lead to the guardian or the command. */
+static bool descends(const struct session *s, pid_t pid)
+{
+	for (int i = 0; i < 100000 && pid > 1; i++) {
+		struct thread_ref ref;
+		pid_t tgid, ppid;
+
+		if (pid == s->command)
+			return true;
+		if (thread_open(pid, &ref))
+			return false;
+		int err = thread_family(&ref, pid, &tgid, &ppid);
+		close(ref.fd);
+		if (err || tgid == s->usher || tgid == s->guardian)
+			return false;
+		if (ppid == s->guardian)
+			return true;
+		pid = ppid;
+	}
+	return false;
+}
+
+bool procs_inside(struct procs *ps, pid_t pid)
+{
+	const struct session *s = procs_session(ps);
+
+	if (pid <= 0 || pid == s->usher || pid == s->guardian)
+		return false;
+	return table_has(ps, pid) || descends(s, pid);
+}
+
+/* The table has forgotten the thread: from the kernel again. The notification proves afterwards that the number was the caller's all along. */
+static int getfd_anew(struct job *j, pid_t tid, int fd)
+{
+	struct thread_ref ref;
+	int err = thread_open(tid, &ref);
+
+	if (err)
+		return err;
+	int got = ref.pidfd ? thread_getfd(&ref, fd) : -ENOENT;
+	close(ref.fd);
+	if (got >= 0 && !job_alive(j)) {
+		close(got);
+		return -ESRCH;
+	}
+	return got;
+}
+
+int caller_fd(struct job *j, int fd)
+{
+	struct procs *ps = j->session->procs;
+	pid_t tid = (pid_t)j->notif.pid, pid = proc_pid(j->proc);
+
+	if (fd < 0)
+		return -EBADF;
+	int got = table_getfd(ps, tid, fd);
+	if (got != -ENOENT)
+		return got;
+	got = getfd_anew(j, tid, fd);
+	if (got != -ENOENT)
+		return got;
+	/* The kernel has no descriptor for the thread itself: the leader's table serves when it is the same one. */
+	return thread_same_files(tid, pid) ? table_getfd(ps, pid, fd) : -EPERM;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between the table of threads (procs.c) and the records of processes (procs_record.c). */
+#ifndef USHER_SUPERVISOR_PROCS_INTERNAL_H
+#define USHER_SUPERVISOR_PROCS_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "supervisor/image.h"
+#include "supervisor/procs.h"
+#include "supervisor/procs_kernel.h"
+
+struct thread {
+	pid_t tid;
+	struct thread_ref ref;
+	struct proc *proc;
+	struct thread *next;
+	struct thread *older, *newer;
+};
+
+/* An image that jobs may still be looking at. */
+struct retired {
+	struct lineage *lineage;
+	struct retired *next;
+};
+
+struct proc {
+	struct procs *procs;
+	pid_t pid;
+	pthread_mutex_t lock;
+	unsigned refs;  /* entries in the table and users */
+	unsigned users; /* holders outside the table */
+	_Atomic(struct lineage *) lineage;
+	struct retired *retired;
+	void *value;
+	void (*drop)(void *);
+};
+
+
+/* A record without a holder (proc_ref() it). LINEAGE is taken over. NULL: no memory, and LINEAGE is still the caller's. */
+struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage);
+
+/* Holds for a user or for the table. */
+void proc_ref(struct proc *p, bool user);
+
+void proc_unref(struct proc *p, bool user);
+
+/* Whether somebody outside the table holds P. */
+bool proc_used(struct proc *p);
+
+/* pidfd_getfd() from the live entry of TID: a descriptor, -ENOENT when the table has none, or another negative errno. */
+int table_getfd(struct procs *ps, pid_t tid, int fd);
+
+/* Whether TID has a live entry. */
+bool table_has(struct procs *ps, pid_t tid);
+
+const struct session *procs_session(const struct procs *ps);
+
+#endif

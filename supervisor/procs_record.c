@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The record of one process: its lineage, its users, and what they may still be looking at.
+ *
+ * MUST: whatever a user may hold a pointer or a descriptor of lives until no user is left.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/procs_internal.h"
+
+struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	pthread_mutex_init(&p->lock, NULL);
+	p->procs = ps;
+	p->pid = pid;
+	atomic_init(&p->lineage, lineage);
+	return p;
+}
+
+static void retired_free(struct retired *r)
+{
+	while (r) {
+		struct retired *next = r->next;
+
+		lineage_put(r->lineage);
+		free(r);
+		r = next;
+	}
+}
+
+static void proc_free(struct proc *p)
+{
+	if (p->value)
+		p->drop(p->value);
+	retired_free(p->retired);
+	lineage_put(atomic_load(&p->lineage));
+	pthread_mutex_destroy(&p->lock);
+	free(p);
+}
+
+void proc_ref(struct proc *p, bool user)
+{
+	pthread_mutex_lock(&p->lock);
+	p->refs++;
+	p->users += user;
+	pthread_mutex_unlock(&p->lock);
+}
+
+void proc_unref(struct proc *p, bool user)
+{
+	struct retired *retired = NULL;
+
+	pthread_mutex_lock(&p->lock);
+	p->users -= user;
+	if (!p->users)
+		retired = steal_pointer(&p->retired);
+	bool last = --p->refs == 0;
+	pthread_mutex_unlock(&p->lock);
+	retired_free(retired);
+	if (last)
+		proc_free(p);
+}
+
+struct proc *proc_hold(struct proc *p)
+{
+	proc_ref(p, true);
+	return p;
+}
+
+void proc_put(struct proc *p)
+{
+	if (p)
+		proc_unref(p, true);
+}
+
+bool proc_used(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	bool used = p->users > 0;
+	pthread_mutex_unlock(&p->lock);
+	return used;
+}
+
+pid_t proc_pid(const struct proc *p)
+{
+	return p->pid;
+}
+
+void proc_subject(const struct proc *p, struct subject *out)
+{
+	const struct lineage *l = atomic_load(&p->lineage);
+
+	out->pid = p->pid;
+	out->image = *lineage_image(l);
+	out->ancestors = lineage_ancestors(l, &out->n_ancestors);
+}
+
+int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino)
+{
+	struct image image = { .exe = exe, .dev = dev, .ino = ino, .pid = p->pid };
+	struct retired *r = malloc(sizeof(*r));
+	struct lineage *fresh;
+
+	if (!r)
+		return -ENOMEM;
+	pthread_mutex_lock(&p->lock);
+	struct lineage *old = atomic_load(&p->lineage);
+	int err = lineage_exec(&image, old, &fresh);
+	if (!err) {
+		*r = (struct retired){ old, p->retired };
+		p->retired = steal_pointer(&r);
+		atomic_store(&p->lineage, fresh);
+	}
+	pthread_mutex_unlock(&p->lock);
+	free(r);
+	return err;
+}
+
+void *proc_slot_take(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	void *value = steal_pointer(&p->value);
+	pthread_mutex_unlock(&p->lock);
+	return value;
+}
+
+void proc_slot_give(struct proc *p, void *value, void (*drop)(void *))
+{
+	pthread_mutex_lock(&p->lock);
+	void *old = p->value;
+	p->value = value;
+	p->drop = drop;
+	pthread_mutex_unlock(&p->lock);
+	if (old)
+		drop(old);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks of real processes, and of one whose unwind tables lie: it waits inside a made-up module whose
+ * tables the test changes under it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <elf.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/unwind.h"
+
+static char text[RECORD_MAX];
+
+static const char *stack_of(pid_t tid)
+{
+	struct record r;
+
+	record_begin(&r, text, sizeof(text), "call");
+	unwind_thread(tid, &r);
+	assert_false(r.broken);
+	text[r.len < sizeof(text) ? r.len : sizeof(text) - 1] = '\0';
+	return text;
+}
+
+static void wait_blocked(pid_t pid)
+{
+	char path[64], line[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
+	for (int i = 0; i < 5000; i++) {
+		FILE *f = fopen(path, "r");
+		bool blocked = f && fgets(line, sizeof(line), f) && strncmp(line, "running", 7) != 0;
+
+		if (f)
+			fclose(f);
+		if (blocked)
+			return;
+		usleep(1000);
+	}
+	fail_msg("the child does not wait");
+}
+
+static void end(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void real_stack(void **state)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl("/bin/sleep", "sleep", "1000", (char *)NULL);
+		_exit(1);
+	}
+	usleep(50000);
+	wait_blocked(pid);
+	const char *s = stack_of(pid);
+	assert_non_null(strstr(s, "clock_nanosleep"));
+	assert_non_null(strstr(s, "\"unwind\":\"complete\""));
+	end(pid);
+	assert_non_null(strstr(stack_of(pid), "\"unwind\":\"none\""));
+}
+
+/* The made-up module. */
+
+#define MODULE_LEN 8192
+#define HDR_AT 0x200
+#define FRAME_AT 0x300
+#define CODE_AT 0x1000
+
+struct fixed_header {
+	uint8_t version, frame_enc, count_enc, table_enc;
+	int32_t frame;
+	uint32_t count;
+	int32_t from, fde;
+};
+
+static void module_build(char *m, const uint8_t *cfa, size_t len)
+{
+	Elf64_Ehdr eh = { .e_type = ET_DYN, .e_phoff = sizeof(eh), .e_phentsize = sizeof(Elf64_Phdr), .e_phnum = 2 };
+	Elf64_Phdr ph[2] = {
+		{ .p_type = PT_LOAD, .p_filesz = MODULE_LEN, .p_memsz = MODULE_LEN },
+		{ .p_type = PT_GNU_EH_FRAME, .p_vaddr = HDR_AT, .p_memsz = 64 },
+	};
+	struct fixed_header hdr = { 1, 0x1b, 0x03, 0x3b, FRAME_AT - HDR_AT - 4, 1, CODE_AT - HDR_AT, FRAME_AT + 24 - HDR_AT };
+	/* CIE: length 20, id 0, version 1, augmentation "zR", code 1, data -8, return address 16, pcrel sdata4. */
+	static const uint8_t cie[24] = { 20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0 };
+	int32_t fde[4] = { 60, 28, CODE_AT - (FRAME_AT + 24 + 8), 64 };
+
+	memset(m, 0, MODULE_LEN);
+	memcpy(eh.e_ident, ELFMAG, SELFMAG);
+	memcpy(m, &eh, sizeof(eh));
+	memcpy(m + sizeof(eh), ph, sizeof(ph));
+	memcpy(m + HDR_AT, &hdr, sizeof(hdr));
+	memcpy(m + FRAME_AT, cie, sizeof(cie));
+	memcpy(m + FRAME_AT + 24, fde, sizeof(fde));
+	m[FRAME_AT + 24 + 16] = 0; /* augmentation data: none */
+	memcpy(m + FRAME_AT + 24 + 17, cfa, len);
+	/* mov $34,%eax (pause); syscall; jmp back */
+	memcpy(m + CODE_AT, "\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7", 9);
+}
+
+static pid_t waits_in(const char *path, char **map)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, MODULE_LEN), 0);
+	*map = mmap(NULL, MODULE_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(*map, MAP_FAILED);
+	static const uint8_t nothing[1] = { 0 };
+	module_build(*map, nothing, 1);
+	pid_t pid = fork();
+	if (!pid) {
+		char *code = mmap(NULL, MODULE_LEN, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+
+		((void (*)(void))(void *)(code + CODE_AT))();
+		_exit(1);
+	}
+	close(fd);
+	usleep(20000);
+	wait_blocked(pid);
+	return pid;
+}
+
+static void hostile_tables(void **state)
+{
+#ifdef __x86_64__
+	/* CFA expressions that never end: skip back; branch back on 1; push for ever. */
+	static const uint8_t loops[][8] = {
+		{ 0x0f, 3, 0x2f, 0xfd, 0xff },
+		{ 0x0f, 4, 0x31, 0x28, 0xfc, 0xff },
+		{ 0x0f, 4, 0x31, 0x2f, 0xfc, 0xff },
+		{ 0x16, 7, 3, 0x2f, 0xfd, 0xff },
+		{ 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a, 0x0a },
+	};
+	char path[] = "/tmp/usher-unwind-XXXXXX", *map;
+	unsigned seed = 7;
+
+	close(mkstemp(path));
+	unlink(path);
+	pid_t pid = waits_in(path, &map);
+	assert_non_null(strstr(stack_of(pid), path));
+	for (size_t i = 0; i < sizeof(loops) / sizeof(loops[0]); i++) {
+		module_build(map, loops[i], sizeof(loops[i]));
+		assert_non_null(strstr(stack_of(pid), "\"unwind\":"));
+	}
+	for (int i = 0; i < 3000; i++) {
+		module_build(map, loops[(unsigned)i % 5], 8);
+		for (int k = 0; k < 1 + i % 4; k++)
+			map[(unsigned)rand_r(&seed) % 0x400] = (char)rand_r(&seed);
+		memcpy(map + CODE_AT, "\xb8\x22\x00\x00\x00\x0f\x05\xeb\xf7", 9);
+		assert_non_null(strstr(stack_of(pid), "\"unwind\":"));
+	}
+	end(pid);
+	munmap(map, MODULE_LEN);
+	unlink(path);
+#else
+	skip();
+#endif
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(hostile_tables) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
