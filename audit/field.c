@@ -151,13 +151,17 @@ bool fields_next(struct fields *f, struct field *out)
 bool field_find(const char *text, size_t len, const char *key, struct field *out)
 {
 	struct fields f;
-	size_t n = strlen(key);
 	fields_begin(&f, text, len);
 	while (fields_next(&f, out))
-		if (out->key && out->key_len == n && !memcmp(out->key, key, n))
+		if (field_key(out, key))
 			return true;
 	*out = (struct field){ 0 };
 	return false;
+}
+
+bool field_key(const struct field *f, const char *key)
+{
+	return f->key && strlen(key) == f->key_len && !memcmp(f->key, key, f->key_len);
 }
 
 bool field_is(const struct field *f, const char *text)

@@ -37,6 +37,7 @@ bool fields_next(struct fields *f, struct field *out);
 /* The member KEY of the object TEXT. */
 bool field_find(const char *text, size_t len, const char *key, struct field *out);
 
+bool field_key(const struct field *f, const char *key);
 bool field_is(const struct field *f, const char *text);
 bool field_number(const struct field *f, int64_t *out);
 /* The bytes of a string, unescaped, into OUT (at least f->len bytes): their number, or -1. */

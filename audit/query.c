@@ -147,11 +147,9 @@ static bool match_path(const char *text, size_t len, const char *glob)
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		bool name = (one.key_len == 6 && !memcmp(one.key, "object", 6)) ||
-			    (one.key_len == 5 && !memcmp(one.key, "named", 5));
-		if (name && glob_field(&one, glob))
+		if ((field_key(&one, "object") || field_key(&one, "named")) && glob_field(&one, glob))
 			return true;
-		if (one.kind != FIELD_LIST || one.key_len != 7 || memcmp(one.key, "objects", 7) != 0)
+		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))
 			continue;
 		struct fields items;
 		struct field item;

@@ -91,6 +91,14 @@ static void record_ops(struct record *r, op_set ops)
 	record_close(r);
 }
 
+/* What the program said, where it is not the canonical name already. */
+static void record_named(struct record *r, const struct object *o)
+{
+	if (o->named.bytes && o->name.bytes && o->named.len == o->name.len && !memcmp(o->named.bytes, o->name.bytes, o->name.len))
+		return;
+	record_bytes(r, "named", o->named);
+}
+
 static void record_objects(struct record *r, const struct call *call)
 {
 	record_list(r, "objects");
@@ -98,7 +106,7 @@ static void record_objects(struct record *r, const struct call *call)
 		record_object(r, NULL);
 		record_ops(r, call->object[i].ops);
 		record_name(r, "object", &call->object[i]);
-		record_bytes(r, "named", call->object[i].named);
+		record_named(r, &call->object[i]);
 		record_close(r);
 	}
 	record_close(r);
@@ -128,12 +136,14 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 		ops |= call->object[i].ops;
 	record_int(r, "pid", call->by.pid);
 	record_int(r, "tid", call->by.tid);
+	if (ops & OP_EXEC && call->by.n_ancestors) /* once for each image: the tree can be drawn */
+		record_int(r, "ppid", call->by.ancestors[0].pid);
 	record_bytes(r, "exe", call->by.image.exe);
 	record_text(r, "call", call->syscall);
 	record_ops(r, ops);
 	if (call->n_objects) {
 		record_name(r, "object", &call->object[0]);
-		record_bytes(r, "named", call->object[0].named);
+		record_named(r, &call->object[0]);
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);

@@ -28,7 +28,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one))
 		for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
-			if (strlen(map[i].key) == one.key_len && !memcmp(map[i].key, one.key, one.key_len))
+			if (field_key(&one, map[i].key))
 				*map[i].to = one;
 }
 
@@ -136,7 +136,7 @@ static void put_rest(FILE *to, const char *text, size_t len)
 	while (fields_next(&f, &one)) {
 		bool skipped = false;
 		for (size_t i = 0; i < sizeof skip / sizeof skip[0]; i++)
-			skipped |= strlen(skip[i]) == one.key_len && !memcmp(skip[i], one.key, one.key_len);
+			skipped |= field_key(&one, skip[i]);
 		if (skipped)
 			continue;
 		fprintf(to, " %.*s=", (int)one.key_len, one.key);

@@ -17,18 +17,26 @@
 #include "tools/log.h"
 #include "tools/tool.h"
 
+enum { USAGE = 2 };
+
 static void usage(FILE *to)
 {
-	fputs("usage: usher log [DIR] [QUERY...] [--json] [--follow]\n"
+	fputs("usage: usher log [DIR] [QUERY...] [--json] [--follow] [--tree] [--timeline]\n"
+	      "       usher log [DIR] who-touched PATH      all that concerned PATH, through renames and links\n"
+	      "       usher log [DIR] explain SEQ           one record: the rule as it stood, the stack, what came before\n"
+	      "       usher log diff DIR DIR                what one session did and the other did not\n"
+	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h)\n"
 	      "\n"
-	      "Shows the records of the journal in DIR (the newest session when absent) that answer every word of QUERY.\n"
+	      "Shows the records of the journal in DIR (the newest session when absent) that answer every word of QUERY:\n"
 	      "\n"
 	      "  denied  asked  failed  alert  in-flight\n"
 	      "  path:GLOB (or a word that begins with /)   by:PROGRAM   op:OPERATION   call:NAME   pid:N\n"
 	      "  verdict:V   rule:TEXT   type:TYPE   result:R   event:E   seq:A-B   since:10m   until:TIME   !WORD\n"
 	      "\n"
-	      "  --json    the records themselves, one per line\n"
-	      "  --follow  wait for more until the session ends\n",
+	      "  --json      the records themselves, one per line\n"
+	      "  --follow    wait for more until the session ends\n"
+	      "  --tree      by process, each below the one that started it\n"
+	      "  --timeline  how much happened when\n",
 	      to);
 }
 
@@ -38,26 +46,44 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static int parse(int argc, char **argv, struct log *l)
+/* A directory is a journal only where a word of a query cannot stand: before all other words, and behind diff. */
+static void take_word(struct log *l, const char *arg)
 {
-	for (int i = 1; i < argc; i++) {
-		const char *arg = argv[i];
-		if (!strcmp(arg, "--json"))
-			l->json = true;
-		else if (!strcmp(arg, "--follow") || !strcmp(arg, "-f"))
-			l->follow = true;
-		else if (arg[0] == '-')
-			return -EINVAL;
-		else if (!l->dir && !l->n_words && is_dir(arg))
-			l->dir = arg;
-		else
-			l->words[l->n_words++] = arg;
-	}
-	return 0;
+	bool diff = l->n_words && !strcmp(l->words[0], "diff"), prune = l->n_words && !strcmp(l->words[0], "prune");
+	if (!l->dir && (!l->n_words || diff || prune) && is_dir(arg))
+		l->dir = arg;
+	else if (diff && l->dir && !l->other)
+		l->other = arg;
+	else
+		l->words[l->n_words++] = arg;
 }
 
-void log_show(struct log *l, const char *text, size_t len)
+static int parse(int argc, char **argv, struct log *l)
 {
+	const struct {
+		const char *name;
+		bool *flag;
+	} flags[] = { { "--json", &l->json }, { "--follow", &l->follow },     { "-f", &l->follow },
+		      { "--tree", &l->tree }, { "--timeline", &l->timeline } };
+	for (int i = 1; i < argc; i++) {
+		size_t k = 0, n = sizeof flags / sizeof flags[0];
+		while (k < n && strcmp(argv[i], flags[k].name) != 0)
+			k++;
+		if (k < n)
+			*flags[k].flag = true;
+		else if (!strcmp(argv[i], "--keep") && i + 1 < argc)
+			l->keep = argv[++i];
+		else if (argv[i][0] == '-')
+			return -EINVAL;
+		else
+			take_word(l, argv[i]);
+	}
+	return l->tree + l->timeline + l->follow + l->json > 1 && !(l->follow && l->json) ? -EINVAL : 0;
+}
+
+void log_show(void *context, const char *text, size_t len)
+{
+	struct log *l = context;
 	if (!query_match(l->query, text, len))
 		return;
 	if (!l->json) {
@@ -68,66 +94,103 @@ void log_show(struct log *l, const char *text, size_t len)
 	putchar('\n');
 }
 
-static bool session_over(struct log *l)
-{
-	return journal_writer(l->dir) == 0;
-}
-
-static void nap(void)
-{
-	nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
-}
-
-/* Everything there is; with --follow until the session is over. */
-static int show_records(struct log *l)
+/* Waits for more until the session is over. */
+static int follow(struct log *l)
 {
 	struct reader *r;
 	struct line line;
 	int rc = reader_open(l->dir, &r);
 	if (rc != 0)
 		return rc;
-	for (bool over = !l->follow;;) {
+	for (bool over = false;;) {
 		while ((rc = reader_next(r, &line)) == 1)
 			if (line.bytes[0] == '{')
 				log_show(l, line.bytes, line.len);
-		if (rc < 0 || over || ferror(stdout))
+		if (rc < 0 || over || fflush(stdout) != 0)
 			break;
-		fflush(stdout);
-		over = session_over(l); /* looked at before the last read: nothing is missed */
+		over = journal_writer(l->dir) == 0; /* asked before the last read: nothing is missed */
 		if (!over)
-			nap();
+			nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
 	}
 	reader_close(r);
 	return rc;
 }
 
-/* Intents in their slots. Of a living session they are simply what is being done now. */
-static int show_intents(struct log *l)
+int log_walk(const char *dir, bool intents, log_fn each, void *context)
 {
 	struct reader *r;
 	struct line line;
-	if (reader_open_inflight(l->dir, &r) != 0)
-		return 0;
+	int rc = reader_open(dir, &r);
+	if (rc != 0)
+		return rc;
+	while ((rc = reader_next(r, &line)) == 1)
+		if (line.bytes[0] == '{')
+			each(context, line.bytes, line.len);
+	reader_close(r);
+	if (rc != 0 || !intents || reader_open_inflight(dir, &r) != 0)
+		return rc;
 	while (reader_next(r, &line) == 1)
 		if (line.ended)
-			log_show(l, line.bytes, line.len);
+			each(context, line.bytes, line.len);
 	reader_close(r);
 	return 0;
 }
 
-static int prepare(struct log *l, char *dir, size_t cap)
+static int compile_query(struct log *l)
 {
 	const char *bad;
-	if (!l->dir && journal_newest(dir, cap) != 0) {
-		fprintf(stderr, "usher log: there is no session in the default place; name a directory\n");
-		return -ENOENT;
-	}
-	if (!l->dir)
-		l->dir = dir;
 	int rc = query_new(l->words, l->n_words, stamp_now(), &l->query, &bad);
-	if (rc == -EINVAL)
-		fprintf(stderr, "usher log: '%s' is no directory and no word of a query; 'usher log --help' lists them\n", bad);
+	if (rc != -EINVAL)
+		return rc;
+	fprintf(stderr, "usher log: '%s' is no directory and no word of a query; 'usher log --help' lists them\n", bad);
+	return 1;
+}
+
+static int show(struct log *l)
+{
+	int rc = compile_query(l);
+	if (rc != 0)
+		return rc;
+	if (l->tree)
+		return log_tree(l);
+	if (l->timeline)
+		return log_timeline(l);
+	if (l->follow)
+		rc = follow(l);
+	else
+		rc = log_walk(l->dir, true, log_show, l);
 	return rc;
+}
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "usher log: %s; see usher log --help\n", what);
+	return 1;
+}
+
+static int run(struct log *l)
+{
+	const char *command = l->n_words ? l->words[0] : "", *arg = l->n_words > 1 ? l->words[1] : NULL;
+	char *end;
+	if (!strcmp(command, "who-touched"))
+		return arg && l->n_words == 2 ? log_who_touched(l, arg) : complain("who-touched needs one PATH");
+	if (!strcmp(command, "diff"))
+		return l->other && l->n_words == 1 ? log_diff(l) : complain("diff needs two directories");
+	if (!strcmp(command, "explain")) {
+		uint64_t seq = arg ? strtoull(arg, &end, 10) : 0;
+		return seq && !*end && l->n_words == 2 ? log_explain(l, seq) : complain("explain needs the number of a record");
+	}
+	return show(l);
+}
+
+static int find_session(struct log *l, char *dir, size_t cap)
+{
+	if (l->dir)
+		return 0;
+	if (journal_newest(dir, cap) != 0)
+		return complain("there is no session in the default place; name a directory");
+	l->dir = dir;
+	return 0;
 }
 
 static int log_main(int argc, char **argv)
@@ -142,24 +205,24 @@ static int log_main(int argc, char **argv)
 	if (!l.words || parse(argc, argv, &l) != 0) {
 		usage(stderr);
 		free(l.words);
-		return 2;
+		return USAGE;
 	}
-	int rc = prepare(&l, dir, sizeof dir);
-	if (rc == 0) {
-		rc = show_records(&l);
-		if (rc == 0)
-			rc = show_intents(&l);
-		if (rc != 0)
-			fprintf(stderr, "usher log: %s: %s\n", l.dir, rc == -ENOENT ? "no journal there" : strerror(-rc));
-	}
+	int rc;
+	if (l.n_words && !strcmp(l.words[0], "prune"))
+		rc = log_prune(&l);
+	else if ((rc = find_session(&l, dir, sizeof dir)) == 0)
+		rc = run(&l);
+	if (rc < 0)
+		fprintf(stderr, "usher log: %s: %s\n", l.dir ? l.dir : "sessions",
+			rc == -ENOENT ? "no journal there" : strerror(-rc));
 	log_query_free(l.query);
 	free(l.words);
-	return rc == 0 ? 0 : 2;
+	return rc == 0 ? 0 : USAGE;
 }
 
 const struct tool tool_log = {
 	.name = "log",
-	.usage = "[DIR] [QUERY...] [--json] [--follow]",
+	.usage = "[DIR] [QUERY...] [--json] [--follow] [--tree] [--timeline]",
 	.summary = "read the journal",
 	.main = log_main,
 };

@@ -1,24 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of usher log share. */
+/* What the parts of usher log share: the arguments, and the ways to show a journal. */
 #ifndef USHER_TOOLS_LOG_H
 #define USHER_TOOLS_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct query;
 
 struct log {
 	const char *dir;
-	const char **words;
+	const char *other;  /* diff: the second session */
+	const char **words; /* the query, or a command and its argument */
 	size_t n_words;
 	struct query *query;
 	bool json;
 	bool follow;
+	bool tree;
+	bool timeline;
 	bool colour;
+	const char *keep;   /* prune: how long, e.g. 30d */
 };
 
-/* Prints the record if it answers the query. */
-void log_show(struct log *l, const char *text, size_t len);
+typedef void (*log_fn)(void *context, const char *text, size_t len);
+
+/* Every record of the journal in DIR, then (INTENTS) what is in flight. Returns 0 or a negative errno. */
+int log_walk(const char *dir, bool intents, log_fn each, void *context);
+
+/* Prints the record if it answers the query. CONTEXT is a struct log. */
+void log_show(void *context, const char *text, size_t len);
+
+/* The ways to show; each returns 0, or a negative errno, or 1 for what it has told itself. */
+int log_tree(struct log *l);
+int log_timeline(struct log *l);
+int log_explain(struct log *l, uint64_t seq);
+int log_who_touched(struct log *l, const char *name);
+int log_diff(struct log *l);
+int log_prune(struct log *l);
 
 #endif

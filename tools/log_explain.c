@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usher log explain SEQ: the record, the rule as it stood when the session began, and what the same thread did before. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/field.h"
+#include "audit/render.h"
+#include "rules/cleanup.h"
+#include "tools/log.h"
+
+#define BEFORE 5
+
+struct explain {
+	struct log *log;
+	int64_t seq;
+	char *text; /* the record */
+	size_t len;
+	char *rule; /* "FILE:LINE" as written in the record */
+	int64_t tid;
+	char *before[BEFORE]; /* a ring of what TID did */
+	size_t n_before;
+	bool shown;
+};
+
+static int64_t number_of(const char *text, size_t len, const char *key)
+{
+	struct field f;
+	int64_t v;
+	return field_find(text, len, key, &f) && field_number(&f, &v) ? v : -1;
+}
+
+static void find_record(void *context, const char *text, size_t len)
+{
+	struct explain *e = context;
+	if (e->text || number_of(text, len, "seq") != e->seq)
+		return;
+	e->text = strndup(text, len);
+	e->len = len;
+}
+
+static void find_before(void *context, const char *text, size_t len)
+{
+	struct explain *e = context;
+	int64_t seq = number_of(text, len, "seq");
+	if (seq < 0 || seq >= e->seq || number_of(text, len, "tid") != e->tid)
+		return;
+	char **slot = &e->before[e->n_before++ % BEFORE];
+	free(*slot);
+	*slot = strndup(text, len);
+}
+
+/* Line NUMBER of TEXT and what continues it. */
+static void print_rule(const char *text, size_t len, int64_t number)
+{
+	const char *p = text, *end = text + len;
+	for (int64_t n = 1; n < number && p; n++) {
+		p = memchr(p, '\n', (size_t)(end - p));
+		p = p ? p + 1 : NULL;
+	}
+	while (p && p < end) {
+		const char *stop = memchr(p, '\n', (size_t)(end - p));
+		size_t n = stop ? (size_t)(stop - p) : (size_t)(end - p);
+		printf("  | ");
+		for (size_t i = 0; i < n; i++) /* a rule file may hold anything */
+			putchar(p[i] >= 0x20 && p[i] < 0x7f ? p[i] : p[i] == '\t' ? ' ' : '?');
+		putchar('\n');
+		if (!n || p[n - 1] != '\\')
+			return;
+		p = stop ? stop + 1 : NULL;
+	}
+}
+
+static void find_rule(void *context, const char *text, size_t len)
+{
+	struct explain *e = context;
+	struct field event, file, body;
+	const char *colon = e->rule ? strrchr(e->rule, ':') : NULL;
+	if (!colon || e->shown || !field_find(text, len, "event", &event) || !field_is(&event, "rules") ||
+	    !field_find(text, len, "file", &file) || !field_find(text, len, "text", &body))
+		return;
+	if (file.len != (size_t)(colon - e->rule) || memcmp(file.value, e->rule, file.len) != 0)
+		return;
+	CLEANUP_FREE char *bytes = malloc(body.len + 1);
+	long n = bytes ? field_bytes(&body, bytes) : -1;
+	if (n < 0)
+		return;
+	e->shown = true;
+	printf("\nThe rule as it stood, %s:\n", e->rule);
+	print_rule(bytes, (size_t)n, atoll(colon + 1));
+}
+
+static void show_found(struct explain *e)
+{
+	struct field rule;
+	render_line(stdout, e->text, e->len, e->log->colour);
+	putchar('\n');
+	render_full(stdout, e->text, e->len);
+	if (field_find(e->text, e->len, "rule", &rule))
+		e->rule = strndup(rule.value, rule.len);
+	e->tid = number_of(e->text, e->len, "tid");
+}
+
+static void show_before(struct explain *e)
+{
+	if (!e->n_before)
+		return;
+	printf("\nBefore that, the same thread:\n");
+	size_t first = e->n_before > BEFORE ? e->n_before - BEFORE : 0;
+	for (size_t i = first; i < e->n_before; i++) {
+		char *text = e->before[i % BEFORE];
+		if (text)
+			render_line(stdout, text, strlen(text), e->log->colour);
+	}
+}
+
+int log_explain(struct log *l, uint64_t seq)
+{
+	struct explain e = { .log = l, .seq = (int64_t)seq };
+	int rc = log_walk(l->dir, false, find_record, &e);
+	if (rc == 0 && !e.text) {
+		fprintf(stderr, "usher log: there is no record %" PRIu64 "\n", seq);
+		rc = 1;
+	}
+	if (rc == 0) {
+		show_found(&e);
+		rc = log_walk(l->dir, false, find_rule, &e);
+	}
+	if (rc == 0 && e.tid >= 0) {
+		rc = log_walk(l->dir, false, find_before, &e);
+		show_before(&e);
+	}
+	for (size_t i = 0; i < BEFORE; i++)
+		free(e.before[i]);
+	free(e.rule);
+	free(e.text);
+	return rc;
+}

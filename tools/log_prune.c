@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usher log prune --keep AGE: removes whole sessions that ended longer ago, and writes down that it did.
+ *
+ * MUST: only directories that hold a journal and nothing else are touched; a living session never is; the tombstone
+ * (first key, head, records of what went) is on the disk before the first file goes.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "audit/reader.h"
+#include "audit/stamp.h"
+#include "audit/verify.h"
+#include "rules/cleanup.h"
+#include "tools/log.h"
+
+static bool is_ours(const char *name)
+{
+	unsigned n;
+	int end = 0;
+	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") ||
+	       (sscanf(name, "journal-%6u.jsonl%n", &n, &end) == 1 && end && !name[end]);
+}
+
+/* The time of the session's last change in *when; false when there is a file that is no journal's. */
+static bool only_ours(int fd, time_t *when)
+{
+	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	bool good = d != NULL, some = false;
+	struct stat st;
+	*when = 0;
+	for (const struct dirent *e; good && (e = readdir(d));) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		good = is_ours(e->d_name) && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
+		some |= good && !strncmp(e->d_name, "journal-", 8);
+		if (good && st.st_mtime > *when)
+			*when = st.st_mtime;
+	}
+	if (d)
+		closedir(d);
+	return good && some;
+}
+
+/* One line in prune.log: what was there, as far as it could be proven. */
+static int write_tombstone(int home, const char *name, const struct proof *p)
+{
+	char stamp[STAMP_LEN + 1] = "", key[DIGEST_HEX + 1] = "", head[DIGEST_HEX + 1] = "", line[NAME_MAX + 512];
+	stamp_write(stamp, stamp_now());
+	hex_write(key, p->key, sizeof p->key);
+	hex_write(head, p->head.bytes, sizeof p->head.bytes);
+	int n = snprintf(line, sizeof line, "%s removed %s: %s, %" PRIu64 " records, first key %s, head %" PRIu64 ":%s\n",
+			 stamp, name, p->damaged ? "damaged" : p->closed ? "whole" : "whole, not closed", p->records, key,
+			 p->records, head);
+	CLEANUP_FD int fd = openat(home, "prune.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || write(fd, line, (size_t)n) != n || fdatasync(fd) != 0)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+static void remove_files(int home, int fd, const char *name)
+{
+	DIR *d = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	if (!d)
+		return;
+	rewinddir(d);
+	for (const struct dirent *e; (e = readdir(d));)
+		if (is_ours(e->d_name))
+			unlinkat(fd, e->d_name, 0);
+	closedir(d);
+	unlinkat(home, name, AT_REMOVEDIR);
+}
+
+/* 1 when the session was removed, 0 when it stays, or a negative errno. */
+static int consider(int home, const char *path, const char *name, time_t before)
+{
+	char dir[PATH_MAX + NAME_MAX + 2];
+	struct proof p;
+	time_t when;
+	CLEANUP_FD int fd = openat(home, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || !only_ours(fd, &when) || when >= before)
+		return 0;
+	snprintf(dir, sizeof dir, "%s/%s", path, name);
+	if (journal_writer(dir) != 0 || verify_journal(dir, NULL, 0, &p) != 0)
+		return 0;
+	int rc = write_tombstone(home, name, &p);
+	if (rc != 0)
+		return rc;
+	remove_files(home, fd, name);
+	printf("removed %s (%" PRIu64 " records)\n", name, p.records);
+	return 1;
+}
+
+/* 30d, 12h, 90m. */
+static bool parse_age(const char *text, time_t *out)
+{
+	char *end;
+	unsigned long n = text ? strtoul(text, &end, 10) : 0;
+	if (!text || end == text || n > 1000000 || !*end || end[1])
+		return false;
+	time_t unit = *end == 'd' ? 86400 : *end == 'h' ? 3600 : *end == 'm' ? 60 : *end == 's' ? 1 : 0;
+	*out = (time_t)n * unit;
+	return unit != 0;
+}
+
+int log_prune(struct log *l)
+{
+	char path[PATH_MAX];
+	time_t age;
+	if (!parse_age(l->keep, &age) || l->n_words != 1) {
+		fprintf(stderr, "usher log: prune needs --keep AGE, such as 30d or 12h\n");
+		return 1;
+	}
+	int rc = l->dir ? 0 : journal_home(path, sizeof path);
+	const char *home = l->dir ? l->dir : path;
+	if (rc != 0)
+		return rc;
+	CLEANUP_FD int fd = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	if (!d)
+		return -errno;
+	unsigned removed = 0;
+	for (const struct dirent *e; rc >= 0 && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		rc = consider(fd, home, e->d_name, time(NULL) - age);
+		removed += rc == 1;
+	}
+	closedir(d);
+	printf("%u sessions removed\n", removed);
+	return rc < 0 ? rc : 0;
+}
