@@ -70,6 +70,8 @@ static bool below_variable(const struct links *l, const char *path)
 	for (size_t i = 0; l->from && i < l->from->n_variables; i++) {
 		const char *value = l->from->variables[i].value;
 		size_t n = value && value[0] == '/' ? strlen(value) : 0;
+		while (n > 1 && value[n - 1] == '/')
+			n--;
 		if (n > 1 && strncmp(path, value, n) == 0 && path[n] == '/')
 			return true;
 	}

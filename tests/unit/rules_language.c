@@ -1,0 +1,561 @@
+// SPDX-License-Identifier: Apache-2.0
+/* The language: what each statement, option and verdict means, and what is refused with which words. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/ruleset.h"
+
+static const struct variable variables[] = {
+	{ "HOME", "/home/u" }, { "PWD", "/home/u/p [x]*" }, { "TMPDIR", "/tmp/" }, { "USER", "u" }, { "UID", "1000" },
+	{ "UNSET", NULL },
+};
+static const struct ruleset_source from = { NULL, variables, 6 };
+
+static struct ruleset *parse(const char *text)
+{
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	int r = ruleset_parse("t", text, strlen(text), &from, &found, &rs);
+	if (r)
+		diagnostics_print(&found, stderr, false);
+	assert_int_equal(r, 0);
+	assert_int_equal(found.count, 0);
+	diagnostics_free(&found);
+	return rs;
+}
+
+/* TEXT has exactly one error, at LINE:COLUMN, whose message holds WORDS. */
+static void refused(const char *text, unsigned line, unsigned column, const char *words)
+{
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	int r = ruleset_parse("t", text, strlen(text), &from, &found, &rs);
+	if (r != 1 || found.count != 1 || found.errors != 1 || found.items[0].line != line ||
+	    found.items[0].column != column || !strstr(found.items[0].message, words)) {
+		diagnostics_print(&found, stderr, false);
+		fail_msg("%s: %d, %zu findings; expected %u:%u: %s", text, r, found.count, line, column, words);
+	}
+	assert_null(rs);
+	diagnostics_free(&found);
+}
+
+static struct verdict ask(const struct ruleset *rs, const char *text)
+{
+	struct diagnostics found = { 0 };
+	struct query q;
+	struct verdict v;
+	int r = query_parse(text, &from, &found, &q);
+	diagnostics_print(&found, stderr, false);
+	assert_int_equal(r, 0);
+	ruleset_decide(rs, &q.call, &v);
+	query_free(&q);
+	diagnostics_free(&found);
+	return v;
+}
+
+static void decides(const char *rules, const char *query, enum verdict_kind kind)
+{
+	struct ruleset *rs = parse(rules);
+	struct verdict v = ask(rs, query);
+	if (v.kind != kind)
+		fail_msg("%s\n%s: %s by %s, expected %s", rules, query, verdict_name(v.kind), v.where, verdict_name(kind));
+	ruleset_free(rs);
+}
+
+static void test_errors(void **state)
+{
+	refused("alow read /x\n", 1, 1, "allow, deny, ask");
+	refused("\n\n  allow raed /x\n", 3, 9, "not an operation");
+	refused("allow read x/y\n", 1, 12, "begins with /");
+	refused("allow read *x\n", 1, 12, "begins with /");
+	refused("allow read /x/\n", 1, 14, "ends in a slash");
+	refused("allow read /x/../y\n", 1, 12, "canonical");
+	refused("allow read /x/./y\n", 1, 12, "canonical");
+	refused("allow read\n", 1, 11, "a pattern was expected");
+	refused("allow\n", 1, 6, "an operation was expected");
+	refused("allow read /x[a\n", 1, 14, "'[' without ']'");
+	refused("allow read /x[b-a]\n", 1, 17, "runs backwards");
+	refused("allow read /{a,b\n", 1, 12, "'{' without '}'");
+	refused("allow read /a}\n", 1, 12, "'}' without '{'");
+	refused("allow read /a***\n", 1, 16, "more than two");
+	refused("allow read $NOPE/x\n", 1, 12, "$NOPE is not set");
+	refused("allow read $UNSET/x\n", 1, 12, "$UNSET is not set");
+	refused("allow read $/x\n", 1, 12, "without a name");
+	refused("allow read \"/x\n", 1, 12, "not closed");
+	refused("allow read \"/x\\q\"\n", 1, 15, "unknown escape");
+	refused("allow read \"/x\\x0\"\n", 1, 15, "hexadecimal");
+	refused("allow read \"/x\\x00\"\n", 1, 15, "hexadecimal");
+	refused("allow read /x\\y\n", 1, 14, "backslash outside quotes");
+	refused("allow read /x colour=red\n", 1, 15, "unknown option");
+	refused("allow read /x errno=ENOENT\n", 1, 15, "belongs to deny");
+	refused("deny read /x errno=EFOO\n", 1, 20, "errno name");
+	refused("allow read /x timeout=5s\n", 1, 15, "belongs to ask");
+	refused("ask read /x timeout=5x\n", 1, 21, "a time such as");
+	refused("ask read /x else=maybe\n", 1, 18, "deny, allow or kill");
+	refused("allow read /x else=ask\n", 1, 15, "limit=");
+	refused("allow read /x limit=0/s\n", 1, 21, "a rate such as");
+	refused("allow read /x limit=5\n", 1, 21, "a rate such as");
+	refused("deny read /x limit=5/s\n", 1, 14, "belongs to allow");
+	refused("allow read /x by=/a by=/b\n", 1, 21, "given twice");
+	refused("allow read /x by=make\n", 1, 15, "begins with /");
+	refused("allow read /x argv=x\n", 1, 15, "exec rules");
+	refused("ask read /x log=none\n", 1, 13, "always recorded");
+	refused("allow read /x sha256=00\n", 1, 15, "not enforced");
+	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
+	refused("allow connect /x\n", 1, 15, "not an endpoint");
+	refused("allow connect tcp:example.org:443\n", 1, 19, "names come with the resolver");
+	refused("allow connect tcp:localhost:443\n", 1, 19, "names come with the resolver");
+	refused("allow connect tcp:10.0.0.0/33:443\n", 1, 28, "0 to 32");
+	refused("allow connect tcp:10.0.0.1\n", 1, 27, "port is missing");
+	refused("allow connect tcp:10.0.0.1:70000\n", 1, 28, "not a port");
+	refused("allow connect tcp:10.0.0.1:9-5\n", 1, 28, "backwards");
+	refused("allow connect unix:x\n", 1, 15, "unix:/");
+	refused("allow read,connect /x\n", 1, 7, "rules of their own");
+	refused("rewrite read /x\n", 1, 16, "FROM -> TO");
+	refused("rewrite read /x ->\n", 1, 19, "FROM -> TO");
+	refused("rewrite read /x -> /y*\n", 1, 20, "one name");
+	refused("rewrite read /x* -> /y/**\n", 1, 21, "on its left");
+	refused("rewrite read /x -> memfd:\n", 1, 20, "without a name");
+	refused("rewrite connect tcp:*:1 -> udp:127.0.0.1:1\n", 1, 28, "tcp leads to tcp");
+	refused("rewrite connect tcp:*:1 -> tcp:10.0.0.0/8:1\n", 1, 28, "one address");
+	refused("allow read /x -> /y\n", 1, 15, "belongs to rewrite");
+	refused("default maybe\n", 1, 9, "deny, ask or allow");
+	refused("default deny\ndefault ask\n", 2, 1, "a second default");
+	refused("set x=1\n", 1, 1, "set NAME = VALUE");
+	refused("set 1x = 2\n", 1, 5, "not a name");
+	refused("include builtin:nothing\n", 1, 9, "no built-in rules");
+	refused("limit processes 10\n", 1, 1, "not enforced");
+	refused("env keep PATH\n", 1, 1, "not enforced");
+	refused("expect maybe read /x\n", 1, 8, "expect VERDICT");
+	refused("expect deny read x\n", 1, 18, "absolute");
+	refused("allow read /x\r\n", 1, 14, "carriage return");
+	refused("\xef\xbb\xbf" "allow read /x\n", 1, 1, "byte order mark");
+	refused("allow read /x\x01\n", 1, 14, "control byte");
+	refused("allow read /a \\\n  x\n", 2, 3, "begins with /");
+}
+
+static void test_all_errors_are_told(void **state)
+{
+	static const char text[] = "alow read /x\nallow read y z\nallow read /ok\ndeny read /x errno=E\n";
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	assert_int_equal(ruleset_parse("t", text, sizeof(text) - 1, &from, &found, &rs), 1);
+	assert_int_equal(found.errors, 4);
+	char *printed = NULL;
+	size_t size = 0;
+	FILE *to = open_memstream(&printed, &size);
+	diagnostics_print(&found, to, false);
+	fclose(to);
+	assert_non_null(strstr(printed, "t:2:14: error: "));
+	assert_non_null(strstr(printed, "\n    allow read y z\n                 ^\n"));
+	free(printed);
+	diagnostics_free(&found);
+}
+
+static void test_nul_and_size(void **state)
+{
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	assert_int_equal(ruleset_parse("t", "allow read /x\0\n", 15, &from, &found, &rs), 1);
+	assert_non_null(strstr(found.items[0].message, "NUL byte"));
+	diagnostics_free(&found);
+}
+
+static void test_first_match_and_default(void **state)
+{
+	decides("allow read /a/**\ndeny read /a/b\n", "read /a/b", VERDICT_ALLOW);
+	decides("deny read /a/b\nallow read /a/**\n", "read /a/b", VERDICT_DENY);
+	decides("deny read /a/b\nallow read /a/**\n", "read /a/c", VERDICT_ALLOW);
+	decides("allow read /a\n", "read /b", VERDICT_NONE);
+	decides("allow read /a\ndefault ask\n", "read /b", VERDICT_ASK);
+	decides("default allow\n", "connect tcp:192.0.2.1:1", VERDICT_ALLOW);
+	decides("kill read /a\n", "read /a", VERDICT_KILL);
+	decides("allow read /a\ndeny write /a\n", "open /a", VERDICT_DENY);
+	decides("allow open /a\n", "open /a", VERDICT_ALLOW);
+	decides("allow read /a\n", "open /a", VERDICT_NONE);
+	decides("ask modify /a\nallow read /a\nallow create /a\n", "open /a", VERDICT_ASK);
+	decides("allow write /a\n", "delete /a", VERDICT_ALLOW);
+	decides("allow write /a\n", "read /a", VERDICT_NONE);
+	decides("allow read,exec /a\n", "exec /a", VERDICT_ALLOW);
+}
+
+static void test_stat_has_no_default(void **state)
+{
+	decides("default deny\n", "stat /a", VERDICT_NONE);
+	decides("default deny\ndeny read /a\n", "stat /a", VERDICT_NONE);
+	decides("deny stat /a\n", "stat /a", VERDICT_DENY);
+	struct ruleset *rs = parse("deny stat /a\nallow read /b\ndefault deny\n");
+	assert_int_equal(ask(rs, "stat /a").error, ENOENT);
+	assert_true(ask(rs, "stat /b").unnamed);
+	assert_false(ask(rs, "read /a").unnamed);
+	assert_int_equal(ruleset_ops(rs), OP_STAT | OP_READ);
+	struct call c = { .n_objects = 1 };
+	struct verdict v;
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_STAT | OP_READ, .name = SPAN_LITERAL("/b") };
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	ruleset_free(rs);
+}
+
+static void test_variables(void **state)
+{
+	decides("allow read $PWD/**\n", "read \"/home/u/p [x]*/f\"", VERDICT_ALLOW);
+	decides("allow read $PWD/**\n", "read \"/home/u/p x/f\"", VERDICT_NONE);
+	decides("allow read $TMPDIR/**\n", "read /tmp/f", VERDICT_ALLOW);
+	decides("allow read ~/x by=~/bin/y\n", "read /home/u/x by /home/u/bin/y", VERDICT_ALLOW);
+	decides("set d = /a/{b,c}/\nallow read ${d}/**\n", "read /a/c/x", VERDICT_ALLOW);
+	decides("set a = $HOME/q\nset b = $a/r\nallow read $b\n", "read /home/u/q/r", VERDICT_ALLOW);
+	decides("allow read \"$HOME/My Files/**\"\n", "read \"/home/u/My Files/x\"", VERDICT_ALLOW);
+	decides("allow read /a \\\n  /b # and\n", "read /b", VERDICT_ALLOW);
+}
+
+static void test_conditions(void **state)
+{
+	decides("allow exec /a by=/usr/bin/make\n", "exec /a by /usr/bin/make", VERDICT_ALLOW);
+	decides("allow exec /a by=/usr/bin/make\n", "exec /a by /usr/bin/makex", VERDICT_NONE);
+	decides("allow exec /a by=/usr/{bin,lib}/**\n", "exec /a by /usr/lib/x/y", VERDICT_ALLOW);
+	decides("allow exec /a tree=/usr/bin/make\n", "exec /a by /bin/sh tree /usr/bin/make", VERDICT_ALLOW);
+	decides("allow exec /a tree=/usr/bin/make\n", "exec /a by /bin/sh", VERDICT_NONE);
+	decides("allow exec /a tree=/usr/bin/make\n", "exec /a by /usr/bin/make", VERDICT_ALLOW);
+	decides("ask exec /g argv=\"push **\"\nallow exec /g\n", "exec /g argv push origin main", VERDICT_ASK);
+	decides("ask exec /g argv=\"push **\"\nallow exec /g\n", "exec /g argv push", VERDICT_ASK);
+	decides("ask exec /g argv=\"push **\"\nallow exec /g\n", "exec /g argv pull", VERDICT_ALLOW);
+	decides("ask exec /g argv=\"push **\"\nallow exec /g\n", "exec /g", VERDICT_ALLOW);
+	decides("deny exec /s argv=\"-c **curl**\"\n", "exec /s argv \"-c echo\\\\ hi;curl\\\\ x\"", VERDICT_DENY);
+	decides("deny exec /s argv=\"-c *\"\n", "exec /s argv \"-c one\\\\ word\"", VERDICT_DENY);
+	decides("deny exec /s argv=\"-c *\"\n", "exec /s argv -c two words", VERDICT_NONE);
+	decides("deny exec /s argv=\"** --force **\"\n", "exec /s argv push --force x", VERDICT_DENY);
+	decides("deny exec /s argv=\"** --force **\"\n", "exec /s argv --force", VERDICT_DENY);
+	decides("deny exec /s argv=\"** --force **\"\n", "exec /s argv x--force", VERDICT_NONE);
+	decides("deny exec /s argv=\"\"\n", "exec /s argv \"\"", VERDICT_DENY);
+	decides("allow read /a uid=0\n", "read /a uid 0", VERDICT_ALLOW);
+	decides("allow read /a uid=1-5\n", "read /a uid 6", VERDICT_NONE);
+	decides("allow read /a uid=$UID\n", "read /a uid 1000", VERDICT_ALLOW);
+	decides("allow read /a depth=1-\n", "read /a tree /x", VERDICT_ALLOW);
+	decides("allow read /a depth=1-\n", "read /a", VERDICT_NONE);
+}
+
+static void test_options(void **state)
+{
+	struct ruleset *rs = parse("ask write /a timeout=90s else=allow remember=10m reason=\"costs $5\" stack log=alert after=3\n"
+				   "deny read /b errno=ENOENT log=none\n"
+				   "allow connect tcp:*:443 limit=100/min else=ask review\n"
+				   "allow read /c limit=5/10m\n"
+				   "rewrite connect tcp:192.0.2.1:443 -> tcp:127.0.0.1:8443 show=asked\n");
+	const struct rule *r = ruleset_rule(rs, 0);
+	assert_int_equal(r->timeout_s, 90);
+	assert_int_equal(r->otherwise, VERDICT_ALLOW);
+	assert_int_equal(r->remember, REMEMBER_TIME);
+	assert_int_equal(r->remember_s, 600);
+	assert_string_equal(r->reason, "costs $5");
+	assert_true(r->stack);
+	assert_int_equal(r->log, LOG_ALERT);
+	assert_int_equal(r->after, 3);
+	assert_string_equal(r->where, "t:1");
+	assert_string_equal(ruleset_rule(rs, 1)->text, "deny read /b errno=ENOENT log=none");
+	assert_int_equal(ask(rs, "read /b").error, ENOENT);
+	assert_int_equal(ask(rs, "read /b").log, LOG_NONE);
+	r = ruleset_rule(rs, 2);
+	assert_int_equal(r->limit, 100);
+	assert_int_equal(r->limit_period_s, 60);
+	assert_int_equal(r->otherwise, VERDICT_ASK);
+	assert_true(r->review);
+	assert_int_equal(ruleset_rule(rs, 3)->limit_period_s, 600);
+	assert_int_equal(ruleset_rule(rs, 3)->limit_slot, 1);
+	assert_int_equal(ruleset_limit_slots(rs), 2);
+	assert_true(ruleset_rule(rs, 4)->show_asked);
+	assert_null(ruleset_rule(rs, 5));
+	assert_true(ruleset_can(rs, VERDICT_ASK));
+	assert_true(ruleset_can(rs, VERDICT_REWRITE));
+	assert_false(ruleset_can(rs, VERDICT_KILL));
+	ruleset_free(rs);
+}
+
+static void test_endpoints(void **state)
+{
+	decides("allow connect tcp:*:443\n", "connect tcp:192.0.2.1:443", VERDICT_ALLOW);
+	decides("allow connect tcp:*:443\n", "connect tcp:[2001:db8::1]:443", VERDICT_ALLOW);
+	decides("allow connect tcp:*:443\n", "connect udp:192.0.2.1:443", VERDICT_NONE);
+	decides("allow connect tcp:*:443\n", "connect tcp:192.0.2.1:444", VERDICT_NONE);
+	decides("allow connect tcp:10.0.0.0/8:5000-6000\n", "connect tcp:10.9.8.7:5432", VERDICT_ALLOW);
+	decides("allow connect tcp:10.0.0.0/8:5000-6000\n", "connect tcp:11.0.0.1:5432", VERDICT_NONE);
+	decides("allow connect tcp:10.0.0.0/8:5000-6000\n", "connect tcp:[::ffff:10.0.0.1]:6000", VERDICT_ALLOW);
+	decides("allow connect tcp:[::ffff:10.0.0.0]/104:*\n", "connect tcp:10.1.1.1:1", VERDICT_ALLOW);
+	decides("allow connect tcp:[2001:db8::]/33:*\n", "connect tcp:[2001:db8:7fff::1]:1", VERDICT_ALLOW);
+	decides("allow connect tcp:[2001:db8::/33]:*\n", "connect tcp:[2001:db8:8000::1]:1", VERDICT_NONE);
+	decides("allow connect tcp:127.0.0.1:{80,443}\n", "connect tcp:127.0.0.1:443", VERDICT_ALLOW);
+	decides("deny net tcp:169.254.169.254:* udp:*:*\nallow net tcp:*:*\n", "connect tcp:169.254.169.254:80", VERDICT_DENY);
+	decides("allow net tcp:*:*\ndeny net tcp:169.254.169.254:*\n", "connect tcp:169.254.169.254:80", VERDICT_ALLOW);
+	decides("deny net udp:*:53\nallow net udp:*:*\n", "send udp:192.0.2.1:54", VERDICT_ALLOW);
+	decides("allow connect unix:/run/pg/**\n", "connect unix:/run/pg/s", VERDICT_ALLOW);
+	decides("allow connect unix:/run/pg/**\n", "connect unix:@/run/pg/s", VERDICT_NONE);
+	decides("allow connect unix:@na?e\n", "connect unix:@name", VERDICT_ALLOW);
+	decides("allow connect unix:@**\n", "connect unix:@/tmp/x", VERDICT_ALLOW);
+	decides("allow connect unix:**\n", "connect unix:@x", VERDICT_NONE);
+	decides("allow bind unix:/x\n", "connect unix:/x", VERDICT_NONE);
+}
+
+static void test_memfd(void **state)
+{
+	decides("allow exec **\n", "exec memfd:x", VERDICT_NONE);
+	decides("allow exec **\nallow exec memfd:\n", "exec memfd:x", VERDICT_ALLOW);
+	decides("allow exec memfd:jit*\n", "exec memfd:jit-1", VERDICT_ALLOW);
+	decides("allow exec memfd:jit*\n", "exec memfd:x", VERDICT_NONE);
+	decides("allow read,exec **\n", "read memfd:x", VERDICT_ALLOW);
+	decides("deny read /a\nallow read /**\n", "read memfd:x", VERDICT_ALLOW);
+}
+
+static void rewritten(const char *rules, const char *query, const char *expected)
+{
+	struct ruleset *rs = parse(rules);
+	struct diagnostics found = { 0 };
+	struct query q;
+	struct verdict v;
+	struct object to;
+	char name[PATH_MAX];
+	size_t len;
+	assert_int_equal(query_parse(query, &from, &found, &q), 0);
+	ruleset_decide(rs, &q.call, &v);
+	assert_int_equal(v.kind, VERDICT_REWRITE);
+	assert_int_equal(rule_rewrite(v.rule, &q.call.object[0], name, &len, &to), 0);
+	if (to.kind == OBJECT_INET)
+		len = (size_t)snprintf(name, sizeof(name), "%u.%u:%u", to.inet.addr[12], to.inet.addr[15], to.inet.port);
+	if (len != strlen(expected) || memcmp(name, expected, len) != 0)
+		fail_msg("%s: %.*s, expected %s", query, (int)len, name, expected);
+	query_free(&q);
+	ruleset_free(rs);
+}
+
+static void test_rewrite(void **state)
+{
+	rewritten("rewrite open /etc/r -> /p/r\n", "read /etc/r", "/p/r");
+	rewritten("rewrite open /d/** -> /s/t/**\n", "read /d/a/b", "/s/t/a/b");
+	rewritten("rewrite open /d/** -> /s/t/**\n", "read /d", "/s/t");
+	rewritten("rewrite open /d/** -> /**\n", "read /d/x", "/x");
+	rewritten("rewrite open /d/** -> /**\n", "read /d", "/");
+	rewritten("rewrite open /** -> /r/**\n", "read /d/x", "/r/d/x");
+	rewritten("rewrite open /d/*.c -> /one\n", "read /d/x.c", "/one");
+	rewritten("rewrite exec /usr/bin/rm -> /usr/bin/trash\n", "exec /usr/bin/rm", "/usr/bin/trash");
+	rewritten("rewrite connect tcp:192.0.2.9:443 -> tcp:127.0.0.1:8443\n", "connect tcp:192.0.2.9:443", "127.1:8443");
+	rewritten("rewrite connect tcp:*:443 -> tcp:*:8443\n", "connect tcp:192.0.2.9:443", "192.9:8443");
+	rewritten("rewrite connect tcp:*:* -> tcp:127.0.0.1:*\n", "connect tcp:192.0.2.9:443", "127.1:443");
+	rewritten("rewrite connect tcp:*:443 -> unix:/run/mock\n", "connect tcp:192.0.2.9:443", "/run/mock");
+	rewritten("rewrite connect unix:/a -> unix:@b\n", "connect unix:/a", "b");
+	/* A rewrite counts for what it names: the rest of the call cannot go to two places. */
+	decides("rewrite read /a -> /b\nallow write /a\n", "modify /a", VERDICT_ALLOW);
+	decides("rewrite read /a -> /b\nallow write /a\n", "open /a", VERDICT_DENY);
+	struct ruleset *rs = parse("rewrite open /d/** -> /s/**\n");
+	static char longest[PATH_MAX + 10] = "/d/";
+	memset(longest + 3, 'x', PATH_MAX - 4);
+	struct object o = { .kind = OBJECT_FILE, .name = { longest, PATH_MAX - 1 } }, to;
+	char name[PATH_MAX];
+	size_t len;
+	assert_int_equal(rule_rewrite(ruleset_rule(rs, 0), &o, name, &len, &to), 0);
+	o.name.len = PATH_MAX + 5;
+	assert_int_equal(rule_rewrite(ruleset_rule(rs, 0), &o, name, &len, &to), -ENAMETOOLONG);
+	ruleset_free(rs);
+}
+
+static char dir[PATH_MAX];
+
+static const char *file(const char *name, const char *text, mode_t mode)
+{
+	static char path[2][PATH_MAX + 64];
+	static unsigned turn;
+	char *out = path[turn++ % 2];
+	snprintf(out, sizeof(path[0]), "%s/%s", dir, name);
+	FILE *to = fopen(out, "w");
+	assert_non_null(to);
+	fputs(text, to);
+	fclose(to);
+	assert_int_equal(chmod(out, mode), 0);
+	return out;
+}
+
+static int load(const char *path, struct diagnostics *found, struct ruleset **rs)
+{
+	struct ruleset_source source = { path, variables, 6 };
+	*found = (struct diagnostics){ 0 };
+	return ruleset_load(&source, found, rs);
+}
+
+static void not_loaded(const char *path, int expected, const char *words)
+{
+	struct diagnostics found;
+	struct ruleset *rs;
+	int r = load(path, &found, &rs);
+	if (r != expected || !found.count || !strstr(found.items[0].message, words)) {
+		diagnostics_print(&found, stderr, false);
+		fail_msg("%s: %d, expected %d and %s", path, r, expected, words);
+	}
+	assert_null(rs);
+	diagnostics_free(&found);
+}
+
+static void test_files(void **state)
+{
+	struct diagnostics found;
+	struct ruleset *rs;
+	not_loaded("/nowhere.rules", -ENOENT, "No such file");
+	not_loaded(dir, -EISDIR, "is a directory");
+	not_loaded("/dev/null", -EINVAL, "not a regular file");
+	not_loaded(file("w", "allow read /x\n", 0666), -EPERM, "can be written by");
+	not_loaded(file("g", "allow read /x\n", 0664), -EPERM, "can be written by");
+	const char *big = file("big", "", 0644);
+	assert_int_equal(truncate(big, 100 * 1024 * 1024), 0);
+	not_loaded(big, -EFBIG, "larger than 16 MiB");
+	const char *fifo = file("x", "", 0644);
+	unlink(fifo);
+	assert_int_equal(mkfifo(fifo, 0644), 0);
+	not_loaded(fifo, -EINVAL, "not a regular file");
+	const char *inner = file("inner", "deny read /secret\n", 0644);
+	(void)inner;
+	const char *outer = file("outer", "include inner\nallow read /**\n", 0644);
+	assert_int_equal(load(outer, &found, &rs), 0);
+	assert_int_equal(ask(rs, "read /secret").kind, VERDICT_DENY);
+	assert_non_null(strstr(ask(rs, "read /secret").where, "/inner:1"));
+	const struct ruleset_file *files;
+	assert_int_equal(ruleset_files(rs, &files), 2);
+	ruleset_free(rs);
+	diagnostics_free(&found);
+	file("a", "include b\n", 0644);
+	not_loaded(file("b", "include a\n", 0644), 1, "includes itself");
+	file("loose", "allow read /x\n", 0666);
+	not_loaded(file("c", "include loose\n", 0644), -EPERM, "can be written by");
+}
+
+static void test_defaults_of_includes(void **state)
+{
+	struct diagnostics found;
+	struct ruleset *rs;
+	file("inner", "default allow\nexpect deny read /never\n", 0644);
+	assert_int_equal(load(file("outer", "include inner\ndefault deny\n", 0644), &found, &rs), 0);
+	assert_int_equal(ask(rs, "read /x").kind, VERDICT_DENY);
+	assert_int_equal(ruleset_expectation(rs, 0)->depth, 1);
+	ruleset_free(rs);
+	assert_int_equal(load(file("outer", "include inner\n", 0644), &found, &rs), 0);
+	assert_int_equal(ask(rs, "read /x").kind, VERDICT_ALLOW);
+	ruleset_free(rs);
+}
+
+static struct call on_file(const char *path, op_set ops)
+{
+	struct call c = { .n_objects = 1 };
+	struct stat st;
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = ops, .name = { path, (uint32_t)strlen(path) } };
+	if (stat(path, &st) == 0) {
+		c.object[0].identified = true;
+		c.object[0].dev = st.st_dev;
+		c.object[0].ino = st.st_ino;
+	}
+	return c;
+}
+
+static void test_pins_and_links(void **state)
+{
+	struct diagnostics found;
+	struct ruleset *rs;
+	struct verdict v;
+	char text[5 * PATH_MAX], secret[PATH_MAX], alias[PATH_MAX], sub[PATH_MAX], inside[PATH_MAX];
+	snprintf(secret, sizeof(secret), "%.4000s/secret", dir);
+	snprintf(alias, sizeof(alias), "%.4000s/alias", dir);
+	snprintf(sub, sizeof(sub), "%.4000s/real", dir);
+	snprintf(inside, sizeof(inside), "%.4000s/real/f", dir);
+	file("secret", "x", 0600);
+	unlink(alias);
+	assert_int_equal(link(secret, alias), 0);
+	assert_int_equal(mkdir(sub, 0755), 0);
+	snprintf(text, sizeof(text), "%.4000s/link", dir);
+	assert_int_equal(symlink("real", text), 0);
+	snprintf(text, sizeof(text), "deny read %s\ndeny read %s/link/**\nallow read **\n", secret, dir);
+	assert_int_equal(load(file("pins", text, 0644), &found, &rs), 0);
+	assert_true(ruleset_pins(rs));
+	struct call c = on_file(alias, OP_READ);
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	assert_true(rule_matches(rs, ruleset_rule(rs, 0), &c, 0, OP_READ));
+	c.object[0].identified = false;
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	/* Where a link in a refused name leads is refused too. */
+	c = on_file(inside, OP_READ);
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	ruleset_free(rs);
+	/* A link that a program could have laid does not widen an allow. */
+	snprintf(text, sizeof(text), "allow read %s/link/**\n", dir);
+	assert_int_equal(load(file("pins", text, 0644), &found, &rs), 0);
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_NONE);
+	ruleset_free(rs);
+	assert_int_equal(load(file("pins", "allow read /proc/self/x\n", 0644), &found, &rs), 0);
+	assert_false(ruleset_pins(rs));
+	ruleset_free(rs);
+}
+
+/* One layer leaves open what another rules on: joined per operation, nothing falls through. */
+static void test_parts(void **state)
+{
+	struct ruleset *rs = parse("allow read /a\nallow create /b\n");
+	struct call c = { .n_objects = 2 };
+	struct verdict v, each[OP_COUNT];
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ | OP_MODIFY, .name = SPAN_LITERAL("/a") };
+	c.object[1] = (struct object){ .kind = OBJECT_FILE, .ops = OP_CREATE, .name = SPAN_LITERAL("/b") };
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_NONE);
+	ruleset_decide_object(rs, &c, 0, each);
+	assert_int_equal(each[0].kind, VERDICT_ALLOW);
+	assert_int_equal(each[1].kind, VERDICT_NONE);
+	c.object[0].ops = OP_READ;
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	c.n_objects = 0;
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_NONE);
+	ruleset_free(rs);
+}
+
+static int setup(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/usher-rules-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[PATH_MAX + 16];
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_all_errors_are_told),
+		cmocka_unit_test(test_nul_and_size),
+		cmocka_unit_test(test_first_match_and_default),
+		cmocka_unit_test(test_stat_has_no_default),
+		cmocka_unit_test(test_variables),
+		cmocka_unit_test(test_conditions),
+		cmocka_unit_test(test_options),
+		cmocka_unit_test(test_endpoints),
+		cmocka_unit_test(test_memfd),
+		cmocka_unit_test(test_rewrite),
+		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_defaults_of_includes),
+		cmocka_unit_test(test_pins_and_links),
+		cmocka_unit_test(test_parts),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
