@@ -69,7 +69,10 @@ static void put(const char *name, const char *text, mode_t mode)
 
 static void fresh(void)
 {
-	(void)chmod("closed", 0700);
+	static const char *const dirs[] = { "closed", "d", "d/e", "empty", "newname" };
+
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		(void)chmod(dirs[i], 0700);
 	(void)nftw(".", remove_one, 16, FTW_DEPTH | FTW_PHYS);
 	if (mkdir("d", 0755) < 0 || mkdir("d/e", 0755) < 0 || mkdir("empty", 0755) < 0 || mkdir("closed", 0) < 0 ||
 	    symlink("f", "lf") < 0 || symlink("d", "ld") < 0 || symlink("nowhere", "dangling") < 0 ||
