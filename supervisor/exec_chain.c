@@ -275,6 +275,8 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	if (p->bound && t == &j->target[0])
 		p->hashed = script_hash(fd, p->hash) == 0;
 	format_script(head, line);
+	if (!line->interpreter.len)
+		return 0; /* "#!" and a NUL: the kernel fails */
 	struct args longer;
 	int err = script_prefix(line, self, prefix, &longer);
 	*prefix = longer;
