@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prints what the kernel says to network calls, good and bad: one line for each. Run natively and
+ * supervised, the lines must be the same. In the current directory it makes sockets and removes them.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define FAR ((void *)0x10)
+
+static volatile sig_atomic_t pipes;
+
+static void say(const char *what, long rc)
+{
+	int e = errno;
+
+	printf("%-44s %ld %s%s\n", what, rc, rc < 0 ? strerrorname_np(e) : "ok", pipes ? " SIGPIPE" : "");
+	pipes = 0;
+}
+
+static void on_pipe(int sig)
+{
+	(void)sig;
+	pipes = 1;
+}
+
+static int sock(int domain, int type)
+{
+	int s = socket(domain, type | SOCK_CLOEXEC, 0);
+
+	if (s < 0)
+		exit(77);
+	return s;
+}
+
+static struct sockaddr_in v4(const char *addr, uint16_t port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+
+	inet_pton(AF_INET, addr, &in.sin_addr);
+	return in;
+}
+
+static struct sockaddr_in6 v6(const char *addr, uint16_t port)
+{
+	struct sockaddr_in6 in = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
+
+	inet_pton(AF_INET6, addr, &in.sin6_addr);
+	return in;
+}
+
+static socklen_t local(struct sockaddr_un *un, const char *path)
+{
+	memset(un, 0, sizeof(*un));
+	un->sun_family = AF_UNIX;
+	strcpy(un->sun_path, path);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path) + 1);
+}
+
+/* The same address on every kind of socket, cut and stretched to every length of interest. */
+static void lengths(const char *what, int domain, int type, const void *addr, size_t size)
+{
+	static const int len[] = { -1, 0, 1, 2, 3, 8, 15, 16, 17, 23, 24, 27, 28, 29, 109, 110, 111, 127, 128, 129, 4096 };
+	char name[96], big[4096] = { 0 };
+
+	memcpy(big, addr, size);
+	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		int s = sock(domain, type);
+		snprintf(name, sizeof(name), "connect %s len %d", what, len[i]);
+		say(name, syscall(SYS_connect, s, big, len[i]));
+		close(s);
+		s = sock(domain, type);
+		snprintf(name, sizeof(name), "sendto %s len %d", what, len[i]);
+		say(name, syscall(SYS_sendto, s, "x", 1, MSG_NOSIGNAL, big, len[i]));
+		struct iovec iov = { "x", 1 };
+		struct msghdr m = { .msg_name = big, .msg_namelen = (socklen_t)len[i], .msg_iov = &iov, .msg_iovlen = 1 };
+		snprintf(name, sizeof(name), "sendmsg %s len %d", what, len[i]);
+		say(name, sendmsg(s, &m, MSG_NOSIGNAL));
+		close(s);
+		s = sock(domain, type);
+		snprintf(name, sizeof(name), "bind %s len %d", what, len[i]);
+		say(name, syscall(SYS_bind, s, big, len[i]));
+		close(s);
+		if (domain == AF_UNIX)
+			unlink("nobody.sock");
+	}
+}
+
+static void families(void)
+{
+	struct sockaddr_in a4 = v4("127.0.0.1", 1), any4 = v4("0.0.0.0", 0), odd = v4("127.0.0.1", 0);
+	struct sockaddr_in6 a6 = v6("::1", 1), mapped = v6("::ffff:127.0.0.1", 1), link = v6("fe80::1", 1);
+	struct sockaddr_un un;
+
+	local(&un, "nobody.sock");
+	lengths("v4 on tcp4", AF_INET, SOCK_STREAM, &a4, sizeof(a4));
+	lengths("v4 on udp4", AF_INET, SOCK_DGRAM, &a4, sizeof(a4));
+	lengths("v4 on tcp6", AF_INET6, SOCK_STREAM, &a4, sizeof(a4));
+	lengths("v4 on udp6", AF_INET6, SOCK_DGRAM, &a4, sizeof(a4));
+	lengths("v6 on tcp6", AF_INET6, SOCK_STREAM, &a6, sizeof(a6));
+	lengths("v6 on udp6", AF_INET6, SOCK_DGRAM, &a6, sizeof(a6));
+	lengths("v6 on tcp4", AF_INET, SOCK_STREAM, &a6, sizeof(a6));
+	lengths("mapped on tcp6", AF_INET6, SOCK_STREAM, &mapped, sizeof(mapped));
+	lengths("link-local on udp6", AF_INET6, SOCK_DGRAM, &link, sizeof(link));
+	lengths("unix on tcp4", AF_INET, SOCK_STREAM, &un, sizeof(un));
+	lengths("v4 on unix", AF_UNIX, SOCK_STREAM, &a4, sizeof(a4));
+	lengths("unix stream", AF_UNIX, SOCK_STREAM, &un, sizeof(un));
+	lengths("unix dgram", AF_UNIX, SOCK_DGRAM, &un, sizeof(un));
+	lengths("unix seqpacket", AF_UNIX, SOCK_SEQPACKET, &un, sizeof(un));
+	any4.sin_family = AF_UNSPEC;
+	lengths("unspec any on tcp4", AF_INET, SOCK_STREAM, &any4, sizeof(any4));
+	odd.sin_family = AF_UNSPEC;
+	lengths("unspec loopback on udp4", AF_INET, SOCK_DGRAM, &odd, sizeof(odd));
+	lengths("unspec on udp6", AF_INET6, SOCK_DGRAM, &odd, sizeof(odd));
+	lengths("unspec on unix dgram", AF_UNIX, SOCK_DGRAM, &odd, sizeof(odd));
+	odd.sin_family = 77;
+	lengths("family 77 on tcp4", AF_INET, SOCK_STREAM, &odd, sizeof(odd));
+}
+
+static void descriptors(void)
+{
+	struct sockaddr_in a = v4("127.0.0.1", 1);
+	struct iovec iov = { "x", 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	struct mmsghdr mm = { .msg_hdr = m };
+	int bad[] = { -1, 4000, open("/dev/null", O_RDWR), open(".", O_PATH), open("/", O_RDONLY | O_DIRECTORY) };
+	static const char *const name[] = { "-1", "4000", "/dev/null", "O_PATH", "directory" };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		printf("descriptor %s\n", name[i]);
+		say(" connect", connect(bad[i], (struct sockaddr *)&a, sizeof(a)));
+		say(" connect unreadable", syscall(SYS_connect, bad[i], FAR, 16));
+		say(" connect too long", syscall(SYS_connect, bad[i], &a, 500));
+		say(" bind", bind(bad[i], (struct sockaddr *)&a, sizeof(a)));
+		say(" bind unreadable", syscall(SYS_bind, bad[i], FAR, 16));
+		say(" listen", listen(bad[i], 1));
+		say(" sendto", sendto(bad[i], "x", 1, 0, (struct sockaddr *)&a, sizeof(a)));
+		say(" sendto unreadable", syscall(SYS_sendto, bad[i], "x", 1, 0, FAR, 16));
+		say(" sendmsg", sendmsg(bad[i], &m, 0));
+		say(" sendmsg unreadable", syscall(SYS_sendmsg, bad[i], FAR, 0));
+		say(" sendmmsg", sendmmsg(bad[i], &mm, 1, 0));
+		say(" sendmmsg none", sendmmsg(bad[i], &mm, 0, 0));
+	}
+}
+
+static void unreadable(void)
+{
+	char *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct sockaddr_in a = v4("127.0.0.1", 9);
+	int s = sock(AF_INET, SOCK_DGRAM);
+	struct iovec iov[2] = { { "x", 1 }, { FAR, 5 } };
+	struct msghdr m = { .msg_name = &a, .msg_namelen = sizeof(a), .msg_iov = iov, .msg_iovlen = 2 };
+	struct mmsghdr mm[2] = { { .msg_hdr = m }, { .msg_hdr = m } };
+
+	mprotect(page + 4096, 4096, PROT_NONE);
+	memcpy(page + 4096 - sizeof(a), &a, sizeof(a));
+	say("address ends at a page's end", connect(s, (struct sockaddr *)(page + 4096 - sizeof(a)), sizeof(a)));
+	say("address crosses into PROT_NONE", connect(s, (struct sockaddr *)(page + 4096 - 8), sizeof(a)));
+	say("odd alignment", connect(s, memcpy(page + 1, &a, sizeof(a)), sizeof(a)));
+	say("buffer unreadable", syscall(SYS_sendto, s, FAR, 5, 0, &a, sizeof(a)));
+	say("buffer crosses into PROT_NONE", sendto(s, page + 4000, 200, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("second element unreadable", sendmsg(s, &m, 0));
+	m.msg_iov = FAR;
+	say("vector unreadable", sendmsg(s, &m, 0));
+	m.msg_iovlen = 1025;
+	say("vector of 1025", sendmsg(s, &m, 0));
+	m.msg_iovlen = SIZE_MAX;
+	say("vector of SIZE_MAX", sendmsg(s, &m, 0));
+	iov[1] = (struct iovec){ page, SIZE_MAX };
+	m.msg_iov = iov;
+	m.msg_iovlen = 2;
+	say("negative length", sendmsg(s, &m, 0));
+	iov[1].iov_len = 0;
+	say("empty element", sendmsg(s, &m, 0));
+	m.msg_name = FAR;
+	say("name unreadable", sendmsg(s, &m, 0));
+	m.msg_namelen = (socklen_t)-5;
+	say("name length negative", sendmsg(s, &m, 0));
+	m.msg_name = NULL;
+	say("name length without a name, negative", sendmsg(s, &m, 0));
+	m.msg_namelen = 400;
+	say("name length without a name", sendmsg(s, &m, 0));
+	say("second message unreadable", (mm[0].msg_hdr.msg_iovlen = 1, sendmmsg(s, mm, 2, 0)));
+	mm[0].msg_hdr.msg_iovlen = 2;
+	mm[0].msg_hdr.msg_iov = FAR;
+	say("first message unreadable", sendmmsg(s, mm, 2, 0));
+	say("a thousand messages past the end", syscall(SYS_sendmmsg, s, page + 4096 - 2 * sizeof(mm[0]), 1000, 0));
+	close(s);
+}
+
+static void control(void)
+{
+	union {
+		char buf[4096];
+		struct cmsghdr h;
+	} u = { 0 };
+	struct iovec iov = { "x", 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = CMSG_SPACE(4) };
+	int pair[2], fd = 0;
+	char name[64];
+
+	socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair);
+	static const size_t len[] = { 0, 1, 15, 16, 17, 19, 20, 21, 24, 25, 100, SIZE_MAX };
+	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		u.h = (struct cmsghdr){ .cmsg_len = len[i], .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&u.h), &fd, sizeof(fd));
+		snprintf(name, sizeof(name), "rights, cmsg_len %zd", (ssize_t)len[i]);
+		say(name, sendmsg(pair[0], &m, 0));
+	}
+	u.h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(4), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	for (fd = -2; fd < 1000; fd += 501) {
+		memcpy(CMSG_DATA(&u.h), &fd, sizeof(fd));
+		snprintf(name, sizeof(name), "rights of %d", fd);
+		say(name, sendmsg(pair[0], &m, 0));
+	}
+	u.h.cmsg_type = 99;
+	say("unknown type", sendmsg(pair[0], &m, 0));
+	u.h.cmsg_level = 99;
+	say("unknown level", sendmsg(pair[0], &m, 0));
+	m.msg_control = FAR;
+	say("control unreadable", sendmsg(pair[0], &m, 0));
+	m.msg_controllen = (size_t)INT32_MAX + 1;
+	say("control of 2 GiB", sendmsg(pair[0], &m, 0));
+	m.msg_control = u.buf;
+	memset(u.buf, 0, sizeof(u.buf));
+	u.h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(254 * 4), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	m.msg_controllen = CMSG_SPACE(254 * 4);
+	say("254 descriptors", sendmsg(pair[0], &m, 0));
+	u.h.cmsg_len = CMSG_LEN(253 * 4);
+	say("253 descriptors", sendmsg(pair[0], &m, 0));
+	int s = sock(AF_INET, SOCK_DGRAM);
+	struct sockaddr_in a = v4("127.0.0.1", 9);
+	m = (struct msghdr){ .msg_name = &a, .msg_namelen = sizeof(a), .msg_iov = &iov, .msg_iovlen = 1,
+			     .msg_control = u.buf, .msg_controllen = CMSG_SPACE(4) };
+	u.h.cmsg_len = CMSG_LEN(4);
+	say("rights on udp", sendmsg(s, &m, 0));
+	u.h.cmsg_level = IPPROTO_IP;
+	u.h.cmsg_type = IP_TTL;
+	memcpy(CMSG_DATA(&u.h), &(int){ 300 }, 4);
+	say("ttl 300", sendmsg(s, &m, 0));
+	memcpy(CMSG_DATA(&u.h), &(int){ 30 }, 4);
+	say("ttl 30", sendmsg(s, &m, 0));
+	struct in_pktinfo info = { .ipi_ifindex = 4242 };
+	u.h.cmsg_type = IP_PKTINFO;
+	u.h.cmsg_len = CMSG_LEN(sizeof(info));
+	m.msg_controllen = CMSG_SPACE(sizeof(info));
+	memcpy(CMSG_DATA(&u.h), &info, sizeof(info));
+	say("pktinfo of no interface", sendmsg(s, &m, 0));
+	struct ucred other = { .pid = 1, .uid = 12345, .gid = 12345 };
+	m = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf, .msg_controllen = CMSG_SPACE(sizeof(other)) };
+	u.h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(other)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS };
+	memcpy(CMSG_DATA(&u.h), &other, sizeof(other));
+	say("another's credentials", sendmsg(pair[0], &m, 0));
+	struct ucred own = { .pid = getpid(), .uid = getuid(), .gid = getgid() };
+	memcpy(CMSG_DATA(&u.h), &own, sizeof(own));
+	say("own credentials", sendmsg(pair[0], &m, 0));
+	close(s);
+	close(pair[0]);
+	close(pair[1]);
+}
+
+static void states(void)
+{
+	struct sockaddr_in a = v4("127.0.0.1", 0), none = { .sin_family = AF_UNSPEC };
+	socklen_t len = sizeof(a);
+	struct iovec iov = { "x", 1 };
+	struct msghdr m = { .msg_name = &a, .msg_namelen = sizeof(a), .msg_iov = &iov, .msg_iovlen = 1 };
+	int l = sock(AF_INET, SOCK_STREAM), c = sock(AF_INET, SOCK_STREAM), u = sock(AF_INET, SOCK_DGRAM);
+
+	say("send unconnected tcp", sendmsg(c, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 }, 0));
+	say("bind", bind(l, (struct sockaddr *)&a, sizeof(a)));
+	say("bind again", bind(l, (struct sockaddr *)&a, sizeof(a)));
+	getsockname(l, (struct sockaddr *)&a, &len);
+	say("bind in use", bind(c, (struct sockaddr *)&a, sizeof(a)));
+	say("connect to bound, not listening", connect(c, (struct sockaddr *)&a, sizeof(a)));
+	say("listen", listen(l, 5));
+	say("listen again", listen(l, -1));
+	say("listen udp", listen(u, 5));
+	say("connect a listener", connect(l, (struct sockaddr *)&a, sizeof(a)));
+	say("connect", connect(c, (struct sockaddr *)&a, sizeof(a)));
+	say("connect again", connect(c, (struct sockaddr *)&a, sizeof(a)));
+	say("listen connected", listen(c, 5));
+	say("bind connected", bind(c, (struct sockaddr *)&a, sizeof(a)));
+	say("sendto connected tcp with an address", sendto(c, "x", 1, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("sendmsg connected tcp with an address", sendmsg(c, &m, 0));
+	say("connect unspec", connect(c, (struct sockaddr *)&none, sizeof(none)));
+	say("connect after unspec", connect(c, (struct sockaddr *)&a, sizeof(a)));
+	shutdown(c, SHUT_WR);
+	say("sendmsg after shutdown", sendmsg(c, &m, 0));
+	say("sendmsg after shutdown, MSG_NOSIGNAL", sendmsg(c, &m, MSG_NOSIGNAL));
+	say("sendto after shutdown", sendto(c, "x", 1, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("udp too long", sendto(u, calloc(1, 70000), 70000, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("udp 65507", sendto(u, calloc(1, 65507), 65507, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("udp empty", sendto(u, "", 0, 0, (struct sockaddr *)&a, sizeof(a)));
+	say("udp without an address", sendmsg(u, &(struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1 }, 0));
+	struct sockaddr_in broadcast = v4("255.255.255.255", 9), own = v4("1.2.3.4", 0), zero = v4("127.0.0.1", 0);
+	say("broadcast without the option", connect(u, (struct sockaddr *)&broadcast, sizeof(broadcast)));
+	say("bind another's address", bind(u, (struct sockaddr *)&own, sizeof(own)));
+	say("sendto port 0", sendto(u, "x", 1, 0, (struct sockaddr *)&zero, sizeof(zero)));
+	close(l);
+	close(c);
+	c = sock(AF_INET, SOCK_STREAM | SOCK_NONBLOCK);
+	say("nothing listens, non-blocking", connect(c, (struct sockaddr *)&a, sizeof(a)) < 0 && errno == EINPROGRESS ? 0 : -1);
+	close(c);
+	say("fastopen unspec", sendto(sock(AF_INET, SOCK_STREAM), "x", 1, MSG_FASTOPEN, (struct sockaddr *)&none, sizeof(none)));
+	say("bad flags", sendto(u, "x", 1, MSG_OOB, (struct sockaddr *)&a, sizeof(a)));
+}
+
+static void paths(void)
+{
+	struct sockaddr_un un;
+	int l = sock(AF_UNIX, SOCK_STREAM), d = sock(AF_UNIX, SOCK_DGRAM), c = sock(AF_UNIX, SOCK_STREAM);
+	char name[64], long_name[109];
+	static const char *const bad[] = { "none.sock", "none/x", "file", "file/x", "dir", "dir/", "loop", "dangling", "dgram.sock",
+					   ".", "..", "/", "closed/x" };
+
+	close(open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0644));
+	mkdir("dir", 0755);
+	symlink("loop", "loop");
+	symlink("nowhere", "dangling");
+	say("bind", bind(l, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	say("bind twice", bind(l, (struct sockaddr *)&un, local(&un, "other.sock")));
+	say("connect, not listening", connect(c, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	listen(l, 0);
+	say("bind dgram", bind(d, (struct sockaddr *)&un, local(&un, "dgram.sock")));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int s = sock(AF_UNIX, SOCK_STREAM), b = sock(AF_UNIX, SOCK_STREAM), g = sock(AF_UNIX, SOCK_DGRAM);
+		snprintf(name, sizeof(name), "connect %s", bad[i]);
+		say(name, connect(s, (struct sockaddr *)&un, local(&un, bad[i])));
+		snprintf(name, sizeof(name), "bind %s", bad[i]);
+		say(name, bind(b, (struct sockaddr *)&un, local(&un, bad[i])));
+		unlink("none.sock");
+		snprintf(name, sizeof(name), "sendto %s", bad[i]);
+		say(name, sendto(g, "x", 1, 0, (struct sockaddr *)&un, local(&un, bad[i])));
+		close(s);
+		close(b);
+		close(g);
+	}
+	int s = sock(AF_UNIX, SOCK_SEQPACKET);
+	say("connect of another type", connect(s, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	say("connect", connect(c, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	fcntl(c, F_SETFL, O_NONBLOCK);
+	say("connect again, non-blocking", connect(c, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	int n = sock(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK);
+	say("queue full, non-blocking", connect(n, (struct sockaddr *)&un, local(&un, "stream.sock")));
+	say("sendto on a stream with an address", sendto(c, "x", 1, 0, (struct sockaddr *)&un, local(&un, "dgram.sock")));
+	say("sendto dgram", sendto(sock(AF_UNIX, SOCK_DGRAM), "x", 1, 0, (struct sockaddr *)&un, local(&un, "dgram.sock")));
+	memset(long_name, 'n', 108);
+	memcpy(&un, &(struct sockaddr_un){ .sun_family = AF_UNIX }, sizeof(un));
+	memcpy(un.sun_path, long_name, 108);
+	say("108 bytes, no NUL", bind(s, (struct sockaddr *)&un, sizeof(un)));
+	static const char *const made[] = { "stream.sock", "dgram.sock", "file", "loop", "dangling" };
+	for (size_t i = 0; i < sizeof(made) / sizeof(made[0]); i++)
+		unlink(made[i]);
+	long_name[108] = '\0';
+	unlink(long_name);
+	rmdir("dir");
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_handler = on_pipe };
+
+	sigaction(SIGPIPE, &sa, NULL);
+	setvbuf(stdout, NULL, _IOFBF, 1 << 16);
+	families();
+	descriptors();
+	unreadable();
+	control();
+	states();
+	paths();
+	return 0;
+}
