@@ -42,6 +42,7 @@ struct sending {
 	struct iovec iov;
 	struct sockaddr_storage to;
 	struct control control;
+	bool pointed;   /* an address, though of no length */
 	bool as_caller; /* the address is a path: with the caller's ids and powers */
 	bool blocks;    /* a full socket makes the caller wait */
 	bool patient;   /* wait from the start */
@@ -85,6 +86,7 @@ static int prepare_address(struct sending *s, const struct message *m)
 
 	if (len < 0)
 		return len;
+	s->pointed = m->pointed;
 	s->as_caller = t && t->kind == OBJECT_UNIX;
 	s->hdr.msg_name = len ? &s->to : NULL;
 	s->hdr.msg_namelen = (socklen_t)len;
@@ -136,7 +138,12 @@ static long sendmsg_as_caller(struct sending *s, unsigned flags)
 		if (rc < 0)
 			return rc;
 	}
-	long n = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
+	long n;
+	if (s->pointed && !s->hdr.msg_namelen && !s->hdr.msg_controllen)
+		n = sendto(s->j->sock, s->iov.iov_base, s->iov.iov_len, (int)(flags | MSG_NOSIGNAL),
+			   (struct sockaddr *)&s->to, 0);
+	else
+		n = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
 	if (n < 0)
 		n = -errno;
 	if (s->as_caller)

@@ -58,11 +58,14 @@ static int message_target(struct job *j, const struct batch *b, struct message *
 		return 0;
 	if (ignored) {
 		m->name = (struct text){ 0, 0 };
+		m->pointed = false;
 		return 0;
 	}
 	int rc = net_target(j, &b->kind, m->name, opens ? OP_CONNECT : OP_SEND, &m->target, &ignored);
-	if (ignored)
+	if (ignored) {
 		m->name = (struct text){ 0, 0 };
+		m->pointed = false;
+	}
 	return rc;
 }
 
@@ -111,6 +114,7 @@ int net_sendto_resolve(struct job *j)
 		rc = net_address(j, j->arg[4], (int64_t)j->arg[5], &b->m[0].name);
 	if (rc < 0)
 		return rc;
+	b->m[0].pointed = true;
 	b->m[0].data = j->arg[1];
 	b->m[0].n = j->arg[2];
 	return decide_on(j, b);
@@ -119,13 +123,13 @@ int net_sendto_resolve(struct job *j)
 /* As copy_msghdr_from_user(): an address that is too long is cut, without a pointer there is none. */
 static int message_decode(struct job *j, const struct msghdr *h, struct message *m)
 {
-	int32_t len = (int32_t)h->msg_namelen;
+	int32_t len = h->msg_name ? (int32_t)h->msg_namelen : 0;
 
 	if (len < 0)
 		return -EINVAL;
 	if (len > (int32_t)sizeof(struct sockaddr_storage))
 		len = (int32_t)sizeof(struct sockaddr_storage);
-	if (h->msg_name && len) {
+	if (len) {
 		int rc = net_address(j, (uint64_t)(uintptr_t)h->msg_name, len, &m->name);
 		if (rc < 0)
 			return rc;

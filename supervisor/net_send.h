@@ -10,6 +10,7 @@
 struct message {
 	struct text name;   /* the address as it will be used; absent: none */
 	int target;         /* number of the target it stands for, -1: nothing was to be decided */
+	bool pointed;       /* sendto: an address of no length is not the same as none */
 	bool vector;        /* data is a vector of n elements, else one buffer of n bytes */
 	uint64_t data, n;
 	uint64_t control, n_control;

@@ -152,6 +152,8 @@ static int bind_target(struct job *j, struct span name)
 	struct look look = { .dirfd = AT_FDCWD, .flags = LOOK_PARENT };
 	struct target *file;
 
+	if (name.bytes[0] == '/' && strspn(name.bytes, "/") >= name.len)
+		return -EADDRINUSE;
 	look.path = job_copy(j, name.bytes, name.len);
 	if (!look.path.off)
 		return -ENOMEM;
