@@ -20,8 +20,8 @@ static const char *when_text(unsigned when)
 		return "when a rule names `stat`";
 	case WHEN_PRIVILEGED:
 		return "as root";
-	case WHEN_UNPRIVILEGED:
-		return "as an ordinary user";
+	case WHEN_BLIND:
+		return "without CAP_SYS_PTRACE";
 	case WHEN_UNSCOPED:
 		return "without Landlock's signal scope";
 	case WHEN_APART:

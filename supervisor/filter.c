@@ -36,7 +36,7 @@
 
 static unsigned mode_of(const struct filter_options *o)
 {
-	unsigned mode = o->privileged ? WHEN_PRIVILEGED : WHEN_UNPRIVILEGED;
+	unsigned mode = (o->privileged ? WHEN_PRIVILEGED : 0) | (o->sighted ? 0 : WHEN_BLIND);
 
 	if (o->trap_stat)
 		mode |= WHEN_STAT;

@@ -16,6 +16,7 @@ struct policy;
 struct filter_options {
 	const struct policy *policy; /* NULL: no rule tells one program of the tree from another */
 	bool privileged;             /* the command starts as root or with capabilities */
+	bool sighted;                /* usher reads processes that hide themselves: privileges_read_any() */
 	bool trap_stat;              /* some rule names stat */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */

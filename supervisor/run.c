@@ -25,6 +25,7 @@
 #include "supervisor/kernel.h"
 #include "supervisor/launch.h"
 #include "supervisor/policy_setup.h"
+#include "supervisor/privileges.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
@@ -99,6 +100,7 @@ static int build_filter(struct run *run)
 	struct filter_options fo = {
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
+		.sighted = privileges_read_any(),
 		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) != 0,
 		.domain = run->floor != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
@@ -162,7 +164,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->listener = -1;
 	s->status = -1;
 	s->control = -1;
-	s->privileged = geteuid() == 0;
+	s->privileged = privileges_held();
 	raise_files(&run->launch.files);
 	rc = harden_start();
 	if (rc < 0)

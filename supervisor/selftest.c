@@ -6,6 +6,7 @@
 #include <linux/filter.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -31,6 +33,44 @@ struct hello {
 	const void *address;
 };
 
+/* Sends HELLO with the listener itself; the filter lets messages pass. */
+static bool introduce(int out, struct hello *hello)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { hello, sizeof(*hello) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (hello->listener >= 0) {
+		m.msg_control = control.room;
+		m.msg_controllen = sizeof(control.room);
+		control.head = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+		memcpy(CMSG_DATA(&control.head), &hello->listener, sizeof(int));
+	}
+	return sendmsg(out, &m, 0) == (ssize_t)sizeof(*hello);
+}
+
+/* Returns the listener, or -1. */
+static int acquaint(int in, struct hello *hello)
+{
+	union {
+		struct cmsghdr head;
+		char room[CMSG_SPACE(sizeof(int))];
+	} control = { 0 };
+	struct iovec iov = { hello, sizeof(*hello) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof(control.room) };
+	int fd = -1;
+
+	hello->error = ECANCELED;
+	if (recvmsg(in, &m, MSG_CMSG_CLOEXEC) != (ssize_t)sizeof(*hello))
+		return -1;
+	if (CMSG_FIRSTHDR(&m) && control.head.cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(&control.head), sizeof(fd));
+	return fd;
+}
+
 /* The child makes one call that nobody but the parent can answer. */
 static _Noreturn void child(int out)
 {
@@ -45,7 +85,7 @@ static _Noreturn void child(int out)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	hello.error = -filter_install(&program, &hello.listener);
-	if (write(out, &hello, sizeof(hello)) != (ssize_t)sizeof(hello) || hello.error)
+	if (!introduce(out, &hello) || hello.error)
 		_exit(1);
 	_exit(syscall(__NR_getppid) == MAGIC ? 0 : 1);
 }
@@ -108,31 +148,30 @@ static void examine(pid_t pid, int in, struct selftest *t)
 	struct pollfd wait = { .fd = in, .events = POLLIN };
 	int status;
 
-	if (poll(&wait, 1, PATIENCE_MS) != 1 || read(in, &hello, sizeof(hello)) != (ssize_t)sizeof(hello))
+	if (poll(&wait, 1, PATIENCE_MS) != 1)
 		return;
+	CLEANUP_FD int listener = acquaint(in, &hello);
 	t->filter = hello.error;
-	if (hello.error)
+	if (hello.error || listener < 0)
 		return;
 	t->read_proc = read_status(pid);
 	t->read_memory = read_memory(pid, hello.address);
 	CLEANUP_FD int pidfd = (int)syscall(__NR_pidfd_open, pid, 0);
-	CLEANUP_FD int listener = pidfd < 0 ? -1 : (int)syscall(__NR_pidfd_getfd, pidfd, hello.listener, 0);
-	t->getfd = listener < 0 ? errno : 0;
-	if (listener < 0)
-		return;
+	CLEANUP_FD int taken = pidfd < 0 ? -1 : (int)syscall(__NR_pidfd_getfd, pidfd, hello.listener, 0);
+	t->getfd = taken < 0 ? errno : 0;
 	converse(pid, listener, t);
 	if (t->answer == 0 && (waitpid(pid, &status, 0) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0))
 		t->answer = EBADMSG;
 }
 
-static pid_t start(int pipefd[2], void (*body)(int))
+static pid_t start(int pair[2], void (*body)(int))
 {
-	if (pipe2(pipefd, O_CLOEXEC) < 0)
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -1;
 	pid_t pid = fork();
 	if (pid == 0)
-		body(pipefd[1]);
-	close(pipefd[1]);
+		body(pair[1]);
+	close(pair[1]);
 	return pid;
 }
 
@@ -155,20 +194,20 @@ static void sleeper(int out)
 
 int selftest_run(struct selftest *out)
 {
-	int pipefd[2];
+	int pair[2];
 	char byte;
 
 	*out = (struct selftest){ ECANCELED, ECANCELED, ECANCELED, ECANCELED, ECANCELED, ECANCELED, ECANCELED, ECANCELED, ECANCELED };
-	pid_t pid = start(pipefd, child);
+	pid_t pid = start(pair, child);
 	if (pid < 0)
 		return -errno;
-	examine(pid, pipefd[0], out);
-	finish(pid, pipefd[0]);
-	pid = start(pipefd, sleeper);
+	examine(pid, pair[0], out);
+	finish(pid, pair[0]);
+	pid = start(pair, sleeper);
 	if (pid < 0)
 		return -errno;
-	if (read(pipefd[0], &byte, 1) == 1)
+	if (read(pair[0], &byte, 1) == 1)
 		out->seize = seize(pid);
-	finish(pid, pipefd[0]);
+	finish(pid, pair[0]);
 	return 0;
 }

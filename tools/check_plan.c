@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "supervisor/disposition.h"
+#include "supervisor/privileges.h"
 #include "supervisor/table.h"
 #include "tools/rule_files.h"
 
@@ -32,7 +33,9 @@ static bool holds(uint8_t when, op_set ops)
 		return false;
 	if ((when & WHEN_PRIVILEGED) && !root)
 		return false;
-	return !(when & WHEN_UNPRIVILEGED) || !root;
+	if (when & WHEN_UNSCOPED)
+		return false;
+	return !(when & WHEN_BLIND) || !privileges_read_any();
 }
 
 static void put_ops(op_set ops, FILE *to)

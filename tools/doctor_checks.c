@@ -18,6 +18,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/kernel.h"
+#include "supervisor/privileges.h"
 #include "supervisor/selftest.h"
 
 #define PROC_MAGIC 0x9fa0
@@ -65,8 +66,10 @@ static void check_notifications(struct report *r, const struct selftest *t)
 	      killable ? 0 : EINVAL, "a signal does not repeat a call (Linux 5.19)");
 	tried(add(r, "filter", true, "seccomp is off, or another supervisor holds this process already"), t->filter,
 	      "seccomp filter with a notification listener");
-	tried(add(r, "pidfd-getfd", true, "usher cannot take the listener, nor act on the caller's sockets (Linux 5.6; ptrace rights)"), t->getfd,
-	      "descriptors of the command can be duplicated (Linux 5.6)");
+	tried(add(r, "pidfd-getfd", false,
+		  "usher cannot act on the caller's own sockets and descriptors: connect, bind, send and changes through a descriptor are refused "
+		  "(Linux 5.6; some containers' filters)"),
+	      t->getfd, "descriptors of the command can be duplicated (Linux 5.6)");
 	tried(add(r, "notify", true, "calls cannot be received"), t->receive, "a call was received");
 	tried(add(r, "addfd", true, "descriptors cannot be handed to the command (Linux 5.9)"), t->addfd, "a descriptor was put into the caller");
 	tried(add(r, "answer", true, "calls cannot be answered"), t->answer, "the caller got the answer");
@@ -91,6 +94,14 @@ static void check_reading(struct report *r, const struct selftest *t)
 	      t->read_memory, "the command's memory can be read");
 	tried(add(r, "ptrace", true, "a new program cannot be verified before it runs, so none may start (container without ptrace, or Yama scope 3)"),
 	      t->seize, "a child can be seized, so programs are verified before they run");
+}
+
+static void check_sight(struct report *r)
+{
+	bool blind = geteuid() == 0 && !privileges_read_any();
+
+	tried(add(r, "read-any", false, "root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused"),
+	      blind ? EPERM : 0, geteuid() == 0 ? "processes that change their user can be served" : "an ordinary user's processes stay that user's");
 }
 
 static void check_yama(struct report *r)
@@ -177,6 +188,7 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 	(void)selftest_run(&t); /* on failure everything says "not tried" */
 	check_notifications(&r, &t);
 	check_reading(&r, &t);
+	check_sight(&r);
 	check_yama(&r);
 	check_openat2(&r);
 	check_pidfd_thread(&r);

@@ -30,7 +30,7 @@
 #define HIGH 0xdead000000000000ULL
 
 static const struct filter_options user = { .domain = true, .scoped = true };
-static const struct filter_options root = { .domain = true, .scoped = true, .privileged = true };
+static const struct filter_options root = { .domain = true, .scoped = true, .privileged = true, .sighted = true };
 static const struct filter_options hidden = { .domain = true, .scoped = true, .trap_stat = true };
 static const struct filter_options bare = { 0 };
 
@@ -241,10 +241,10 @@ static void table_and_program_agree(void **state)
 		const struct filter_options *o;
 		unsigned mode;
 	} modes[] = {
-		{ &user, WHEN_UNPRIVILEGED },
+		{ &user, WHEN_BLIND },
 		{ &root, WHEN_PRIVILEGED },
-		{ &hidden, WHEN_UNPRIVILEGED | WHEN_STAT },
-		{ &bare, WHEN_UNPRIVILEGED | WHEN_UNSCOPED | WHEN_APART },
+		{ &hidden, WHEN_BLIND | WHEN_STAT },
+		{ &bare, WHEN_BLIND | WHEN_UNSCOPED | WHEN_APART },
 	};
 
 	for (size_t m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
