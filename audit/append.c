@@ -47,6 +47,11 @@ static size_t make_head(const struct journal *j, uint64_t now, unsigned flags, c
 		o = put_literal(o, "\"format\":\"" JOURNAL_FORMAT "\",\"key\":\"");
 		o = put_hex(o, epoch_key(j->epoch), crypto_sign_PUBLICKEYBYTES);
 		o = put_literal(o, "\",");
+		if (j->anchors) {
+			o = put_literal(o, "\"checkpoints\":\"");
+			o = put_literal(o, anchors_verifier_key(j->anchors));
+			o = put_literal(o, "\",");
+		}
 	}
 	if (flags & APPEND_INTENT)
 		o = put_literal(o, "\"intent\":true,");
@@ -123,5 +128,16 @@ int append_seal(struct journal *j, bool final)
 	j->first_unsealed = 0;
 	j->unsealed = 0;
 	rc = put_line(j, line, head_len, line + head_len, n - head_len);
+	if (rc == 0 && j->anchors) {
+		struct digest leaf;
+		merkle_leaf_sha256(&leaf, line, n);
+		merkle_add(&j->seals, merkle_node_sha256, &leaf);
+	}
 	return rc == 0 ? 0 : journal_stop(j, rc);
+}
+
+void journal_checkpoint(const struct journal *j, struct checkpoint *out)
+{
+	*out = (struct checkpoint){ .seals = j->seals.count, .seq = j->seq, .head = j->head };
+	merkle_root(&j->seals, merkle_node_sha256, &out->root);
 }

@@ -29,11 +29,8 @@ struct epoch {
 	bool have_next;
 };
 
-int epoch_new(struct epoch **out)
+int key_page_new(void **out)
 {
-	CLEANUP_FREE struct epoch *e = calloc(1, sizeof *e);
-	if (!e)
-		return -ENOMEM;
 	void *page = mmap(NULL, KEY_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (page == MAP_FAILED)
 		return -errno;
@@ -43,7 +40,26 @@ int epoch_new(struct epoch **out)
 		munmap(page, KEY_PAGE);
 		return rc;
 	}
-	e->keys = page;
+	*out = page;
+	return 0;
+}
+
+void key_page_free(void *page)
+{
+	if (!page)
+		return;
+	sodium_memzero(page, KEY_PAGE);
+	munmap(page, KEY_PAGE);
+}
+
+int epoch_new(struct epoch **out)
+{
+	CLEANUP_FREE struct epoch *e = calloc(1, sizeof *e);
+	if (!e)
+		return -ENOMEM;
+	int rc = key_page_new((void **)&e->keys);
+	if (rc != 0)
+		return rc;
 	e->number = 1;
 	e->first = 1;
 	crypto_sign_keypair(e->public, e->keys->secret);
@@ -56,8 +72,7 @@ void epoch_free(struct epoch *e)
 {
 	if (!e)
 		return;
-	sodium_memzero(e->keys, sizeof *e->keys);
-	munmap(e->keys, KEY_PAGE);
+	key_page_free(e->keys);
 	free(e);
 }
 

@@ -18,6 +18,10 @@
 
 struct epoch;
 
+/* A page for keys: locked, zero, in no dump and in no child. Freeing wipes it; safe on NULL. */
+int key_page_new(void **out);
+void key_page_free(void *page);
+
 int epoch_new(struct epoch **out);
 void epoch_free(struct epoch *e);
 

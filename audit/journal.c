@@ -38,7 +38,22 @@ static int write_anchor(struct journal *j)
 	return 0;
 }
 
-static int open_parts(struct journal *j, const char **why)
+void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait)
+{
+	char buf[512];
+	struct record r;
+	int rc = anchors_send(j->anchors, c, wait);
+	if (rc == 0)
+		return;
+	record_begin(&r, buf, sizeof buf, "note");
+	record_text(&r, "event", "anchor");
+	record_text(&r, "text", rc > 0 ? "the command is slow: a checkpoint was left out" : "a checkpoint was not accepted outside");
+	if (rc < 0)
+		record_result(&r, rc);
+	journal_append(j, &r, NULL);
+}
+
+static int open_parts(struct journal *j, const char *anchor, const char **why)
 {
 	*why = "cannot make the journal's keys";
 	int rc = epoch_new(&j->epoch);
@@ -59,6 +74,10 @@ static int open_parts(struct journal *j, const char **why)
 	rc = inflight_create(j->dirfd, &j->inflight);
 	if (rc != 0)
 		return rc;
+	*why = "cannot anchor the journal's first key (file:PATH or exec:CMD)";
+	rc = anchor ? anchors_new(anchor, j->dir, epoch_key(j->epoch), &j->anchors) : 0;
+	if (rc != 0)
+		return rc;
 	*why = "cannot start the journal's helper thread";
 	return keeper_start(j);
 }
@@ -75,6 +94,7 @@ static void release(struct journal *j)
 	}
 	inflight_close(j->inflight, j->dirfd);
 	epoch_free(j->epoch);
+	anchors_free(j->anchors);
 	if (j->anchor >= 0)
 		close(j->anchor);
 	if (j->dirfd >= 0)
@@ -118,7 +138,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	j->sync = options->sync;
 	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, why);
 	if (rc == 0)
-		rc = open_parts(j, why);
+		rc = open_parts(j, options->anchor, why);
 	if (rc == 0 && j->sync != SYNC_NONE && fsync(j->dirfd) != 0) {
 		*why = "cannot flush the journal's directory";
 		rc = -errno;
@@ -291,9 +311,12 @@ void journal_close(struct journal *j, struct record *r)
 	size_t len = r ? record_finish(r) : 0;
 	if (len && refusal(j, APPEND_RESERVED) == 0)
 		append_line(j, r->buf + 1, len, APPEND_RESERVED);
-	if (refusal(j, APPEND_RESERVED) == 0)
-		append_seal(j, true);
+	struct checkpoint c = { 0 };
+	if (refusal(j, APPEND_RESERVED) == 0 && append_seal(j, true) == 0)
+		journal_checkpoint(j, &c);
 	pthread_mutex_unlock(&j->lock);
+	if (j->anchors && c.seals)
+		anchors_send(j->anchors, &c, true); /* the journal is closed: a failure shows in the anchor's absence */
 	if (j->sync != SYNC_NONE)
 		fdatasync(j->seg->fd);
 	release(j);

@@ -13,6 +13,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
+#include "audit/anchor.h"
 #include "audit/epoch.h"
 #include "audit/inflight.h"
 #include "audit/journal.h"
@@ -23,6 +24,9 @@
 #define LOW_WATER ((size_t)1 << 20)
 /* Always kept free: the end record and its seal find room on a full disk. */
 #define END_RESERVE ((size_t)16 << 10)
+
+/* The longest line of all: a seal, or the intent head in front of it. */
+_Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 
 #define SEAL_RECORDS 4096
 #define SEAL_NS (UINT64_C(5) * 1000000000)
@@ -39,6 +43,9 @@ struct journal {
 	_Atomic uint64_t seq; /* of the last record */
 	struct digest head;   /* hash of the last line */
 	struct epoch *epoch;
+	struct merkle seals; /* kept for checkpoints only */
+
+	struct anchors *anchors; /* NULL: nobody outside wants heads */
 
 	pthread_mutex_t grow;
 	struct segment *next;    /* made ahead of use */
@@ -76,6 +83,11 @@ int journal_stop(struct journal *j, int rc);
 
 /* journal_dir.c: makes (or takes over, when empty) the directory. *name is the caller's to free. */
 int journal_open_dir(const char *path, char **name, int *dirfd, const char **why);
+
+/* With j->lock held, after a seal. */
+void journal_checkpoint(const struct journal *j, struct checkpoint *out);
+/* Sends it; what fails is told in the journal. Without a lock. */
+void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait);
 
 /* keeper.c: extends the segment (or makes the next one) until NEED bytes beyond what is reserved are there. Takes grow. */
 int keeper_make_room(struct journal *j, size_t need);

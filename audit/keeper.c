@@ -118,10 +118,13 @@ static void seal(struct journal *j)
 	if (j->failed || !seal_is_due(j))
 		return;
 	epoch_prepare(j->epoch); /* the next key is this thread's business until the seal names it */
+	struct checkpoint c = { 0 };
 	pthread_mutex_lock(&j->lock);
-	if (!j->failed)
-		append_seal(j, false);
+	if (!j->failed && append_seal(j, false) == 0)
+		journal_checkpoint(j, &c);
 	pthread_mutex_unlock(&j->lock);
+	if (j->anchors && c.seals)
+		journal_anchor(j, &c, false);
 }
 
 static void flush(struct journal *j)

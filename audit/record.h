@@ -20,8 +20,8 @@
 /* Room for two names of PATH_MAX bytes, each escaped at its worst, and all else. */
 #define RECORD_MAX (64 * 1024)
 
-/* What the journal puts in front: seq, time, prev; in the first record also format and key. */
-#define HEAD_MAX 320
+/* What the journal puts in front: seq, time, prev; in the first record also format, key and checkpoints. */
+#define HEAD_MAX 640
 #define JOURNAL_FORMAT "usher-journal/1"
 
 struct record {

@@ -93,12 +93,20 @@ static bool parse_head(const struct line *l, struct head *h)
 	return take(&p, end, "\",");
 }
 
-static int check_first(struct state *s, const struct line *l, const struct head *h)
+/* Moves h->rest behind what only the first record has. */
+static int check_first(struct state *s, const struct line *l, struct head *h)
 {
 	const char *p = h->rest, *end = l->bytes + l->len;
 	if (!take(&p, end, "\"format\":\"" JOURNAL_FORMAT "\",\"key\":\"") ||
 	    !take_hex(&p, end, s->key, sizeof s->key) || !take(&p, end, "\","))
 		return damage(s, l, "the first record does not name the journal's format and key");
+	if (take(&p, end, "\"checkpoints\":\"")) {
+		const char *quote = memchr(p, '"', (size_t)(end - p));
+		if (!quote || !take(&quote, end, "\","))
+			return damage(s, l, "the first record does not name the key of its checkpoints");
+		p = quote;
+	}
+	h->rest = p;
 	memcpy(s->proof->key, s->key, sizeof s->proof->key);
 	for (size_t i = 0; i < s->n_anchors; i++)
 		if (s->anchors[i].has_key && memcmp(s->anchors[i].key, s->key, sizeof s->key) != 0)

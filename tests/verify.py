@@ -72,7 +72,7 @@ def root(leaves):
 
 
 HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","prev":"([0-9a-f]{64})",')
-FIRST = re.compile(rb'"format":"usher-journal/1","key":"([0-9a-f]{64})",')
+FIRST = re.compile(rb'"format":"usher-journal/1","key":"([0-9a-f]{64})",(?:"checkpoints":"[^"]*",)?')
 SEAL = re.compile(rb'"type":"seal","epoch":(\d+),"first":(\d+),"count":(\d+),"root":"([0-9a-f]{64})",'
                   rb'(?:"final":true|"next":"([0-9a-f]{64})"),"sig":"([0-9a-f]{128})"\}\Z')
 
@@ -109,13 +109,14 @@ def verify(directory):
                 raise Damage(where + ("after the final seal" if closed else "no record"))
             if int(m[1]) != seq + 1 or bytes.fromhex(m[2].decode()) != head:
                 raise Damage(where + "does not continue")
+            at = m.end()
             if seq == 0:
-                f = FIRST.match(line, m.end())
+                f = FIRST.match(line, at)
                 if not f:
                     raise Damage(where + "no first record")
-                key = bytes.fromhex(f[1].decode())
-            if line.startswith(b'"type":"seal"', m.end()):
-                s = SEAL.match(line, m.end())
+                key, at = bytes.fromhex(f[1].decode()), f.end()
+            if line.startswith(b'"type":"seal"', at):
+                s = SEAL.match(line, at)
                 if not s or (int(s[1]), int(s[2]), int(s[3])) != (epoch, first, len(leaves)):
                     raise Damage(where + "wrong seal")
                 message = line[:line.rindex(b',"sig":"')]

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Anchors: checkpoints a witness can check, and truncation they show. */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "audit_util.h"
+
+static struct journal *anchored(const char *dir, const char *where)
+{
+	struct journal *j = NULL;
+	const char *why = NULL;
+	int rc = journal_create(&(struct journal_options){ .dir = dir, .anchor = where }, &j, &why);
+	if (rc != 0)
+		fail_msg("%s: %s", why, strerror(-rc));
+	return j;
+}
+
+static size_t slurp(const char *path, char *out, size_t cap)
+{
+	FILE *f = fopen(path, "r");
+	assert_non_null(f);
+	size_t n = fread(out, 1, cap - 1, f);
+	out[n] = '\0';
+	fclose(f);
+	return n;
+}
+
+/* NAME+ID+KEY after "checkpoints ". */
+static void parse_verifier(const char *text, char *name, uint8_t id[4], uint8_t key[32])
+{
+	char encoded[64];
+	char hex[9];
+	uint8_t bytes[33], hash[32];
+	size_t n;
+	const char *at = strstr(text, "checkpoints ");
+	assert_non_null(at);
+	assert_int_equal(sscanf(at, "checkpoints %99[^+]+%8[0-9a-f]+%63s", name, hex, encoded), 3);
+	assert_true(hex_read(id, 4, hex));
+	assert_int_equal(sodium_base642bin(bytes, sizeof bytes, encoded, strlen(encoded), NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL), 0);
+	assert_int_equal(n, 33);
+	assert_int_equal(bytes[0], 1);
+	memcpy(key, bytes + 1, 32);
+	char message[256];
+	int len = snprintf(message, sizeof message, "%s\n", name);
+	memcpy(message + len, bytes, 33);
+	crypto_hash_sha256(hash, (uint8_t *)message, (size_t)len + 33);
+	assert_memory_equal(hash, id, 4);
+}
+
+/* A signed note: its text up to the blank line, then the signature line. */
+static void check_note(const char *note, const char *name, const uint8_t id[4], const uint8_t key[32])
+{
+	const char *blank = strstr(note, "\n\n");
+	char encoded[128], signer[128];
+	uint8_t blob[68];
+	size_t n;
+	assert_non_null(blank);
+	assert_int_equal(sscanf(blank + 2, "\xe2\x80\x94 %127s %127s", signer, encoded), 2);
+	assert_string_equal(signer, name);
+	assert_int_equal(sodium_base642bin(blob, sizeof blob, encoded, strlen(encoded), NULL, &n, NULL, sodium_base64_VARIANT_ORIGINAL), 0);
+	assert_int_equal(n, 68);
+	assert_memory_equal(blob, id, 4);
+	assert_int_equal(crypto_sign_verify_detached(blob + 4, (const uint8_t *)note, (size_t)(blank + 1 - note), key), 0);
+}
+
+static void a_file_gets_checkpoints(void **state)
+{
+	char dir[64], path[80], where[96], text[8192], name[128], line[256], root[64];
+	uint8_t id[4], key[32];
+	uint64_t seq;
+	fresh_dir(dir);
+	snprintf(path, sizeof path, "%s.anchor", dir);
+	snprintf(where, sizeof where, "file:%s", path);
+	struct journal *j = anchored(dir, where);
+	for (int i = 0; i < 5; i++)
+		append_note(j, "x", &seq);
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	slurp(path, text, sizeof text);
+	parse_verifier(text, name, id, key);
+	const char *note = strstr(text, "\n\n") + 2;
+	check_note(note, name, id, key);
+	struct digest d;
+	merkle_root(&p.log, merkle_node_sha256, &d);
+	sodium_bin2base64(root, sizeof root, d.bytes, 32, sodium_base64_VARIANT_ORIGINAL);
+	snprintf(line, sizeof line, "%s\n%lu\n%s\n", name, (unsigned long)p.seals, root);
+	assert_memory_equal(note, line, strlen(line));
+
+	struct anchor a[8];
+	size_t n;
+	struct proof q;
+	assert_int_equal(anchor_parse(path, a, 8, &n), 0);
+	assert_int_equal(n, 3); /* the key twice, the head */
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
+	assert_whole(&q);
+
+	/* Cut before the end and made to look like a killed session: whole in itself, but not what was anchored. */
+	char journal[128];
+	snprintf(journal, sizeof journal, "%s/journal-000001.jsonl", dir);
+	size_t len = slurp(journal, text, sizeof text);
+	char *cut = strstr(text, "{\"seq\":4,");
+	memset(cut, '\n', len - (size_t)(cut - text));
+	FILE *f = fopen(journal, "w");
+	fwrite(text, 1, len, f);
+	fclose(f);
+	q = prove(dir);
+	assert_whole(&q);
+	assert_false(q.closed);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
+	assert_true(q.damaged);
+	assert_non_null(strstr(q.what, "anchored"));
+	unlink(path);
+	remove_dir(dir);
+}
+
+static void a_command_gets_checkpoints(void **state)
+{
+	char dir[64], where[160], path[80], text[8192], name[128];
+	uint8_t id[4], key[32];
+	uint64_t seq;
+	fresh_dir(dir);
+	snprintf(path, sizeof path, "%s.anchor", dir);
+	snprintf(where, sizeof where, "exec:cat >>%s", path);
+	struct journal *j = anchored(dir, where);
+	append_note(j, "x", &seq);
+	close_with_end(j);
+	slurp(path, text, sizeof text);
+	parse_verifier(text, name, id, key);
+	check_note(strstr(text, "\n\n") + 2, name, id, key);
+	unlink(path);
+	remove_dir(dir);
+}
+
+static void an_anchor_that_fails_stops_the_start(void **state)
+{
+	static const char *const rows[] = { "exec:exit 3", "file:/no/such/place", "elsewhere", "exec:" };
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char dir[64];
+		struct journal *j = NULL;
+		const char *why = NULL;
+		fresh_dir(dir);
+		assert_true(journal_create(&(struct journal_options){ .dir = dir, .anchor = rows[i] }, &j, &why) < 0);
+		assert_non_null(strstr(why, "anchor"));
+		assert_null(j);
+		remove_dir(dir);
+	}
+}
+
+static void merkle_proofs_hold(void **state)
+{
+	struct digest leaf[40], path[64], root, got;
+	for (size_t i = 0; i < 40; i++)
+		digest_of(&leaf[i], &i, sizeof i);
+	for (size_t n = 1; n <= 40; n++) {
+		struct merkle m = { 0 };
+		for (size_t i = 0; i < n; i++)
+			merkle_add(&m, merkle_node_blake2b, &leaf[i]);
+		merkle_root(&m, merkle_node_blake2b, &root);
+		for (size_t i = 0; i < n; i++) {
+			size_t len = merkle_path(leaf, n, i, merkle_node_blake2b, path);
+			assert_true(merkle_climb(&leaf[i], i, n, path, len, merkle_node_blake2b, &got));
+			assert_memory_equal(&got, &root, sizeof root);
+			bool led = merkle_climb(&leaf[(i + 1) % 40], i, n, path, len, merkle_node_blake2b, &got);
+			assert_true(!led || memcmp(&got, &root, sizeof root) != 0);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_gets_checkpoints),
+		cmocka_unit_test(a_command_gets_checkpoints),
+		cmocka_unit_test(an_anchor_that_fails_stops_the_start),
+		cmocka_unit_test(merkle_proofs_hold),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
