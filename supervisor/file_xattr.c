@@ -116,28 +116,29 @@ static int at_object(struct job *j, unsigned at)
 			   OP_ATTR, &t);
 }
 
-int setxattrat_resolve(struct job *j)
+int setxattrat_check(struct job *j)
 {
 	struct value_args args;
-	char rest[4096];
+	char bytes[4096];
 
 	if (j->arg[5] < sizeof(args))
 		return -EINVAL;
-	if (j->arg[5] > sizeof(rest))
+	if (j->arg[5] > sizeof(bytes))
 		return -E2BIG;
-	if (!j->data[1].off) {
-		int rc = memory_copy(j, j->arg[4], j->arg[5], &j->data[1]);
-		if (rc < 0)
-			return rc;
-	}
-	const char *bytes = job_text(j, j->data[1]);
+	int rc = memory_read((pid_t)j->notif.pid, j->arg[4], bytes, j->arg[5]);
+	if (rc < 0)
+		return rc;
 	memcpy(&args, bytes, sizeof(args));
-	for (size_t i = sizeof(args); i < j->data[1].len; i++) {
+	for (size_t i = sizeof(args); i < j->arg[5]; i++) {
 		if (bytes[i])
 			return -E2BIG;
 	}
-	int rc = copy_both(j, j->arg[3], args.value, args.size, args.flags);
-	return rc < 0 ? rc : at_object(j, (unsigned)j->arg[2]);
+	return copy_both(j, j->arg[3], args.value, args.size, args.flags);
+}
+
+int setxattrat_resolve(struct job *j)
+{
+	return at_object(j, (unsigned)j->arg[2]);
 }
 
 static long do_setxattr(struct job *j)

@@ -29,9 +29,27 @@ static int open_link(struct job *j, const char *what)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
+/* The working directory is pinned once for a call, however often and for however many names it is asked for. */
+enum { PINNED_FD = 3, PINNED_NAME = 1 };
+
+static int pinned(struct job *j, struct base *out)
+{
+	out->name = j->data[PINNED_NAME];
+	out->fd = fcntl(j->scratch[PINNED_FD], F_DUPFD_CLOEXEC, 3);
+	return out->fd < 0 ? -errno : 0;
+}
+
+static void pin(struct job *j, const struct base *b)
+{
+	j->scratch[PINNED_FD] = fcntl(b->fd, F_DUPFD_CLOEXEC, 3);
+	j->data[PINNED_NAME] = b->name;
+}
+
 int fs_base(struct job *j, int dirfd, struct base *out)
 {
 	*out = (struct base){ .fd = -1 };
+	if (dirfd == AT_FDCWD && j->scratch[PINNED_FD] >= 0)
+		return pinned(j, out);
 	int fd CLEANUP_FD = dirfd == AT_FDCWD ? open_link(j, "cwd") : caller_fd(j, dirfd);
 	if (fd < 0)
 		return fd;
@@ -44,6 +62,8 @@ int fs_base(struct job *j, int dirfd, struct base *out)
 		return rc;
 	out->name = t.name;
 	out->fd = steal_fd(&fd);
+	if (dirfd == AT_FDCWD)
+		pin(j, out);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
+#include "supervisor/memory.h"
 #include "supervisor/open.h"
 #include "supervisor/pool.h"
 #include "supervisor/resolve.h"
@@ -103,6 +104,11 @@ static int read_fifo(struct job *j, int fd)
 		return -errno;
 	timer_settime(timer, 0, &every, NULL);
 	while (got == -EINTR && !writer_seen(own)) {
+		/* A caller that is gone must not look like a reader. */
+		if (!job_alive(j)) {
+			got = -ERESTARTSYS;
+			break;
+		}
 		got = open_as_caller(j, own, again_flags(j) & ~O_NONBLOCK);
 		if (got == -EINTR && worker_interrupted(j->worker))
 			got = -ERESTARTSYS;

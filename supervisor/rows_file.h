@@ -77,6 +77,7 @@ int setxattr_check(struct job *j);
 int setxattr_resolve(struct job *j);
 int lsetxattr_resolve(struct job *j);
 int fsetxattr_resolve(struct job *j);
+int setxattrat_check(struct job *j);
 int setxattrat_resolve(struct job *j);
 int setxattr_perform(struct job *j);
 int removexattr_check(struct job *j);
