@@ -24,7 +24,7 @@ struct channel_row {
 		    const char **why);
 	/* A new question. The channel takes a reference if it keeps Q. */
 	void (*put)(void *state, struct asked *q);
-	/* Question ID no longer waits. Not called for one that this channel itself answered or passed. NULL: nothing to do. */
+	/* Question ID no longer waits, whoever answered it. NULL: nothing to do. */
 	void (*gone)(void *state, uint64_t id);
 	/* No put or gone follows. Called from the thread that stops the questions. */
 	void (*close)(void *state);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct channel_row *const rows[] = { &channel_tty, &channel_exec, &channel_deny, NULL };
+static const struct channel_row *const rows[] = { &channel_tty, &channel_desk, &channel_exec, &channel_deny, NULL };
 
 const struct channel_row *const *channel_rows(void)
 {
@@ -27,7 +27,7 @@ static int stage_parse(const char *word, size_t len, struct stage *out, const ch
 	size_t name = colon ? (size_t)(colon - word) : len;
 	*out = (struct stage){ .row = row_find(word, name) };
 	if (!out->row) {
-		*why = "unknown channel: expected tty, desk, deny, exec:CMD or chain:A,B";
+		*why = "unknown channel: expected tty, desk, deny, exec:CMD, chain:A,B or any:A,B";
 		return -EINVAL;
 	}
 	bool given = colon && len > name + 1;
@@ -52,25 +52,26 @@ static bool named_before(const struct stage *s, int n, const struct channel_row 
 static int stage_add(const char *word, size_t len, struct stage *s, int n, const char **why)
 {
 	if (n == CHANNELS_MAX) {
-		*why = "too many channels in a chain";
+		*why = "too many channels";
 		return -EINVAL;
 	}
 	int rc = stage_parse(word, len, &s[n], why);
 	if (rc == 0 && named_before(s, n, s[n].row)) {
 		free(s[n].argument);
-		*why = "the same channel twice in a chain";
+		*why = "the same channel twice";
 		return -EINVAL;
 	}
 	return rc;
 }
 
-int channels_parse(const char *word, struct stage out[CHANNELS_MAX], const char **why)
+int channels_parse(const char *word, struct stage out[CHANNELS_MAX], bool *together, const char **why)
 {
 	bool chain = strncmp(word, "chain:", 6) == 0;
-	const char *at = chain ? word + 6 : word;
+	*together = strncmp(word, "any:", 4) == 0;
+	const char *at = chain ? word + 6 : *together ? word + 4 : word;
 	for (int n = 0;;) {
 		bool exec = strncmp(at, "exec:", 5) == 0;
-		const char *comma = chain && !exec ? strchr(at, ',') : NULL;
+		const char *comma = (chain || *together) && !exec ? strchr(at, ',') : NULL;
 		int rc = stage_add(at, comma ? (size_t)(comma - at) : strlen(at), out, n, why);
 		if (rc < 0) {
 			while (n > 0)

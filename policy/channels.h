@@ -16,9 +16,10 @@ struct stage {
 };
 
 /*
- * WORD is a channel, or chain:A,B,...; an exec in a chain takes the rest of the word and so comes last. Returns the number of
- * stages (their arguments are malloc memory), or -EINVAL with *why, or -ENOMEM.
+ * WORD is a channel, or chain:A,B,... (the next is asked when one is silent), or any:A,B,... (*together: all are asked at
+ * once); an exec among several takes the rest of the word and so comes last. Returns the number of stages (their arguments are
+ * malloc memory), or -EINVAL with *why, or -ENOMEM.
  */
-int channels_parse(const char *word, struct stage out[CHANNELS_MAX], const char **why);
+int channels_parse(const char *word, struct stage out[CHANNELS_MAX], bool *together, const char **why);
 
 #endif

@@ -59,7 +59,7 @@ typedef void (*answer_fn)(void *context, uint64_t token, const struct answer *an
 typedef void (*note_fn)(void *context, const char *event, const char *text);
 
 struct questions_options {
-	const char *channel;  /* the --ask= word: tty, desk, deny, exec:CMD, chain:A,B */
+	const char *channel;  /* the --ask= word: tty, desk, deny, exec:CMD, chain:A,B, any:A,B */
 	struct policy *policy; /* where grants go; outlives the questions */
 	answer_fn answered;
 	note_fn note;

@@ -33,22 +33,24 @@ static uint32_t timeout_of(const struct questions *qs, const struct verdict *v)
 /* When stage STAGE of A gives way to the next: an equal share each; 0 for the last. */
 static uint64_t stage_end(const struct questions *qs, const struct asked *a, int stage)
 {
-	if (stage + 1 >= qs->n_stages)
+	if (qs->together || stage + 1 >= qs->n_stages)
 		return 0;
 	uint64_t span = a->deadline_ns - a->asked_ns;
 	return a->asked_ns + span / (unsigned)qs->n_stages * (unsigned)(stage + 1);
 }
 
-/* Puts G to its stage; the lock is released meanwhile, and G may be gone afterwards. */
+/* Puts G to its stage, or to all; the lock is released meanwhile, and G may be gone afterwards. */
 static void put_group(struct questions *qs, struct group *g)
 {
 	g->state = GROUP_WAITING;
-	g->shown = g->stage + 1;
+	int from = g->stage;
+	g->shown = qs->together ? qs->n_stages : g->stage + 1;
+	int to = g->shown;
 	g->stage_end_ns = stage_end(qs, g->asked, g->stage);
 	struct asked *a = asked_hold(g->asked);
-	const struct stage *s = &qs->stage[g->stage];
 	pthread_mutex_unlock(&qs->lock);
-	s->row->put(s->state, a);
+	for (int i = from; i < to; i++)
+		qs->stage[i].row->put(qs->stage[i].state, a);
 	asked_put(a);
 	pthread_mutex_lock(&qs->lock);
 }
@@ -78,7 +80,7 @@ static bool tell_departed(struct questions *qs)
 	while (d) {
 		struct departed *next = d->next;
 		for (int i = 0; i < d->shown; i++) {
-			if (i != d->except && qs->stage[i].row->gone)
+			if (qs->stage[i].row->gone)
 				qs->stage[i].row->gone(qs->stage[i].state, d->id);
 		}
 		free(d);
@@ -261,7 +263,7 @@ static int ask_locked(struct questions *qs, const struct question *q, struct wai
 	*id = w->id = ++qs->next_id;
 	queue_add_waiter(qs, g, w);
 	if (answered)
-		queue_deliver_group(qs, g, &granted, -1);
+		queue_deliver_group(qs, g, &granted);
 	if (qs->fresh || !qs->sleeps_until || w->deadline_ns < qs->sleeps_until)
 		pthread_cond_signal(&qs->wake);
 	return 0;
@@ -291,7 +293,7 @@ int questions_withdraw(struct questions *qs, uint64_t id)
 	}
 	queue_remove_waiter(qs, w);
 	if (!g->waiters)
-		queue_drop_group(qs, g, -1);
+		queue_drop_group(qs, g);
 	pthread_mutex_unlock(&qs->lock);
 	free(w);
 	return 0;
@@ -342,7 +344,7 @@ int questions_start(const struct questions_options *options, struct questions **
 	pthread_cond_init(&qs->wake, &attr);
 	pthread_cond_init(&qs->idle, NULL);
 	pthread_condattr_destroy(&attr);
-	int rc = channels_parse(options->channel, qs->stage, why);
+	int rc = channels_parse(options->channel, qs->stage, &qs->together, why);
 	if (rc > 0) {
 		qs->n_stages = rc;
 		rc = open_stages(qs, why);
@@ -366,7 +368,7 @@ static void deny_rest(struct questions *qs)
 	struct group *after;
 	for (struct group *g = qs->oldest; g; g = after) {
 		after = g->next;
-		queue_deliver_group(qs, g, &ended, -1);
+		queue_deliver_group(qs, g, &ended);
 	}
 }
 

@@ -86,20 +86,20 @@ void queue_remove_waiter(struct questions *qs, struct waiter *w)
 	atomic_fetch_sub(&w->group->asked->count, 1);
 }
 
-static void tell_channels(struct questions *qs, const struct group *g, int except)
+static void tell_channels(struct questions *qs, const struct group *g)
 {
 	if (g->shown == 0)
 		return;
 	struct departed *d = malloc(sizeof(*d));
 	if (!d) /* a channel that shows it too long learns from its answer that it is gone */
 		return;
-	*d = (struct departed){ .id = g->asked->id, .shown = g->shown, .except = except };
+	*d = (struct departed){ .id = g->asked->id, .shown = g->shown };
 	*qs->departed_end = d;
 	qs->departed_end = &d->next;
 	pthread_cond_signal(&qs->wake);
 }
 
-void queue_drop_group(struct questions *qs, struct group *g, int except)
+void queue_drop_group(struct questions *qs, struct group *g)
 {
 	struct group **at = &qs->by_key[g->asked->key % QUEUE_BUCKETS];
 	while (*at != g)
@@ -107,7 +107,7 @@ void queue_drop_group(struct questions *qs, struct group *g, int except)
 	*at = g->next_key;
 	*(g->prev ? &g->prev->next : &qs->oldest) = g->next;
 	*(g->next ? &g->next->prev : &qs->newest) = g->prev;
-	tell_channels(qs, g, except);
+	tell_channels(qs, g);
 	asked_put(g->asked);
 	free(g);
 }
@@ -133,12 +133,12 @@ static struct shared_answer *share(const struct answer *answer)
 	return s;
 }
 
-void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer, int except)
+void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer)
 {
 	struct shared_answer *s = g->waiters ? share(answer) : NULL;
 	while (g->waiters)
 		deliver(qs, g->waiters, s);
-	queue_drop_group(qs, g, except);
+	queue_drop_group(qs, g);
 }
 
 void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer)
@@ -146,7 +146,7 @@ void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answ
 	struct group *g = w->group;
 	deliver(qs, w, share(answer));
 	if (!g->waiters)
-		queue_drop_group(qs, g, -1);
+		queue_drop_group(qs, g);
 }
 
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)

@@ -47,6 +47,7 @@ struct group {
 	enum group_state state;
 	int stage;              /* the channel that is asked now */
 	int shown;              /* channels below this number have been put the question */
+	unsigned passed;        /* bits of the channels that cannot bring an answer */
 	uint64_t stage_end_ns;  /* the next one is asked then; 0: this is the last */
 };
 
@@ -55,7 +56,6 @@ struct departed {
 	struct departed *next;
 	uint64_t id;
 	int shown;
-	int except; /* a stage that knows already, or -1 */
 };
 
 struct questions {
@@ -66,6 +66,7 @@ struct questions {
 	struct questions_options options;
 	struct stage stage[CHANNELS_MAX];
 	int n_stages;
+	bool together;         /* all channels are asked at once */
 	uint32_t timeout_s;    /* for rules without one */
 	uint64_t next_id;
 	uint32_t waiting;
@@ -92,10 +93,10 @@ void queue_add_group(struct questions *qs, struct group *g);
 void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w);
 /* Takes W out of its group and the tables; it stays the caller's. */
 void queue_remove_waiter(struct questions *qs, struct waiter *w);
-/* Frees G, which nobody waits in. Channels are told, but for stage EXCEPT. */
-void queue_drop_group(struct questions *qs, struct group *g, int except);
+/* Frees G, which nobody waits in. The channels that have it are told. */
+void queue_drop_group(struct questions *qs, struct group *g);
 /* All waiters of G get ANSWER; G is dropped. */
-void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer, int except);
+void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer);
 /* W alone gets ANSWER. G is dropped when it was the last. */
 void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer);
 

@@ -162,7 +162,7 @@ static void settle_granted(struct questions *qs)
 			continue;
 		struct answer a = { .kind = v.kind, .channel = "grant" };
 		snprintf(a.who, sizeof(a.who), "%s", v.where ? v.where : "");
-		queue_deliver_group(qs, g, &a, -1);
+		queue_deliver_group(qs, g, &a);
 	}
 }
 
@@ -194,13 +194,33 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
 
 	pthread_mutex_lock(&qs->lock);
-	queue_deliver_group(qs, g, &s.answer, stage_of(qs, s.answer.channel));
+	queue_deliver_group(qs, g, &s.answer);
 	if (s.answer.scope != SCOPE_ONCE || s.answer.kind == VERDICT_ALLOW)
 		settle_granted(qs);
 	qs->settling--;
 	pthread_cond_broadcast(&qs->idle);
 	pthread_mutex_unlock(&qs->lock);
 	return 0;
+}
+
+/* The channel of STAGE has given up on G. */
+static void group_passed(struct questions *qs, struct group *g, int stage, const char *why)
+{
+	unsigned all = (1u << qs->n_stages) - 1;
+	if (stage < 0)
+		return;
+	g->passed |= 1u << stage;
+	if (g->passed == all) {
+		struct answer a;
+		answer_unanswered(g->asked, qs->stage[stage].row->word, why, &a);
+		queue_deliver_group(qs, g, &a);
+	} else if (!qs->together && g->state == GROUP_WAITING && g->stage == stage && stage + 1 < qs->n_stages) {
+		g->stage++;
+		g->state = GROUP_NEW;
+		g->stage_end_ns = 0;
+		qs->fresh = true;
+		pthread_cond_signal(&qs->wake);
+	}
 }
 
 void question_pass(struct questions *qs, uint64_t id, const char *channel, const char *why)
@@ -210,20 +230,8 @@ void question_pass(struct questions *qs, uint64_t id, const char *channel, const
 	question_note(qs, "channel-failed", line);
 	pthread_mutex_lock(&qs->lock);
 	struct group *g = queue_group(qs, id);
-	int stage = stage_of(qs, channel);
-	if (g && g->state == GROUP_WAITING && g->stage == stage) {
-		if (stage + 1 < qs->n_stages) {
-			g->stage++;
-			g->state = GROUP_NEW;
-			g->stage_end_ns = 0;
-			qs->fresh = true;
-			pthread_cond_signal(&qs->wake);
-		} else {
-			struct answer a;
-			answer_unanswered(g->asked, channel, why, &a);
-			queue_deliver_group(qs, g, &a, stage);
-		}
-	}
+	if (g && g->state != GROUP_SETTLING)
+		group_passed(qs, g, stage_of(qs, channel), why);
 	pthread_mutex_unlock(&qs->lock);
 }
 

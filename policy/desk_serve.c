@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The desk's protocol, as usher-desk(5) describes it: a request is a line, and
+ * gets one line back.
+ *
+ * MUST: nothing is told or done before the token was shown; a request that is not understood
+ * changes nothing.
+ */
+#include <errno.h>
+#include <json-c/json.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "policy/desk_state.h"
+#include "policy/limits.h"
+#include "policy/policy_state.h"
+#include "policy/question_json.h"
+#include "policy/standing.h"
+
+bool desk_send(struct client *c, struct json_object *o)
+{
+	size_t len = 0;
+	char *line = json_line(o, &len);
+	bool sent = line && desk_line_put(&c->line, line, len);
+	free(line);
+	json_object_put(o);
+	return sent;
+}
+
+static struct json_object *reply(const char *to, const char *error)
+{
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "reply", json_object_new_string(to));
+	json_object_object_add(o, "ok", json_object_new_boolean(error == NULL));
+	if (error)
+		json_object_object_add(o, "error", json_object_new_string(error));
+	return o;
+}
+
+struct json_object *desk_event_question(const struct asked *a)
+{
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "event", json_object_new_string("question"));
+	json_object_object_add(o, "question", question_json(a));
+	return o;
+}
+
+struct json_object *desk_event_gone(uint64_t id)
+{
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "event", json_object_new_string("gone"));
+	json_object_object_add(o, "id", json_object_new_uint64(id));
+	return o;
+}
+
+/* The number under KEY, 0 when there is none. */
+static uint64_t number(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_int))
+		return 0;
+	return json_object_get_uint64(v);
+}
+
+static struct asked *open_question(struct desk *d, uint64_t id)
+{
+	for (struct paper *p = d->open; p; p = p->next) {
+		if (p->id == id)
+			return p->asked;
+	}
+	return NULL;
+}
+
+static struct json_object *do_hello(struct desk *d, struct client *c, struct json_object *in)
+{
+	const char *token = json_text(in, "token");
+	if (!token || strlen(token) != DESK_TOKEN || sodium_memcmp(token, d->token, DESK_TOKEN) != 0)
+		return reply("hello", "wrong token");
+	c->known = true;
+	struct json_object *o = reply("hello", NULL);
+	json_object_object_add(o, "protocol", json_object_new_int(DESK_PROTOCOL));
+	json_object_object_add(o, "pid", json_object_new_int(getpid()));
+	char session[256];
+	show_escape((struct span){ d->session, (uint32_t)strlen(d->session) }, session, sizeof(session));
+	json_object_object_add(o, "session", json_object_new_string(session));
+	return o;
+}
+
+static struct json_object *do_list(struct desk *d, struct client *c, struct json_object *in)
+{
+	struct json_object *o = reply("list", NULL), *list = json_object_new_array();
+	for (struct paper *p = d->open; p; p = p->next)
+		json_object_array_add(list, question_json(p->asked));
+	json_object_object_add(o, "questions", list);
+	return o;
+}
+
+static struct json_object *do_watch(struct desk *d, struct client *c, struct json_object *in)
+{
+	c->watches = true;
+	struct json_object *o = do_list(d, c, in);
+	json_object_object_add(o, "reply", json_object_new_string("watch"));
+	return o;
+}
+
+static struct json_object *do_answer(struct desk *d, struct client *c, struct json_object *in)
+{
+	const char *error = "out of memory";
+	uint64_t id = number(in, "id");
+	struct asked *a = open_question(d, id);
+	struct answer_read *r = malloc(sizeof(*r));
+	size_t len = 0;
+	if (!a)
+		error = "no such question: answered, withdrawn or timed out";
+	else if (r && answer_json(in, r, &error) == 0) {
+		struct answer *n = &r->settlement.answer;
+		snprintf(n->channel, sizeof(n->channel), "desk");
+		snprintf(n->who, sizeof(n->who), "uid %u pid %d", c->uid, c->pid);
+		struct json_object *q = question_json(a);
+		char *line = json_line(q, &len);
+		if (line)
+			asked_shown(line, len, n->shown);
+		free(line);
+		json_object_put(q);
+		int rc = question_answer(d->qs, id, &r->settlement);
+		error = rc == 0 ? NULL : rc == -EINVAL ? "the answer does not fit the question" :
+							 "no such question: answered, withdrawn or timed out";
+	}
+	free(r);
+	return reply("answer", error);
+}
+
+/* The rules that "always" would write, exactly. */
+static struct json_object *do_rule(struct desk *d, struct client *c, struct json_object *in)
+{
+	const char *error = "no such question: answered, withdrawn or timed out";
+	struct asked *a = open_question(d, number(in, "id"));
+	struct answer_read *r = malloc(sizeof(*r));
+	char *text = malloc(STANDING_TEXT);
+	struct json_object *o = NULL;
+	if (a && r && text && answer_json(in, r, &error) == 0) {
+		error = "no rule of the grants file can say this";
+		if (standing_rule(a, r->settlement.answer.kind, r->settlement.directory, text, STANDING_TEXT) == 0) {
+			o = reply("rule", NULL);
+			json_object_object_add(o, "text", json_object_new_string(text));
+			const char *file = policy_grants_file(questions_policy(d->qs));
+			if (file)
+				json_object_object_add(o, "file", json_object_new_string(file));
+		}
+	}
+	free(text);
+	free(r);
+	return o ? o : reply("rule", error);
+}
+
+static void add_grant(void *list, const struct grant *g)
+{
+	static const char *const scopes[] = { "once", "time", "tree", "session", "always" };
+	char name[8192];
+	struct text_buffer t;
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "grant", json_object_new_uint64(g->id));
+	json_object_object_add(o, "answer", json_object_new_string(verdict_name(g->kind)));
+	text_start(&t, name, sizeof(name));
+	text_ops(&t, g->ops);
+	json_object_object_add(o, "op", json_object_new_string(name));
+	text_start(&t, name, sizeof(name));
+	text_object(&t, &g->object, 0);
+	text_add(&t, "%s", g->below ? "/**" : "");
+	json_object_object_add(o, "object", json_object_new_string(name));
+	text_start(&t, name, sizeof(name));
+	text_show(&t, g->exe, 0);
+	json_object_object_add(o, "exe", json_object_new_string(name));
+	json_object_object_add(o, "scope", json_object_new_string(scopes[g->scope]));
+	if (g->tree)
+		json_object_object_add(o, "tree", json_object_new_int(g->tree));
+	if (g->until_ns) {
+		uint64_t now = clock_now_ns();
+		uint64_t left = g->until_ns > now ? (g->until_ns - now) / 1000000000u : 0;
+		json_object_object_add(o, "left", json_object_new_uint64(left));
+	}
+	json_object_object_add(o, "who", json_object_new_string(g->who));
+	json_object_array_add(list, o);
+}
+
+static struct json_object *do_grants(struct desk *d, struct client *c, struct json_object *in)
+{
+	struct json_object *o = reply("grants", NULL), *list = json_object_new_array();
+	grants_each(policy_grants(questions_policy(d->qs)), add_grant, list);
+	json_object_object_add(o, "grants", list);
+	return o;
+}
+
+static struct json_object *do_revoke(struct desk *d, struct client *c, struct json_object *in)
+{
+	char who[64];
+	snprintf(who, sizeof(who), "uid %u pid %d", c->uid, c->pid);
+	return reply("revoke", question_revoke(d->qs, number(in, "grant"), who) == 0 ? NULL : "no such grant");
+}
+
+static const struct {
+	const char *word;
+	struct json_object *(*serve)(struct desk *d, struct client *c, struct json_object *in);
+} requests[] = {
+	{ "hello", do_hello }, { "list", do_list },     { "watch", do_watch },   { "answer", do_answer },
+	{ "rule", do_rule },   { "grants", do_grants }, { "revoke", do_revoke },
+};
+
+bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len)
+{
+	struct json_object *in = json_read(line, len);
+	const char *word = in ? json_text(in, "do") : NULL;
+	struct json_object *out = NULL;
+	for (size_t i = 0; word && i < sizeof(requests) / sizeof(requests[0]); i++) {
+		if (strcmp(word, requests[i].word) == 0 && (c->known || i == 0))
+			out = requests[i].serve(d, c, in);
+	}
+	if (!out)
+		out = reply("error", !in ? "not a JSON object" : c->known ? "unknown request" : "say hello with the token first");
+	json_object_put(in);
+	return desk_send(c, out) && c->known;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the desk: channel_desk.c and desk_serve.c only. */
+#ifndef USHER_POLICY_DESK_STATE_H
+#define USHER_POLICY_DESK_STATE_H
+
+#include <limits.h>
+#include <pthread.h>
+
+#include "policy/channel.h"
+#include "policy/desk_line.h"
+
+#define DESK_CLIENTS 16
+#define DESK_PROTOCOL 1
+#define DESK_TOKEN 32
+
+struct json_object;
+
+/* A question on the desk, or the news that one has gone. */
+struct paper {
+	struct paper *next;
+	struct asked *asked; /* NULL: question ID has gone */
+	uint64_t id;
+};
+
+struct client {
+	struct desk_line line; /* fd -1: the place is free */
+	pid_t pid;
+	uid_t uid;
+	bool known;            /* it has shown the token */
+	bool watches;
+};
+
+struct desk {
+	struct questions *qs;
+	const char *session;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	struct paper *news;    /* newest first; under the lock */
+	bool stopping;         /* under the lock */
+	int wake;              /* eventfd */
+	int listener;
+	char dir[PATH_MAX];
+	char path[PATH_MAX];
+	char token_path[PATH_MAX];
+	char token[DESK_TOKEN + 1];
+	struct paper *open;    /* oldest first; the thread's own, as all below */
+	struct client client[DESK_CLIENTS];
+};
+
+/* Serves one line of C. False: the connection ends. */
+bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len);
+
+/* Sends O (which it puts) as a line. False: the peer is gone. */
+bool desk_send(struct client *c, struct json_object *o);
+
+/* {"event":"question",...} and {"event":"gone",...} */
+struct json_object *desk_event_question(const struct asked *a);
+struct json_object *desk_event_gone(uint64_t id);
+
+#endif
