@@ -55,7 +55,7 @@ static void accept_one(struct desk *d)
 		if (c->line.fd >= 0)
 			continue;
 		*c = (struct client){ .pid = pid, .uid = uid };
-		if (desk_line_open(&c->line, fd) < 0)
+		if (desk_line_open(&c->line, fd, DESK_LINE) < 0)
 			c->line.fd = -1;
 		return;
 	}

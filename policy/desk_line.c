@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-int desk_line_open(struct desk_line *l, int fd)
+int desk_line_open(struct desk_line *l, int fd, size_t most)
 {
-	*l = (struct desk_line){ .fd = fd, .in = malloc(DESK_LINE) };
+	*l = (struct desk_line){ .fd = fd, .in = malloc(4096), .room = 4096, .most = most };
 	if (l->in)
 		return 0;
 	close(fd);
@@ -28,9 +28,14 @@ void desk_line_close(struct desk_line *l)
 
 bool desk_line_read(struct desk_line *l)
 {
-	if (l->got == DESK_LINE)
-		return false;
-	ssize_t n = recv(l->fd, l->in + l->got, DESK_LINE - l->got, MSG_DONTWAIT);
+	if (l->got == l->room) {
+		char *more = l->room < l->most ? realloc(l->in, l->room * 2) : NULL;
+		if (!more)
+			return false;
+		l->in = more;
+		l->room *= 2;
+	}
+	ssize_t n = recv(l->fd, l->in + l->got, l->room - l->got, MSG_DONTWAIT);
 	if (n > 0)
 		l->got += (size_t)n;
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));

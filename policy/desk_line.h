@@ -6,21 +6,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define DESK_LINE (64 * 1024)
+#define DESK_LINE (64 * 1024)           /* the longest request */
+#define DESK_REPLY (64 * 1024 * 1024)   /* the longest reply: thousands of questions */
 #define DESK_BACKLOG (8 * 1024 * 1024) /* what may wait for a slow reader */
 
 struct desk_line {
 	int fd;
-	char *in;   /* DESK_LINE bytes */
+	char *in;
 	size_t got;
+	size_t room;
+	size_t most; /* the longest line that is taken */
 	char *out;
 	size_t from;
 	size_t to;
 	size_t cap;
 };
 
-/* Takes FD. Returns 0 or -ENOMEM (FD is closed then). */
-int desk_line_open(struct desk_line *l, int fd);
+/* Takes FD; lines from it have at most MOST bytes. Returns 0 or -ENOMEM (FD is closed then). */
+int desk_line_open(struct desk_line *l, int fd, size_t most);
 void desk_line_close(struct desk_line *l);
 
 /* Reads what is there. False: the peer is gone, or its line is too long. */

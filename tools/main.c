@@ -5,7 +5,7 @@
 #include "tools/tool.h"
 
 static const struct tool *const tools[] = {
-	&tool_run, &tool_check, &tool_fmt, &tool_rules, &tool_log, &tool_verify, &tool_doctor,
+	&tool_run, &tool_check, &tool_fmt, &tool_rules, &tool_desk, &tool_log, &tool_verify, &tool_doctor,
 };
 
 #define N_TOOLS (sizeof(tools) / sizeof(tools[0]))

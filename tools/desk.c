@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* usher desk: answers questions from any terminal. Statuses: 0 done, 1 could not be done, 125 a wrong command line. */
+#include <json-c/json.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/question_json.h"
+#include "tools/desk_answer.h"
+#include "tools/desk_client.h"
+#include "tools/desk_screen.h"
+#include "tools/desk_text.h"
+#include "tools/tool.h"
+
+#define TEXT 65536
+
+static void usage(FILE *to)
+{
+	fputs("usage: usher desk                     the desk on the whole screen\n"
+	      "       usher desk list [--json]       what waits for an answer, in all sessions\n"
+	      "       usher desk show ID [--json]    one question in full\n"
+	      "       usher desk allow ID [--for=once|session|tree|10m] [--always [--yes]] [--directory=DIR] [--message=TEXT]\n"
+	      "       usher desk deny ID [as allow]\n"
+	      "       usher desk kill ID             ends the whole session\n"
+	      "       usher desk rewrite ID NAME     another object instead\n"
+	      "       usher desk watch [--json]      says what comes and goes\n"
+	      "       usher desk grants [--json]     answers that hold on\n"
+	      "       usher desk revoke ID           takes one back\n"
+	      "\n"
+	      "An ID is SESSION:NUMBER as 'list' prints it, or NUMBER where only one session has it.\n"
+	      "--always shows the rule it would write and asks; --yes does not ask.\n"
+	      "The protocol is described in usher-desk(5).\n",
+	      to);
+}
+
+struct desk_call {
+	struct desk_sessions all;
+	struct desk_answer answer;
+	const char *word;
+	const char *id;
+	bool json;
+	bool yes;
+	char text[TEXT];
+};
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "usher: desk: %s\n", what);
+	return 1;
+}
+
+static void print_json(pid_t pid, struct json_object *o)
+{
+	json_object_object_add(o, "usher", json_object_new_int(pid));
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	fflush(stdout);
+}
+
+static void print_question(struct desk_call *c, struct desk_session *s, struct json_object *q)
+{
+	char id[48];
+	if (c->json) {
+		print_json(s->pid, q);
+		return;
+	}
+	desk_text_id(s->pid, q, id, sizeof(id));
+	desk_text_line(q, c->text, sizeof(c->text));
+	printf("%-12s %-12s %s\n", id, s->name, c->text);
+	fflush(stdout);
+}
+
+static int do_list(struct desk_call *c)
+{
+	for (int i = 0; i < DESK_SESSIONS; i++) {
+		struct desk_session *s = &c->all.at[i];
+		for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++)
+			print_question(c, s, json_object_array_get_idx(s->questions, k));
+	}
+	if (c->all.count == 0 && !c->json)
+		fprintf(stderr, "usher: desk: no session asks here%s\n", c->all.refused ? " that lets you in" : "");
+	return 0;
+}
+
+static struct json_object *question_of(struct desk_session *s, uint64_t id)
+{
+	for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++) {
+		struct json_object *q = json_object_array_get_idx(s->questions, k);
+		if (desk_number(q, "id") == id)
+			return q;
+	}
+	return NULL;
+}
+
+/* SESSION:NUMBER or NUMBER. With QUESTION the session must have that question; else it is enough that there is one session. */
+static struct desk_session *find(struct desk_call *c, bool question, uint64_t *number)
+{
+	char *end;
+	struct desk_session *found = NULL;
+	unsigned long long first = strtoull(c->id, &end, 10);
+	bool named = *end == ':';
+	*number = named ? strtoull(end + 1, &end, 10) : first;
+	if (*end || end == c->id || !*number) {
+		complain("an ID is SESSION:NUMBER or NUMBER");
+		return NULL;
+	}
+	for (int i = 0; i < DESK_SESSIONS; i++) {
+		struct desk_session *s = &c->all.at[i];
+		if (s->line.fd < 0 || (named && (unsigned long long)s->pid != first) || (question && !question_of(s, *number)))
+			continue;
+		if (found) {
+			complain("several sessions have that number: name one, SESSION:NUMBER");
+			return NULL;
+		}
+		found = s;
+	}
+	if (!found)
+		complain(question ? "no such question: answered, withdrawn or timed out" : "no such session");
+	return found;
+}
+
+static int do_show(struct desk_call *c)
+{
+	uint64_t id;
+	struct desk_session *s = find(c, true, &id);
+	if (!s)
+		return 1;
+	if (c->json) {
+		print_json(s->pid, question_of(s, id));
+		return 0;
+	}
+	desk_text_all(question_of(s, id), c->text, sizeof(c->text));
+	fputs(c->text, stdout);
+	return 0;
+}
+
+/* The rule for ever is shown exactly before it is written. */
+static bool agreed(struct desk_call *c, struct desk_session *s, uint64_t id)
+{
+	char file[4200], line[16];
+	if (desk_answer_rule(s, id, &c->answer, c->text, sizeof(c->text), file, sizeof(file)) < 0) {
+		complain(c->text);
+		return false;
+	}
+	if (!file[0]) {
+		complain("this session has no file of grants");
+		return false;
+	}
+	printf("to %s:\n%s", file, c->text);
+	fflush(stdout);
+	if (c->yes)
+		return true;
+	if (!isatty(STDIN_FILENO)) {
+		complain("--always needs --yes where nobody can be asked");
+		return false;
+	}
+	fputs("write it? [y/N] ", stdout);
+	fflush(stdout);
+	return fgets(line, sizeof(line), stdin) && strcmp(line, "y\n") == 0;
+}
+
+static int do_answer(struct desk_call *c)
+{
+	uint64_t id;
+	char error[256];
+	struct desk_session *s = find(c, true, &id);
+	c->answer.word = c->word;
+	if (!s)
+		return 1;
+	if (c->answer.scope && strcmp(c->answer.scope, "always") == 0 && !agreed(c, s, id))
+		return 1;
+	return desk_answer(s, id, &c->answer, error, sizeof(error)) < 0 ? complain(error) : 0;
+}
+
+static void watched(void *context, struct desk_session *s, struct json_object *event)
+{
+	struct desk_call *c = context;
+	struct json_object *q;
+	if (c->json)
+		print_json(s->pid, event);
+	else if (json_object_object_get_ex(event, "question", &q))
+		print_question(c, s, q);
+	else
+		printf("%d:%-8llu gone\n", s->pid, (unsigned long long)desk_number(event, "id"));
+	fflush(stdout);
+}
+
+static int do_watch(struct desk_call *c)
+{
+	do_list(c);
+	for (;;) {
+		struct pollfd p[DESK_SESSIONS];
+		for (int i = 0; i < DESK_SESSIONS; i++)
+			p[i] = (struct pollfd){ .fd = c->all.at[i].line.fd, .events = POLLIN };
+		if (poll(p, DESK_SESSIONS, 1000) < 0)
+			return 1;
+		for (int i = 0; i < DESK_SESSIONS; i++) {
+			if (p[i].revents)
+				desk_read(&c->all.at[i], watched, c);
+		}
+		desk_look(&c->all);
+	}
+}
+
+static int do_grants(struct desk_call *c)
+{
+	for (int i = 0; i < DESK_SESSIONS; i++) {
+		struct desk_session *s = &c->all.at[i];
+		struct json_object *list, *reply = s->line.fd >= 0 ? desk_request(s, desk_make("grants", NULL, 0)) : NULL;
+		bool good = reply && json_object_object_get_ex(reply, "grants", &list);
+		for (size_t k = 0; good && k < json_object_array_length(list); k++) {
+			struct json_object *g = json_object_array_get_idx(list, k);
+			if (c->json) {
+				print_json(s->pid, g);
+				continue;
+			}
+			desk_text_grant(g, c->text, sizeof(c->text));
+			printf("%d:%-6llu %s\n", s->pid, (unsigned long long)desk_number(g, "grant"), c->text);
+		}
+		json_object_put(reply);
+	}
+	return 0;
+}
+
+static int do_revoke(struct desk_call *c)
+{
+	uint64_t id;
+	const char *error;
+	struct desk_session *s = find(c, false, &id);
+	if (!s)
+		return 1;
+	struct json_object *reply = desk_request(s, desk_make("revoke", "grant", id));
+	int rc = desk_ok(reply, &error) ? 0 : complain(error);
+	json_object_put(reply);
+	return rc;
+}
+
+static const struct {
+	const char *word;
+	bool id;
+	int (*run)(struct desk_call *c);
+} words[] = {
+	{ "list", false, do_list },   { "show", true, do_show },      { "allow", true, do_answer },
+	{ "deny", true, do_answer },  { "kill", true, do_answer },    { "rewrite", true, do_answer },
+	{ "watch", false, do_watch }, { "grants", false, do_grants }, { "revoke", true, do_revoke },
+};
+
+static bool parse_option(struct desk_call *c, const char *arg)
+{
+	const char *value = strchr(arg, '=');
+	size_t len = value ? (size_t)(value - arg) : 0;
+	if (strcmp(arg, "--json") == 0)
+		c->json = true;
+	else if (strcmp(arg, "--always") == 0)
+		c->answer.scope = "always";
+	else if (strcmp(arg, "--yes") == 0)
+		c->yes = true;
+	else if (len == 5 && strncmp(arg, "--for", len) == 0)
+		c->answer.scope = value + 1;
+	else if (len == 11 && strncmp(arg, "--directory", len) == 0)
+		c->answer.directory = value + 1;
+	else if (len == 9 && strncmp(arg, "--message", len) == 0)
+		c->answer.message = value + 1;
+	else
+		return false;
+	return true;
+}
+
+static bool parse(struct desk_call *c, int argc, char **argv)
+{
+	c->word = argv[1];
+	for (int i = 2; i < argc; i++) {
+		if (argv[i][0] == '-') {
+			if (!parse_option(c, argv[i]))
+				return false;
+		} else if (!c->id) {
+			c->id = argv[i];
+		} else if (!c->answer.target && strcmp(c->word, "rewrite") == 0) {
+			c->answer.target = argv[i];
+		} else {
+			return false;
+		}
+	}
+	return true;
+}
+
+static int desk_main(int argc, char **argv)
+{
+	if (argc < 2 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
+		return desk_screen();
+	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+		usage(stdout);
+		return 0;
+	}
+	struct desk_call *c = calloc(1, sizeof(*c));
+	if (!c)
+		return complain("out of memory");
+	int rc = 125;
+	bool good = argc >= 2 && parse(c, argc, argv);
+	for (size_t i = 0; good && i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(words[i].word, c->word) != 0 || words[i].id != (c->id != NULL))
+			continue;
+		desk_sessions_init(&c->all);
+		desk_look(&c->all);
+		rc = words[i].run(c);
+		desk_sessions_free(&c->all);
+	}
+	free(c);
+	if (rc == 125)
+		usage(stderr);
+	return rc;
+}
+
+const struct tool tool_desk = {
+	.name = "desk",
+	.usage = "[list|show|allow|deny|kill|rewrite|watch|grants|revoke] [ID] [--json]",
+	.summary = "answer questions from any terminal",
+	.main = desk_main,
+};

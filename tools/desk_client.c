@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/desk_client.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "policy/policy.h"
+#include "policy/question_json.h"
+#include "policy/show.h"
+#include "rules/cleanup.h"
+
+#define REPLY_MS 5000
+
+void desk_sessions_init(struct desk_sessions *all)
+{
+	*all = (struct desk_sessions){ 0 };
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		all->at[i].line.fd = -1;
+}
+
+static void session_close(struct desk_session *s)
+{
+	desk_line_close(&s->line);
+	json_object_put(s->questions);
+	*s = (struct desk_session){ .line.fd = -1 };
+}
+
+void desk_sessions_free(struct desk_sessions *all)
+{
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		session_close(&all->at[i]);
+}
+
+const char *desk_field(struct json_object *o, const char *key, char *buf, size_t cap)
+{
+	const char *text = o ? json_text(o, key) : NULL;
+	snprintf(buf, cap, "%s", text ? text : "");
+	show_clean(buf);
+	return buf;
+}
+
+uint64_t desk_number(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+	return o && json_object_object_get_ex(o, key, &v) ? json_object_get_uint64(v) : 0;
+}
+
+struct json_object *desk_make(const char *what, const char *key, uint64_t number)
+{
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "do", json_object_new_string(what));
+	if (key)
+		json_object_object_add(o, key, json_object_new_uint64(number));
+	return o;
+}
+
+bool desk_ok(struct json_object *reply, const char **error)
+{
+	struct json_object *v;
+	*error = "the session is gone";
+	if (!reply)
+		return false;
+	if (json_object_object_get_ex(reply, "ok", &v) && json_object_get_boolean(v))
+		return true;
+	const char *said = json_text(reply, "error");
+	*error = said ? said : "not understood";
+	return false;
+}
+
+static void forget(struct desk_session *s, uint64_t id)
+{
+	for (size_t i = 0; i < json_object_array_length(s->questions); i++) {
+		if (desk_number(json_object_array_get_idx(s->questions, i), "id") == id) {
+			json_object_array_del_idx(s->questions, i, 1);
+			return;
+		}
+	}
+}
+
+static void apply(struct desk_session *s, struct json_object *event)
+{
+	const char *what = json_text(event, "event");
+	struct json_object *q;
+	if (!what || !s->questions)
+		return;
+	if (strcmp(what, "question") == 0 && json_object_object_get_ex(event, "question", &q))
+		json_object_array_add(s->questions, json_object_get(q));
+	else if (strcmp(what, "gone") == 0)
+		forget(s, desk_number(event, "id"));
+}
+
+/* The next line as an object: an event was applied; a reply goes to *reply. False: the session is gone. */
+static bool take_line(struct desk_session *s, struct json_object **event, struct json_object **reply)
+{
+	size_t len;
+	const char *line = desk_line_get(&s->line, &len);
+	*event = *reply = NULL;
+	if (!line)
+		return true;
+	struct json_object *o = json_read(line, len);
+	desk_line_next(&s->line, len);
+	if (!o)
+		return false;
+	if (json_text(o, "reply")) {
+		*reply = o;
+		return true;
+	}
+	apply(s, o);
+	*event = o;
+	return true;
+}
+
+struct json_object *desk_request(struct desk_session *s, struct json_object *request)
+{
+	size_t len = 0;
+	char *line = json_line(request, &len);
+	bool alive = line && desk_line_put(&s->line, line, len);
+	free(line);
+	json_object_put(request);
+	while (alive) {
+		struct json_object *event, *reply;
+		alive = take_line(s, &event, &reply);
+		json_object_put(event);
+		if (reply)
+			return reply;
+		if (event || !alive)
+			continue;
+		struct pollfd p = { .fd = s->line.fd, .events = POLLIN };
+		alive = desk_line_flush(&s->line) && poll(&p, 1, REPLY_MS) > 0 && desk_line_read(&s->line);
+	}
+	session_close(s);
+	return NULL;
+}
+
+bool desk_read(struct desk_session *s, void (*each)(void *context, struct desk_session *s, struct json_object *event), void *context)
+{
+	bool alive = desk_line_read(&s->line), more = true;
+	while (more) {
+		struct json_object *event, *reply;
+		alive = take_line(s, &event, &reply) && alive;
+		more = event || reply;
+		if (event && each)
+			each(context, s, event);
+		json_object_put(event);
+		json_object_put(reply);
+	}
+	if (!alive)
+		session_close(s);
+	return alive;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	if (strlen(path) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, path);
+	int fd CLEANUP_FD = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)) < 0)
+		return -errno;
+	return steal_fd(&fd);
+}
+
+static bool read_token(const char *dir, pid_t pid, char *token, size_t cap)
+{
+	char path[PATH_MAX];
+	if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) >= (int)sizeof(path))
+		return false;
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, token, cap - 1);
+	if (n <= 0)
+		return false;
+	token[n] = '\0';
+	return true;
+}
+
+/* Hello and watch. False: this session does not let us in. */
+static bool greet(struct desk_session *s, const char *dir)
+{
+	char token[64];
+	const char *error;
+	struct json_object *list, *hello = desk_make("hello", NULL, 0);
+	if (read_token(dir, s->pid, token, sizeof(token)))
+		json_object_object_add(hello, "token", json_object_new_string(token));
+	struct json_object *reply = desk_request(s, hello);
+	bool good = desk_ok(reply, &error);
+	desk_field(reply, "session", s->name, sizeof(s->name));
+	json_object_put(reply);
+	if (!good)
+		return false;
+	reply = desk_request(s, desk_make("watch", NULL, 0));
+	good = desk_ok(reply, &error) && json_object_object_get_ex(reply, "questions", &list) &&
+	       json_object_is_type(list, json_type_array);
+	if (good)
+		s->questions = json_object_get(list);
+	json_object_put(reply);
+	return good;
+}
+
+static struct desk_session *place_for(struct desk_sessions *all, pid_t pid)
+{
+	struct desk_session *free_place = NULL;
+	for (int i = 0; i < DESK_SESSIONS; i++) {
+		struct desk_session *s = &all->at[i];
+		if (s->line.fd >= 0 && s->pid == pid)
+			return NULL;
+		if (s->line.fd < 0 && !free_place)
+			free_place = s;
+	}
+	return free_place;
+}
+
+static void look_at(struct desk_sessions *all, const char *dir, const char *name)
+{
+	char path[PATH_MAX], *end;
+	pid_t pid = (pid_t)strtol(name, &end, 10);
+	struct desk_session *s = pid > 0 && strcmp(end, ".sock") == 0 ? place_for(all, pid) : NULL;
+	if (!s || snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return;
+	int fd = connect_to(path);
+	if (fd == -ECONNREFUSED && kill(pid, 0) < 0 && errno == ESRCH) {
+		unlink(path); /* left behind by a session that was killed */
+		if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) < (int)sizeof(path))
+			unlink(path);
+	}
+	if (fd < 0 || desk_line_open(&s->line, fd, DESK_REPLY) < 0)
+		return;
+	s->pid = pid;
+	if (!greet(s, dir)) {
+		session_close(s);
+		all->refused++;
+	}
+}
+
+void desk_look(struct desk_sessions *all)
+{
+	char dir[PATH_MAX];
+	all->refused = 0;
+	DIR *d = policy_desk_dir(dir, sizeof(dir)) == 0 ? opendir(dir) : NULL;
+	if (!d)
+		return;
+	for (struct dirent *e; (e = readdir(d));)
+		look_at(all, dir, e->d_name);
+	closedir(d);
+	all->count = 0;
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		all->count += all->at[i].line.fd >= 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/desk_text.h"
+
+#include <json-c/json.h>
+#include <string.h>
+
+#include "policy/question_json.h"
+#include "policy/show.h"
+#include "tools/desk_client.h"
+
+#define FIELD 20000
+
+void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	text_start(&t, buf, cap);
+	text_add(&t, "%d:%llu", session, (unsigned long long)desk_number(question, "id"));
+}
+
+static void add_field(struct text_buffer *t, struct json_object *o, const char *key)
+{
+	char value[FIELD];
+	text_add(t, "%s", desk_field(o, key, value, sizeof(value)));
+}
+
+/* The items of a list of words, joined. */
+static void add_list(struct text_buffer *t, struct json_object *o, const char *key, const char *between)
+{
+	struct json_object *list;
+	if (!json_object_object_get_ex(o, key, &list) || !json_object_is_type(list, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		char word[1024] = "";
+		const char *text = json_object_get_string(json_object_array_get_idx(list, i));
+		struct text_buffer w;
+		text_start(&w, word, sizeof(word));
+		text_add(&w, "%s", text ? text : "");
+		show_clean(word);
+		text_add(t, "%s%s", i ? between : "", word);
+	}
+}
+
+void desk_text_line(struct json_object *q, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	text_start(&t, buf, cap);
+	add_list(&t, q, "op", "+");
+	text_add(&t, " ");
+	add_field(&t, q, "object");
+	text_add(&t, " by ");
+	add_field(&t, q, "exe");
+	unsigned long long count = desk_number(q, "count");
+	if (count > 1)
+		text_add(&t, " (%llu times)", count);
+}
+
+static void add_line(struct text_buffer *t, struct json_object *q, const char *key)
+{
+	if (!json_text(q, key) || !*json_text(q, key))
+		return;
+	text_add(t, "%-10s", key);
+	add_field(t, q, key);
+	text_add(t, "\n");
+}
+
+static void add_objects(struct text_buffer *t, struct json_object *q)
+{
+	struct json_object *list;
+	if (!json_object_object_get_ex(q, "objects", &list) || !json_object_is_type(list, json_type_array)) {
+		text_add(t, "%-10s", "object");
+		add_list(t, q, "op", "+");
+		text_add(t, " ");
+		add_field(t, q, "object");
+		text_add(t, "\n");
+		add_line(t, q, "named");
+		return;
+	}
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *o = json_object_array_get_idx(list, i);
+		text_add(t, "%-10s", "object");
+		add_list(t, o, "op", "+");
+		text_add(t, " ");
+		add_field(t, o, "object");
+		text_add(t, "\n");
+		add_line(t, o, "named");
+	}
+}
+
+static void add_facts(struct text_buffer *t, struct json_object *q)
+{
+	struct json_object *list;
+	if (!json_object_object_get_ex(q, "facts", &list) || !json_object_is_type(list, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		struct json_object *fact = json_object_array_get_idx(list, i);
+		char key[64];
+		text_add(t, "%-9s ", desk_field(fact, "key", key, sizeof(key)));
+		add_field(t, fact, "value");
+		text_add(t, "\n");
+	}
+}
+
+void desk_text_all(struct json_object *q, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	text_start(&t, buf, cap);
+	add_line(&t, q, "session");
+	add_line(&t, q, "call");
+	add_objects(&t, q);
+	text_add(&t, "%-10s", "by");
+	add_field(&t, q, "exe");
+	text_add(&t, " (pid %llu, uid %llu)\n", (unsigned long long)desk_number(q, "pid"),
+		 (unsigned long long)desk_number(q, "uid"));
+	add_line(&t, q, "argv");
+	text_add(&t, "%-10s", "under");
+	add_list(&t, q, "ancestry", " < ");
+	text_add(&t, "\n");
+	add_facts(&t, q);
+	add_line(&t, q, "rule");
+	add_line(&t, q, "text");
+	add_line(&t, q, "reason");
+	unsigned long long count = desk_number(q, "count");
+	if (count > 1)
+		text_add(&t, "%-10s%llu callers wait for this answer\n", "count", count);
+}
+
+void desk_text_grant(struct json_object *g, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	text_start(&t, buf, cap);
+	add_field(&t, g, "answer");
+	text_add(&t, " ");
+	add_field(&t, g, "op");
+	text_add(&t, " ");
+	add_field(&t, g, "object");
+	text_add(&t, " by ");
+	add_field(&t, g, "exe");
+	text_add(&t, ", ");
+	add_field(&t, g, "scope");
+	unsigned long long left = desk_number(g, "left"), tree = desk_number(g, "tree");
+	if (left)
+		text_add(&t, " %llu s left", left);
+	if (tree)
+		text_add(&t, " of %llu", tree);
+	text_add(&t, " (");
+	add_field(&t, g, "who");
+	text_add(&t, ")");
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Questions and grants as text. Everything is printable ASCII. */
+#ifndef USHER_TOOLS_DESK_TEXT_H
+#define USHER_TOOLS_DESK_TEXT_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct json_object;
+
+/* "123:4": the session's pid and the question's number in it. */
+void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t cap);
+
+/* One line without its end: "read /etc/x by /usr/bin/cat (2 times)". */
+void desk_text_line(struct json_object *question, char *buf, size_t cap);
+
+/* All there is, several lines. */
+void desk_text_all(struct json_object *question, char *buf, size_t cap);
+
+/* One line without its end: "allow read /x by /usr/bin/cat, for the session (uid 0 pid 1)". */
+void desk_text_grant(struct json_object *grant, char *buf, size_t cap);
+
+#endif
