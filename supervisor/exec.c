@@ -99,10 +99,15 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
-	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0)
+	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
 		trace_kill(pid);
-	else
-		trace_release(pid, 0);
+		return;
+	}
+	if (plan_of(j)->program) {
+		const struct target *program = &j->target[plan_of(j)->program];
+		proc_expect(j->proc, program->dev, program->ino);
+	}
+	trace_release(pid, 0);
 }
 
 /* The call failed in the kernel: the caller gets the kernel's own error. */
@@ -136,6 +141,18 @@ static void exec_watch(struct job *j, pid_t tid)
 		(void)walk_record(j, -ESRCH);
 		break;
 	}
+}
+
+/* A loader opens its program by name once more: what it gets must be what was approved. */
+int exec_expected(struct job *j)
+{
+	const struct target *t = &j->target[0];
+
+	if (j->row->class != CLASS_INJECT || !j->n_targets || !(t->ops & OP_READ))
+		return 0;
+	if (t->tentative && !j->full)
+		return PERFORM_AGAIN;
+	return !t->exists || proc_met(j->proc, t->dev, t->ino) ? 0 : -EPERM;
 }
 
 int exec_perform(struct job *j)

@@ -147,8 +147,9 @@ static int follow_loader(struct job *j)
 	if (!memchr(program.bytes, '/', program.len))
 		return -EPERM; /* the loader would search for it */
 	int err = add_image(j, program, &t);
-	/* What the loader cannot find it will say itself. */
-	return err == -ENOENT || err == -ENOTDIR ? 0 : err;
+	if (!err)
+		plan_of(j)->program = (uint32_t)(t - j->target);
+	return err;
 }
 
 static struct span leaf_of(struct span name)
@@ -292,6 +293,7 @@ int chain_follow(struct job *j, struct span filename)
 	int more = classify(j, t);
 
 	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = false;
+	plan_of(j)->program = 0;
 	plan_of(j)->bound = policy_may_ask(j->session->policy);
 	while (more >= 0) {
 		plan_of(j)->image = (uint32_t)(t - j->target);

@@ -26,6 +26,7 @@ struct exec_plan {
 	struct timespec changed[JOB_TARGETS]; /* its ctime */
 	bool hashed;          /* a script's content */
 	uint8_t hash[PLAN_HASH];
+	uint32_t program;     /* index of the target that a loader was asked to run, 0: none */
 	uint32_t argc;        /* of the new image */
 	uint32_t raw_len;     /* argv as the caller gave it, NUL-ended strings */
 	uint32_t raw_count;

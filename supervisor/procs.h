@@ -8,6 +8,7 @@
 #ifndef USHER_SUPERVISOR_PROCS_H
 #define USHER_SUPERVISOR_PROCS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -42,6 +43,15 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
  */
 void *proc_slot_take(struct proc *p);
 void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
+
+/*
+ * A dynamic loader runs in P and was approved for one program, the file DEV, INO: the first file it reads must be that one.
+ * proc_image() ends the expectation.
+ */
+void proc_expect(struct proc *p, dev_t dev, ino_t ino);
+bool proc_expects(const struct proc *p);
+/* Whether DEV, INO is what is expected; ends the expectation then. */
+bool proc_met(struct proc *p, dev_t dev, ino_t ino);
 
 /* Execs that were restarted with another path and whose second notification is awaited. */
 struct handovers;

@@ -33,6 +33,9 @@ struct proc {
 	unsigned users; /* holders outside the table */
 	_Atomic(struct lineage *) lineage;
 	struct retired *retired;
+	atomic_bool expects; /* expect_dev and expect_ino are valid; they change under lock */
+	dev_t expect_dev;
+	ino_t expect_ino;
 	void *value;
 	void (*drop)(void *);
 };

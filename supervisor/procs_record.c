@@ -117,10 +117,35 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 		*r = (struct retired){ old, p->retired };
 		p->retired = steal_pointer(&r);
 		atomic_store(&p->lineage, fresh);
+		atomic_store(&p->expects, false);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(r);
 	return err;
+}
+
+void proc_expect(struct proc *p, dev_t dev, ino_t ino)
+{
+	pthread_mutex_lock(&p->lock);
+	p->expect_dev = dev;
+	p->expect_ino = ino;
+	atomic_store(&p->expects, true);
+	pthread_mutex_unlock(&p->lock);
+}
+
+bool proc_expects(const struct proc *p)
+{
+	return atomic_load_explicit(&p->expects, memory_order_acquire);
+}
+
+bool proc_met(struct proc *p, dev_t dev, ino_t ino)
+{
+	pthread_mutex_lock(&p->lock);
+	bool met = p->expect_dev == dev && p->expect_ino == ino;
+	if (met)
+		atomic_store(&p->expects, false);
+	pthread_mutex_unlock(&p->lock);
+	return met;
 }
 
 void *proc_slot_take(struct proc *p)

@@ -20,6 +20,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
+#include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 
@@ -191,6 +192,12 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 	for (;;) {
 		job_drop_targets(j);
 		int rc = j->row->resolve(j);
+		if (rc == 0 && proc_expects(j->proc))
+			rc = exec_expected(j);
+		if (rc == PERFORM_AGAIN) {
+			j->full = true;
+			continue;
+		}
 		if (rc < 0)
 			return rc;
 		job_call(j, call);

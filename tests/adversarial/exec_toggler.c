@@ -3,7 +3,8 @@
  * Escapes row 38: another thread changes the path, or an argument, between the decision and the exec.
  *
  * Two copies of this program, DIR/good and DIR/evil; a rule denies evil. A thread flips the path (then: an
- * argument) in shared memory while children exec it. Natively both run; under usher evil must never run, whatever else happens.
+ * argument; then: two symbolic links, while the dynamic loader is asked to run one) while children exec
+ * it. Natively both run; under usher evil must never run, whatever else happens.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,12 @@ static char *shared; /* what the children exec, or their argument */
 static atomic_bool stop;
 static const char *words[2];
 
+enum kind { PATH, ARGV, LOADER };
+static enum kind kind_of(const char *word)
+{
+	return !strcmp(word, "path") ? PATH : !strcmp(word, "argv") ? ARGV : LOADER;
+}
+
 /* The names differ in one byte range of equal length, so that a torn copy is one of the two or nothing. */
 static void *flip(void *arg)
 {
@@ -44,36 +51,51 @@ static void *flip(void *arg)
 	return NULL;
 }
 
-static void exec_child(bool path, const char *dir)
+static void *flip_links(void *arg)
 {
+	while (!atomic_load_explicit(&stop, memory_order_relaxed))
+		renameat2(AT_FDCWD, words[0], AT_FDCWD, words[1], RENAME_EXCHANGE);
+	return NULL;
+}
+
+static void exec_child(enum kind kind, const char *dir)
+{
+	static const char *const loaders[] = { "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1" };
 	char good[512];
-	char *argv[] = { "x", path ? "ok" : shared, NULL };
+	char *argv[] = { "x", kind == PATH ? "ok" : shared, NULL };
 
 	snprintf(good, sizeof(good), "%s/good", dir);
-	execv(path ? shared : good, argv);
+	if (kind == LOADER) {
+		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* it complains of every refusal */
+		argv[1] = (char *)words[0];
+		execv(loaders[0], argv);
+		execv(loaders[1], argv);
+	} else {
+		execv(kind == PATH ? shared : good, argv);
+	}
 	_exit(EXEC_FAILED);
 }
 
 /* A child that shares memory with the flipping thread, as posix_spawn makes them (vfork), or a copy of it. */
-static pid_t spawn(bool path, const char *dir, bool share)
+static pid_t spawn(enum kind kind, const char *dir, bool share)
 {
 	pid_t pid = share ? vfork() : fork();
 
 	if (!pid)
-		exec_child(path, dir);
+		exec_child(kind, dir);
 	return pid;
 }
 
-static void attack(bool path, const char *dir, int tries, struct count *c)
+static void attack(enum kind kind, const char *dir, int tries, struct count *c)
 {
 	pthread_t t;
 
 	memset(c, 0, sizeof(*c));
 	atomic_store(&stop, false);
-	pthread_create(&t, NULL, flip, NULL);
+	pthread_create(&t, NULL, kind == LOADER ? flip_links : flip, NULL);
 	for (int i = 0; i < tries; i++) {
 		int status;
-		pid_t pid = spawn(path, dir, i & 1);
+		pid_t pid = spawn(kind, dir, i & 1);
 
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			continue;
@@ -89,19 +111,21 @@ static void attack(bool path, const char *dir, int tries, struct count *c)
 }
 
 /* Runs as the watched program. */
-static int attacker(const char *kind, const char *dir, int tries)
+static int attacker(const char *word, const char *dir, int tries)
 {
-	bool path = !strcmp(kind, "path");
-	char good[512], evil[512];
+	enum kind kind = kind_of(word);
+	char good[512], evil[512], one[512], two[512];
 	struct count c;
 
 	snprintf(good, sizeof(good), "%s/good", dir);
 	snprintf(evil, sizeof(evil), "%s/evil", dir);
-	words[0] = path ? good : "fair";
-	words[1] = path ? evil : "evil";
+	snprintf(one, sizeof(one), "%s/link-1", dir);
+	snprintf(two, sizeof(two), "%s/link-2", dir);
+	words[0] = kind == PATH ? good : kind == ARGV ? "fair" : one;
+	words[1] = kind == PATH ? evil : kind == ARGV ? "evil" : two;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memcpy(shared, words[0], strlen(words[0]) + 1);
-	attack(path, dir, tries, &c);
+	attack(kind, dir, tries, &c);
 	printf("%d %d %d %d %d\n", c.good, c.evil, c.failed, c.killed, c.other);
 	return 0;
 }
@@ -132,6 +156,11 @@ static int run(const char *prefix, const char *kind, const char *dir, int tries,
 	FILE *f = popen(line, "r");
 	int got = f ? fscanf(f, "%d %d %d %d %d", &c->good, &c->evil, &c->failed, &c->killed, &c->other) : 0;
 	int status = f ? pclose(f) : -1;
+	/* A loader that cannot open its program says so with 127. */
+	if (kind_of(kind) == LOADER) {
+		c->failed += c->other;
+		c->other = 0;
+	}
 	return got == 5 && status == 0 ? 0 : -1;
 }
 
@@ -170,6 +199,23 @@ static void rules(const char *dir, const char *kind, const char *deny)
 	chmod(path, 0600);
 }
 
+/* Which copy this is, by the file it is mapped from: under the dynamic loader /proc/self/exe is the loader. */
+static bool mapped_from(const char *leaf)
+{
+	char line[1024];
+	bool found = false;
+	FILE *f = fopen("/proc/self/maps", "r");
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		const char *slash = strrchr(line, '/');
+		found = slash && !strcmp(slash + 1, leaf) && strstr(line, "usher-toggler-");
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/usher-toggler-XXXXXX", path[600], deny[700];
@@ -178,10 +224,9 @@ int main(int argc, char **argv)
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	self[n < 0 ? 0 : n] = '\0';
-	const char *leaf = strrchr(self, '/');
-	if (leaf && !strcmp(leaf, "/evil"))
+	if (mapped_from("evil"))
 		return RAN_EVIL;
-	if (leaf && !strcmp(leaf, "/good"))
+	if (mapped_from("good"))
 		return argc > 1 && !strcmp(argv[1], "evil") ? RAN_EVIL : RAN_GOOD;
 	if (argc > 4)
 		return attacker(argv[2], argv[3], atoi(argv[4]));
@@ -202,6 +247,10 @@ int main(int argc, char **argv)
 	rules(dir, "argv", "deny exec ** argv=\"evil\"");
 	bad |= probe("path", usher, dir, tries);
 	bad |= probe("argv", usher, dir, tries);
+	snprintf(path, sizeof(path), "ln -s good %s/link-1 && ln -s evil %s/link-2", dir, dir);
+	bad |= system(path);
+	rules(dir, "loader", deny);
+	bad |= probe("loader", usher, dir, tries);
 	snprintf(path, sizeof(path), "rm -rf %s", dir);
 	if (system(path) < 0)
 		bad = 1;
