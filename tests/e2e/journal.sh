@@ -13,7 +13,7 @@ rewrite open $T/project/from -> $T/project/to
 default allow
 EOF
 chmod 600 "$T/etc/s.rules"
-echo no >no; echo to >to
+echo no >no; echo to >to; echo from >from
 JOURNAL=$T/j1
 "$USHER" run -p "$T/etc/s.rules" --journal "$JOURNAL" -- python3 -c '
 import os

@@ -98,9 +98,11 @@ OPTIONS=
 rules rewrite.rules <<EOF
 rewrite  open    $T/project/secret -> $T/project/public
 rewrite  read,write,stat  $T/project/real/** -> $T/project/store/**
+rewrite  open    $T/project/absent -> $T/project/store/f
 rewrite  exec    /usr/bin/false -> /usr/bin/true
 default allow
 EOF
+same "rewrite a name that does not exist" store "$(run cat absent)"
 same "rewrite a file" public "$(run cat secret)"
 same "rewrite a subtree" store "$(run cat real/f)"
 go sh -c 'echo new > real/new; mkdir real/d; mv real/new real/d/moved' >"$T/out"

@@ -1,0 +1,284 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""run.py [--quick] [--json FILE] [ROW...]     measure, print one table of ratios to native
+run.py --compare OLD NEW                    the change of each row between two JSON files
+
+Contenders take turns within each round, so that a busy moment hits all of them; a figure is the
+median over the rounds, its spread half the distance between the quartiles. Nothing is asserted. Needs
+USHER and BUILD in the environment; tools that are not installed are left out."""
+import contextlib, http.client, json, os, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
+
+USHER, BUILD = os.environ.get("USHER", ""), os.environ.get("BUILD", "")
+HERE = os.path.dirname(os.path.abspath(__file__))
+BIN = os.path.join(BUILD, "tests/bench")
+DEVNULL = subprocess.DEVNULL
+
+class Unfit(Exception):
+    """This row cannot be measured here, or this contender cannot run it."""
+
+def contenders(scratch, quick):
+    journal = iter(range(10**9))
+    def usher():
+        return [USHER, "run", "-p", os.path.join(scratch, "allow.rules"), "--ask=deny", "--journal", f"{scratch}/journal{next(journal)}", "--"]
+    c = {"native": lambda: [], "continue": lambda: [f"{BIN}/bare", "continue", "-c", "-f", "-x"],
+         "bare": lambda: [f"{BIN}/bare", "inject", "-c", "-f", "-x"], "usher": usher}
+    for name, tool, args in (("bwrap", "bwrap", ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--"]),
+                             ("firejail", "firejail", ["--quiet", "--noprofile", "--"]),
+                             ("strace", "strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=open,openat,creat,connect,mkdir,rmdir,rename,unlink,unlinkat,execve", "--"]),
+                             ("proot", "proot", [])):
+        if shutil.which(tool) and not (quick and tool != "bwrap"):
+            c[name] = lambda tool=tool, args=args: [tool, *args]
+    return c
+
+# ---- rows: each is a function(prefix, work) -> seconds; prefix() gives the words to put in front of a command
+
+def run(cmd, cwd, **kw):
+    p = subprocess.run(cmd, cwd=cwd, stdin=DEVNULL, stdout=kw.pop("stdout", DEVNULL), stderr=DEVNULL, timeout=300, **kw)
+    if p.returncode:
+        raise Unfit(f"status {p.returncode}")
+    return p.stdout
+
+def micro(name, count, workers="1"):
+    def row(prefix, work):
+        with tempfile.TemporaryDirectory(dir=work) as d:
+            return float(run([*prefix(), f"{BIN}/micro", name, str(count), workers], d, stdout=subprocess.PIPE)) / 1e9
+    return row
+
+def whole(script, times=1):
+    def row(prefix, work):
+        best = []
+        for _ in range(times):
+            t = time.monotonic()
+            run([*prefix(), "sh", "-c", script] if isinstance(script, str) else [*prefix(), *script], work)
+            best.append(time.monotonic() - t)
+        return statistics.median(best)
+    return row
+
+@contextlib.contextmanager
+def server(cmd, cwd, port):
+    p = subprocess.Popen(cmd, cwd=cwd, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, start_new_session=True)
+    try:
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", port), 1).close()
+                break
+            if p.poll() is not None:
+                raise Unfit("the server does not start")
+            time.sleep(0.02)
+        else:
+            raise Unfit("the server does not answer")
+        yield p
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(p.pid, signal.SIGTERM)
+        try:
+            p.wait(5)
+        except subprocess.TimeoutExpired:
+            os.killpg(p.pid, signal.SIGKILL)
+            p.wait()
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+def redis(requests):
+    def row(prefix, work):
+        port = free_port()
+        with server([*prefix(), "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], work, port):
+            t = time.monotonic()
+            run(["redis-benchmark", "-p", str(port), "-n", str(requests), "-c", "20", "-q", "-t", "set,get"], work)
+            return time.monotonic() - t
+    return row
+
+def nginx(path, requests):
+    def row(prefix, work):
+        port, d = free_port(), tempfile.mkdtemp(dir=work)
+        os.mkdir(d + "/www")
+        with open(d + "/www/page", "w") as f:
+            f.write("x" * 4000)
+        with open(d + "/n.conf", "w") as f:
+            f.write(f"""daemon off; master_process off; pid {d}/pid; error_log {d}/err;
+events {{ worker_connections 64; }}
+http {{ access_log off; client_body_temp_path {d}/tb; proxy_temp_path {d}/tp; fastcgi_temp_path {d}/tf; uwsgi_temp_path {d}/tu; scgi_temp_path {d}/ts; keepalive_requests 1000000;
+server {{ listen 127.0.0.1:{port}; root {d}/www; location = /answer {{ return 200 "fixed"; }} }} }}""")
+        def client():
+            c = http.client.HTTPConnection("127.0.0.1", port)
+            for _ in range(requests // 4):
+                c.request("GET", path)
+                c.getresponse().read()
+            c.close()
+        with server([*prefix(), shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", d + "/n.conf", "-e", d + "/err"], d, port):
+            ts = [threading.Thread(target=client) for _ in range(4)]
+            t = time.monotonic()
+            for x in ts: x.start()
+            for x in ts: x.join()
+            return time.monotonic() - t
+    return row
+
+MODULES = ("argparse ast asyncio base64 bz2 calendar collections configparser csv ctypes datetime decimal difflib email enum fractions functools gzip hashlib heapq "
+           "html http.client inspect ipaddress json logging lzma mailbox multiprocessing optparse pathlib pickle random shutil sqlite3 ssl statistics tarfile unittest xml.etree.ElementTree zipfile").split()
+
+def prepare(work, quick):
+    """Makes what the whole workloads stand on; a missing tool leaves its rows out."""
+    ready = set()
+    def have(*tools): return all(shutil.which(t) for t in tools)
+    n = 1000 if quick else 5000
+    if have("git"):
+        repo = work + "/repo"
+        os.mkdir(repo)
+        for i in range(n):
+            os.makedirs(f"{repo}/d{i // 50}", exist_ok=True)
+            with open(f"{repo}/d{i // 50}/f{i}", "w") as f: f.write(f"{i}\n" * 20)
+        g = ["git", "-c", "user.name=b", "-c", "user.email=b@example.org", "-c", "gc.auto=0"]
+        run([*g, "init", "-q"], repo); run([*g, "add", "."], repo); run([*g, "commit", "-q", "-m", "first"], repo)
+        for i in range(30): run([*g, "commit", "-q", "--allow-empty", "-m", str(i)], repo)
+        ready.add("git")
+    os.mkdir(work + "/small")
+    for i in range(n):
+        os.makedirs(f"{work}/small/d{i // 100}", exist_ok=True)
+        with open(f"{work}/small/d{i // 100}/f{i}", "w") as f: f.write("content\n" * 30)
+    run(["tar", "cf", "small.tar", "small"], work)
+    shutil.rmtree(work + "/small")
+    if have("node"):
+        os.makedirs(work + "/mods/node_modules")
+        for i in range(300):
+            d = f"{work}/mods/node_modules/m{i}"
+            os.mkdir(d)
+            with open(d + "/package.json", "w") as f: f.write('{"main":"lib.js"}')
+            with open(d + "/lib.js", "w") as f: f.write(f"exports.n = {i};\n" + (f"require('m{i - 1}');" if i % 10 else ""))
+        with open(work + "/mods/main.js", "w") as f: f.write("for (let i = 0; i < 300; i++) require('m' + i);")
+        ready.add("node")
+    p = subprocess.run([HERE + "/../fetch-source", BUILD + "/sources", "lua5.4"], stdout=subprocess.PIPE, stderr=DEVNULL, text=True)
+    if p.returncode == 0 and p.stdout.strip() and have("gcc", "make"):
+        shutil.copytree(p.stdout.strip(), work + "/lua")
+        ready.add("make")
+    if have("redis-server", "redis-benchmark"): ready.add("redis")
+    if shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"): ready.add("nginx")
+    return ready
+
+def rows(ready, quick):
+    k = 1 if quick else 5
+    r = {"open + close": micro("open", 2000 * k), "open relative": micro("open-relative", 2000 * k), "open 12 deep": micro("open-deep", 2000 * k),
+         "open through a link": micro("open-link", 1000 * k), "open cold": micro("open-cold", 1000 * k), "open missing": micro("open-missing", 2000 * k), "create": micro("open-create", 1000 * k),
+         "mkdir + rmdir": micro("mkdir", 1000 * k), "rename": micro("rename", 1000 * k), "unlink": micro("unlink", 1000 * k), "stat, no rule": micro("stat", 2000 * k),
+         "connect tcp": micro("connect-tcp", 1000 * k), "connect unix": micro("connect-unix", 1000 * k), "posix_spawn + wait": micro("spawn", 50 * k)}
+    for n in ("2", "8") if quick else ("2", "4", "8"):
+        r[f"open, {n} threads"] = micro("open", 500 * k, n)
+        r[f"open, {n} processes"] = micro("open", 500 * k, "p" + n)
+    r["start of true"] = whole(["true"], 5)
+    r["300 execs in sh"] = whole("i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done")
+    py = shutil.which("python3", path="/usr/bin:" + os.environ["PATH"])
+    r["python, 40 imports"] = whole([py, "-B", "-c", "import " + ", ".join(MODULES)])
+    if "node" in ready: r["node, 300 requires"] = whole("cd mods && node main.js")
+    if "git" in ready:
+        r["git status"] = whole("cd repo && git status --short >/dev/null", 3)
+        r["git log"] = whole("cd repo && git log --stat >/dev/null", 3)
+    r["tar x + rm -rf"] = whole("tar xf small.tar && rm -rf small")
+    if os.path.isdir("/usr/include"):
+        r["grep -r /usr/include"] = whole("grep -rs no_such_name /usr/include/" + ("linux" if quick else "") + " || true")
+        r["find /usr/include"] = whole("find /usr/include -name '*.h' >/dev/null")
+    if "make" in ready and quick: r["make -j2, 8 files"] = whole("cd lua/src && make -s clean && make -s -j2 lapi.o lcode.o ldo.o lgc.o ltable.o lstring.o llex.o lmem.o CC=gcc MYCFLAGS=-O0")
+    elif "make" in ready: r["make -j2 of lua"] = whole("cd lua/src && make -s clean && make -s -j2 linux CC=gcc")
+    if "redis" in ready: r["redis set, get"] = redis(10000 * k)
+    if "nginx" in ready:
+        r["nginx, fixed answer"] = nginx("/answer", 1000 * k)
+        r["nginx, a file"] = nginx("/page", 1000 * k)
+    return r
+
+def middle(v):
+    v = sorted(v)
+    m = statistics.median(v)
+    spread = (v[(3 * (len(v) - 1)) // 4] - v[(len(v) - 1) // 4]) / 2
+    return m, spread
+
+def unit(s):
+    return f"{s * 1e6:.2f} us" if s < 1e-3 else f"{s * 1e3:.1f} ms" if s < 1 else f"{s:.2f} s"
+
+def measure(table, who, work, scratch, budget, rounds):
+    got, unfit = {r: {c: [] for c in who} for r in table}, {}
+    begin, done = time.monotonic(), 0
+    while done < rounds and (done == 0 or (time.monotonic() - begin) * (done + 1) / done < budget):
+        for r, f in table.items():
+            order = list(who)
+            for c in order[done % len(order):] + order[:done % len(order)]:
+                if (r, c) in unfit: continue
+                t = time.monotonic()
+                try:
+                    got[r][c].append(f(who[c], work))
+                except (Unfit, OSError, ValueError, subprocess.TimeoutExpired) as e:
+                    unfit[r, c] = str(e)
+                if done == 0 and c != "usher" and time.monotonic() - t > budget / len(table) / 2 and c not in ("native", "bare"):
+                    unfit[r, c] = "slow"  # one figure is enough of what is far behind
+            for d in os.listdir(scratch):
+                if d.startswith("journal"): shutil.rmtree(f"{scratch}/{d}", ignore_errors=True)
+            if sys.stderr.isatty(): print(f"\r{r:<24}", end="", file=sys.stderr)
+        done += 1
+    if sys.stderr.isatty(): print("\r" + " " * 30 + "\r", end="", file=sys.stderr)
+    return got, unfit, done
+
+def memory(work, who, table):
+    """usher's own peak of resident memory during the build, in KiB."""
+    if not any(r.startswith("make") for r in table): return None
+    p = subprocess.Popen([*who["usher"](), "sh", "-c", "cd lua/src && make -s clean && make -s -j2 a CC=gcc MYCFLAGS=-O0"], cwd=work, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    peak = 0
+    while p.poll() is None:
+        with contextlib.suppress(OSError):
+            for l in open(f"/proc/{p.pid}/status"):
+                if l.startswith("VmHWM:"): peak = max(peak, int(l.split()[1]))
+        time.sleep(0.05)
+    return peak
+
+def main(args):
+    if args[:1] == ["--compare"]: return compare(*args[1:3])
+    quick = "--quick" in args
+    out = args[args.index("--json") + 1] if "--json" in args else None
+    only = [a for i, a in enumerate(args) if not a.startswith("--") and (i == 0 or args[i - 1] != "--json")]
+    base = os.environ.get("BENCH_DIR") or ("/dev/shm" if os.access("/dev/shm", os.W_OK) else None)
+    with tempfile.TemporaryDirectory(dir=base, prefix="usher-bench-") as work, tempfile.TemporaryDirectory(prefix="usher-bench-") as scratch:
+        with open(scratch + "/allow.rules", "w") as f: f.write("default allow\n")
+        who = contenders(scratch, quick)
+        table = {r: f for r, f in rows(prepare(work, quick), quick).items() if not only or any(o in r for o in only)}
+        got, unfit, done = measure(table, who, work, scratch, 80 if quick else 900, 5 if quick else 15)
+        rss = memory(work, who, table)
+    result = {"kernel": os.uname().release, "cores": os.cpu_count(), "rounds": done, "where": base or "temporary folder", "usher_rss_kib": rss,
+              "rows": {r: {c: middle(v) for c, v in cs.items() if v} for r, cs in got.items()}, "raw": got}
+    show(result, who, unfit)
+    if out:
+        with open(out, "w") as f: json.dump(result, f, indent=1)
+        print(f"written to {out}")
+    return 0
+
+def show(result, who, unfit):
+    print(f"Linux {result['kernel']}, {result['cores']} cores, {result['rounds']} rounds, files in {result['where']}. Ratios to native (median, +- half the quartiles' distance).")
+    others = [c for c in who if c != "native"]
+    print(f"{'':<22}{'native':>11}" + "".join(f"{c:>15}" for c in others) + f"{'usher/bare':>12}")
+    for r, cs in result["rows"].items():
+        if "native" not in cs:
+            print(f"{r:<22}   not measured: {unfit.get((r, 'native'), '')}")
+            continue
+        n = cs["native"][0]
+        cell = lambda c: f"{cs[c][0] / n:.2f} +-{cs[c][1] / n:.2f}" if c in cs else "-"
+        ratio = f"{cs['usher'][0] / cs['bare'][0]:.2f}" if "usher" in cs and "bare" in cs else "-"
+        print(f"{r:<22}{unit(n):>11}" + "".join(f"{cell(c):>15}" for c in others) + f"{ratio:>12}")
+    t = result["rows"].get("start of true", {})
+    if "usher" in t: print(f"start of true, added by usher: {(t['usher'][0] - t['native'][0]) * 1e3:.2f} ms")
+    if result["usher_rss_kib"]: print(f"usher's peak resident memory during the build: {result['usher_rss_kib'] / 1024:.1f} MiB")
+    failed = sorted({(r, c, w) for (r, c), w in unfit.items() if w != "slow"})
+    for r, c, w in failed: print(f"not run: {r} with {c}: {w}")
+
+def compare(old, new):
+    a, b = (json.load(open(f)) for f in (old, new))
+    print(f"{'':<22}{'old':>8}{'new':>8}{'change':>9}{'noise':>8}   usher's ratio to native")
+    for r in a["rows"]:
+        x, y = a["rows"][r], b["rows"].get(r, {})
+        if not all("usher" in z and "native" in z for z in (x, y)): continue
+        ratio = [z["usher"][0] / z["native"][0] for z in (x, y)]
+        noise = max((z["usher"][1] / z["usher"][0] + z["native"][1] / z["native"][0]) for z in (x, y))
+        change = ratio[1] / ratio[0] - 1
+        print(f"{r:<22}{ratio[0]:>8.2f}{ratio[1]:>8.2f}{change:>+8.1%}{noise:>8.1%}   {'' if abs(change) <= noise else 'slower' if change > 0 else 'faster'}")
+    return 0
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *a: sys.exit(143))
+    sys.exit(main(sys.argv[1:]))
