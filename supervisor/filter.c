@@ -142,12 +142,6 @@ static unsigned front_holes(struct sock_filter *f, unsigned n)
 	return n;
 }
 
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n))
-#else
-#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n) + 4)
-#endif
-
 /* "Any of these bits" takes libseccomp a rule for each bit. */
 static unsigned front_bits(struct sock_filter *f, unsigned n, unsigned room)
 {

@@ -11,4 +11,10 @@
  */
 int harden_start(void);
 
+/*
+ * In a thread that handles what the command sends: from here on it, and threads it starts, cannot start programs,
+ * make processes or change the system (EPERM). Returns 0 or a negative errno.
+ */
+int harden_worker(void);
+
 #endif

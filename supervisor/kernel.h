@@ -26,6 +26,16 @@
 #error "usher knows the call tables of x86-64 and aarch64 only"
 #endif
 
+/* The highest call number that is known. */
+#define NR_LAST __NR_file_setattr
+
+/* Offset of the low half of argument N in struct seccomp_data. */
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n))
+#else
+#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n) + 4)
+#endif
+
 /* Linux 5.19 */
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)

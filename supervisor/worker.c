@@ -13,6 +13,7 @@
 #include <sys/ioctl.h>
 
 #include "supervisor/ask.h"
+#include "supervisor/harden.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 #include "supervisor/walk.h"
@@ -142,8 +143,8 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
-	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. */
-	if (unshare(CLONE_FS) < 0)
+	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
+	if (unshare(CLONE_FS) < 0 || harden_worker() < 0)
 		return NULL;
 	for (;;) {
 		struct parked *k = next_part(w);
