@@ -31,7 +31,7 @@ static int harmless(void)
 		return 3;
 	if (fork() != -1 || errno != EPERM)
 		return 4;
-	if (pthread_create(&thread, NULL, nothing, &thread) || pthread_join(thread, &came) || came != &thread)
+	if (pthread_create(&thread, NULL, nothing, argv[0]) || pthread_join(thread, &came) || came != argv[0])
 		return 5;
 	if (syscall(__NR_io_uring_setup, 1, NULL) != -1 || errno != EPERM)
 		return 6;
