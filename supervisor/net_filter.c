@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What can be made: IPv4 and IPv6 stream sockets of TCP and datagram sockets of UDP, unix sockets, and netlink route
+ * What can be made: IPv4 and IPv6 stream sockets of TCP and datagram sockets of UDP and UDP-Lite, unix sockets, and netlink route
  * (getifaddrs and getaddrinfo ask it). Everything else speaks to somebody whose address usher does not
  * decide on, or reaches parts of the kernel that programs do without: raw, packet, ping, vsock, MPTCP, SCTP, SMC,
  * ALG, Bluetooth, other netlink. The errno is the one of a kernel that was built without it, so that programs fall back.
@@ -40,12 +40,12 @@ struct line {
 #define REFUSE(e) { BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (e), 0, 0 }
 
 static const struct line lines[NET_FILTER_LEN] = {
-	[0] = IS(__NR_socket, 1, 21),
+	[0] = IS(__NR_socket, 1, 22),
 	[1] = LOAD(LOW(0)),
 	[2] = IS(AF_UNIX, END, 3),
 	[3] = IS(AF_INET, 7, 4),
 	[4] = IS(AF_INET6, 7, 5),
-	[5] = IS(AF_NETLINK, 18, 6),
+	[5] = IS(AF_NETLINK, 19, 6),
 	[6] = REFUSE(EAFNOSUPPORT),
 	/* internet: the type, then the protocol */
 	[7] = LOAD(LOW(1)),
@@ -55,21 +55,22 @@ static const struct line lines[NET_FILTER_LEN] = {
 	[11] = REFUSE(ESOCKTNOSUPPORT),
 	[12] = LOAD(LOW(2)),
 	[13] = IS(0, END, 14),
-	[14] = IS(IPPROTO_TCP, END, 20),
+	[14] = IS(IPPROTO_TCP, END, 21),
 	[15] = LOAD(LOW(2)),
 	[16] = IS(0, END, 17),
-	[17] = IS(IPPROTO_UDP, END, 20),
+	[17] = IS(IPPROTO_UDP, END, 18),
+	[18] = IS(IPPROTO_UDPLITE, END, 21),
 	/* netlink: NETLINK_ROUTE is 0 */
-	[18] = LOAD(LOW(2)),
-	[19] = IS(0, END, 20),
-	[20] = REFUSE(EPROTONOSUPPORT),
+	[19] = LOAD(LOW(2)),
+	[20] = IS(0, END, 21),
+	[21] = REFUSE(EPROTONOSUPPORT),
 	/* pairs: of the internet families the kernel itself makes none */
-	[21] = IS(__NR_socketpair, 22, END),
-	[22] = LOAD(LOW(0)),
-	[23] = IS(AF_UNIX, END, 24),
-	[24] = IS(AF_INET, END, 25),
-	[25] = IS(AF_INET6, END, 26),
-	[26] = REFUSE(EAFNOSUPPORT),
+	[22] = IS(__NR_socketpair, 23, END),
+	[23] = LOAD(LOW(0)),
+	[24] = IS(AF_UNIX, END, 25),
+	[25] = IS(AF_INET, END, 26),
+	[26] = IS(AF_INET6, END, 27),
+	[27] = REFUSE(EAFNOSUPPORT),
 	[END] = LOAD(offsetof(struct seccomp_data, nr)),
 };
 

@@ -10,7 +10,7 @@
 
 #include <linux/filter.h>
 
-#define NET_FILTER_LEN 28
+#define NET_FILTER_LEN 29
 
 /*
  * Writes NET_FILTER_LEN instructions: they answer socket and socketpair calls that are refused, and let all else fall

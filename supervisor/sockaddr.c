@@ -219,5 +219,6 @@ enum proto socket_proto(const struct socket_kind *kind)
 		return PROTO_OTHER;
 	if (kind->protocol == IPPROTO_TCP)
 		return PROTO_TCP;
-	return kind->protocol == IPPROTO_UDP ? PROTO_UDP : PROTO_OTHER;
+	/* UDP-Lite has addresses and ports as UDP has them: a rule on udp speaks of both */
+	return kind->protocol == IPPROTO_UDP || kind->protocol == IPPROTO_UDPLITE ? PROTO_UDP : PROTO_OTHER;
 }
