@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "supervisor/resolve_name.h"
+
+static void folds(void **state)
+{
+	static const struct { const char *path, *folded; } cases[] = {
+		{ "/a/b", "/a/b" },       { "//a///b", "/a/b" },  { "/./a/./b", "/a/b" }, { "a", "a" },
+		{ "./a", "a" },           { "a//b/.c", "a/b/.c" }, { "/a/..b/c..", "/a/..b/c.." }, { "/a/...", "/a/..." },
+		{ "/a/../b", NULL },      { "..", NULL },         { ".", NULL },          { "", NULL },
+		{ "/", NULL },            { "/a/", NULL },        { "/a/.", NULL },       { "a/..", NULL },
+		{ "/\n/\xff", "/\n/\xff" },
+	};
+	char out[64];
+	size_t n;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		bool plain = name_fold(cases[i].path, strlen(cases[i].path), out, &n);
+		assert_int_equal(plain, cases[i].folded != NULL);
+		if (!plain)
+			continue;
+		assert_string_equal(out, cases[i].folded);
+		assert_int_equal(n, strlen(out));
+		/* in place */
+		strcpy(out, cases[i].path);
+		assert_true(name_fold(out, strlen(out), out, &n));
+		assert_string_equal(out, cases[i].folded);
+	}
+}
+
+static void splits(void **state)
+{
+	static const struct { const char *path, *dir, *leaf; bool slash, dots; } cases[] = {
+		{ "/a/b", "/a", "b", false, false }, { "/a", "/", "a", false, false },   { "a", "", "a", false, false },
+		{ "a/b//", "a", "b", true, false },  { "//a//b", "//a", "b", false, false }, { "/", "", "", true, false },
+		{ "a/..", "a", "..", false, true },  { ".", "", ".", false, true },      { "x/./", "x", ".", true, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct split sp;
+		name_split(cases[i].path, strlen(cases[i].path), &sp);
+		assert_int_equal(sp.dir, strlen(cases[i].dir));
+		assert_memory_equal(cases[i].path, cases[i].dir, sp.dir);
+		assert_int_equal(sp.len, strlen(cases[i].leaf));
+		assert_memory_equal(cases[i].path + sp.leaf, cases[i].leaf, sp.len);
+		assert_int_equal(sp.slash, cases[i].slash);
+		assert_int_equal(sp.dots, cases[i].dots);
+	}
+}
+
+static void finds_processes(void **state)
+{
+	static const struct { const char *name; int pid; const char *rest; } cases[] = {
+		{ "/proc/12/fd/3", 12, "fd/3" }, { "/proc/12", 12, "" },     { "/proc/12x/fd", -1, NULL },
+		{ "/proc/self/fd", -1, NULL },   { "/proc", -1, NULL },      { "/proc/", -1, NULL },
+		{ "/procs/12", -1, NULL },       { "/proc/1234567890123", -1, NULL }, { "/x/proc/12/fd", -1, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *rest;
+		size_t len;
+		assert_int_equal(name_proc(cases[i].name, strlen(cases[i].name), &rest, &len), cases[i].pid);
+		if (cases[i].pid < 0)
+			continue;
+		assert_int_equal(len, strlen(cases[i].rest));
+		assert_memory_equal(rest, cases[i].rest, len);
+	}
+}
+
+static void opens_little_of_others(void **state)
+{
+	static const char *const yes[] = { "", "stat", "status", "cmdline", "task", "task/5", "task/5/stat", "net/tcp" };
+	static const char *const no[] = { "mem", "environ", "maps", "smaps", "auxv", "stack", "syscall", "fd", "fd/0", "fdinfo/0",
+					  "root", "cwd", "exe", "ns/net", "map_files/0-1", "task/5/mem", "task/5/fd/0", "statx",
+					  "io", "oom_score_adj", "attr/current", "clear_refs", "pagemap", "timers" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+		assert_true(name_proc_public(yes[i], strlen(yes[i])));
+	for (size_t i = 0; i < sizeof(no) / sizeof(no[0]); i++)
+		assert_false(name_proc_public(no[i], strlen(no[i])));
+}
+
+static void knows_what_is_below(void **state)
+{
+	(void)state;
+	assert_true(name_below("/a/b", 4, "/a", 2));
+	assert_true(name_below("/a", 2, "/a", 2));
+	assert_true(name_below("/a", 2, "/", 1));
+	assert_false(name_below("/ab", 3, "/a", 2));
+	assert_false(name_below("/", 1, "/a", 2));
+	assert_false(name_below("pipe:[1]", 8, "/", 1));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(folds),
+		cmocka_unit_test(splits),
+		cmocka_unit_test(finds_processes),
+		cmocka_unit_test(opens_little_of_others),
+		cmocka_unit_test(knows_what_is_below),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
