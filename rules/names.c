@@ -4,9 +4,10 @@
  * canonical names, so a beginning that holds links (/lib, /bin/sh, /var/run) gets its
  * canonical form beside it; and literal names that are forbidden get their identity.
  *
- * MUST: identities and links make what is refused or asked about match more, always; a link makes what is
- * allowed match more only where nobody but root could have laid it, outside the directories
- * that the variables name (or where it is part of a variable's own value).
+ * MUST: identities and links make what is refused match more, always; a link makes anything else
+ * match more only where nobody but root could have laid it, outside the directories that the
+ * variables name (or where it is part of a variable's own value): an ask that came to
+ * match more could come before a refusal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +16,9 @@
 
 #include "rules/links.h"
 
-static bool tightens(const struct rule *r)
+static bool forbids(const struct rule *r)
 {
-	return r->kind == VERDICT_DENY || r->kind == VERDICT_KILL || r->kind == VERDICT_ASK;
+	return r->kind == VERDICT_DENY || r->kind == VERDICT_KILL;
 }
 
 /* The canonical form of G (a program over names without the first slash) into *out. 1: there is none, 0, or -ENOMEM. */
@@ -33,7 +34,7 @@ static int canonical_glob(struct ruleset *rs, struct links *links, const struct 
 	path[1 + whole] = 0;
 	if (!whole || links_follow(links, path, to, &trusted) || strcmp(path, to) == 0)
 		return 1;
-	if (!trusted && !tightens(rule))
+	if (!trusted && !forbids(rule))
 		return 1;
 	size_t n = 0;
 	for (size_t i = 1; to[i]; i++)
@@ -129,8 +130,7 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule)
 {
 	int r = 0;
-	bool forbids = rule->pub.kind == VERDICT_DENY || rule->pub.kind == VERDICT_KILL;
-	for (uint32_t p = 0; forbids && !r && p < rule->n_patterns; p++)
+	for (uint32_t p = 0; forbids(&rule->pub) && !r && p < rule->n_patterns; p++)
 		r = pin_pattern(rs, rule, &rule->pattern[p]);
 	return r;
 }

@@ -17,6 +17,7 @@ struct target {
 	struct parser *p;
 	const struct word *w;
 	size_t skip; /* units before the value */
+	const char *name;
 	const char *value;
 	struct compiled_rule *rule;
 	struct conditions *when;
@@ -187,27 +188,16 @@ static int opt_after(struct target *t)
 	return ok ? 0 : expected(t, "a number of answers, at least 1");
 }
 
-static int opt_show(struct target *t)
-{
-	t->rule->pub.show_asked = true;
-	return strcmp(t->value, "asked") == 0 ? 0 : expected(t, "show=asked");
-}
-
 static int opt_stack(struct target *t)
 {
 	t->rule->pub.stack = true;
 	return 0;
 }
 
-static int opt_review(struct target *t)
-{
-	t->rule->pub.review = true;
-	return 0;
-}
-
 static int opt_unenforced(struct target *t)
 {
-	return parser_fail(t->p, t->w->from, "sha256= is not enforced by this version, and an option that does nothing is refused");
+	return parser_fail(t->p, t->w->from, "%.*s is not enforced by this version, and an option that does nothing is refused",
+			   (int)t->skip, t->name);
 }
 
 static const struct option {
@@ -229,10 +219,10 @@ static const struct option {
 	{ "log=", V_ANY, "", opt_log },
 	{ "reason=", V_ANY, "", opt_reason },
 	{ "after=", V(VERDICT_ASK), "ask", opt_after },
-	{ "show=", V(VERDICT_REWRITE), "rewrite", opt_show },
+	{ "show=", V_ANY, "", opt_unenforced },
 	{ "sha256=", V_ANY, "", opt_unenforced },
 	{ "stack", V_ANY, "", opt_stack },
-	{ "review", V(VERDICT_ALLOW), "allow", opt_review },
+	{ "review", V_ANY, "", opt_unenforced },
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -277,10 +267,10 @@ int parse_option(struct parser *p, const struct word *w, struct compiled_rule *r
 	const struct option *o = find(w);
 	if (!o)
 		return parser_fail(p, w->from,
-				   "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= show= stack or review was expected");
+				   "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= or stack was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
-	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .rule = rule, .when = when };
+	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
 	t.value = word_text(&p->rs->arena, w, t.skip);
 	return t.value ? o->parse(&t) : -ENOMEM;
 }
@@ -304,8 +294,6 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 		seen |= bit_of(o);
 		if (o->parse == opt_argv && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "argv= belongs to exec rules");
-		if (o->parse == opt_show && (rule->pub.ops != OP_CONNECT || rule->to == NULL))
-			return parser_fail(p, w->from, "show= belongs to rewrite connect");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)

@@ -111,6 +111,8 @@ static void test_errors(void **state)
 	refused("allow read /x argv=x\n", 1, 15, "exec rules");
 	refused("ask read /x log=none\n", 1, 13, "always recorded");
 	refused("allow read /x sha256=00\n", 1, 15, "not enforced");
+	refused("allow read /x review\n", 1, 15, "review is not enforced");
+	refused("rewrite connect tcp:*:1 -> unix:/x show=asked\n", 1, 36, "show= is not enforced");
 	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
 	refused("allow connect /x\n", 1, 15, "not an endpoint");
 	refused("allow connect tcp:example.org:443\n", 1, 19, "names come with the resolver");
@@ -249,9 +251,9 @@ static void test_options(void **state)
 {
 	struct ruleset *rs = parse("ask write /a timeout=90s else=allow remember=10m reason=\"costs $5\" stack log=alert after=3\n"
 				   "deny read /b errno=ENOENT log=none\n"
-				   "allow connect tcp:*:443 limit=100/min else=ask review\n"
+				   "allow connect tcp:*:443 limit=100/min else=ask\n"
 				   "allow read /c limit=5/10m\n"
-				   "rewrite connect tcp:192.0.2.1:443 -> tcp:127.0.0.1:8443 show=asked\n");
+				   "rewrite connect tcp:192.0.2.1:443 -> tcp:127.0.0.1:8443\n");
 	const struct rule *r = ruleset_rule(rs, 0);
 	assert_int_equal(r->timeout_s, 90);
 	assert_int_equal(r->otherwise, VERDICT_ALLOW);
@@ -269,11 +271,9 @@ static void test_options(void **state)
 	assert_int_equal(r->limit, 100);
 	assert_int_equal(r->limit_period_s, 60);
 	assert_int_equal(r->otherwise, VERDICT_ASK);
-	assert_true(r->review);
 	assert_int_equal(ruleset_rule(rs, 3)->limit_period_s, 600);
 	assert_int_equal(ruleset_rule(rs, 3)->limit_slot, 1);
 	assert_int_equal(ruleset_limit_slots(rs), 2);
-	assert_true(ruleset_rule(rs, 4)->show_asked);
 	assert_null(ruleset_rule(rs, 5));
 	assert_true(ruleset_can(rs, VERDICT_ASK));
 	assert_true(ruleset_can(rs, VERDICT_REWRITE));

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+/* usher check, fmt and rules, as commands: exit status and what they say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/tool.h"
+
+static char dir[PATH_MAX];
+static char said[256 * 1024];
+
+static const char *file(const char *name, const char *text)
+{
+	static char path[4][PATH_MAX + 64];
+	static unsigned turn;
+	char *out = path[turn++ % 4];
+	snprintf(out, sizeof(path[0]), "%s/%s", dir, name);
+	FILE *to = fopen(out, "w");
+	assert_non_null(to);
+	fputs(text, to);
+	fclose(to);
+	assert_int_equal(chmod(out, 0644), 0);
+	return out;
+}
+
+static void in_child(const struct tool *tool, char **argv, int fd)
+{
+	int argc = 0;
+	while (argv[argc])
+		argc++;
+	dup2(fd, 1);
+	dup2(fd, 2);
+	int status = tool->main(argc, argv);
+	fflush(stdout);
+	_exit(status);
+}
+
+/* Runs the tool, keeps what it said, returns its status. */
+static int run(const struct tool *tool, ...)
+{
+	char *argv[16] = { (char *)(uintptr_t)tool->name };
+	int fd[2], status;
+	size_t len = 0;
+	ssize_t n;
+	va_list args;
+	va_start(args, tool);
+	for (int i = 1; i < 15 && (argv[i] = va_arg(args, char *)); i++)
+		;
+	va_end(args);
+	assert_int_equal(pipe(fd), 0);
+	fflush(NULL);
+	pid_t pid = fork();
+	if (pid == 0)
+		in_child(tool, argv, fd[1]);
+	close(fd[1]);
+	while ((n = read(fd[0], said + len, sizeof(said) - 1 - len)) > 0)
+		len += (size_t)n;
+	said[len] = 0;
+	close(fd[0]);
+	waitpid(pid, &status, 0);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static void says(const char *words)
+{
+	if (!strstr(said, words))
+		fail_msg("expected \"%s\" in:\n%s", words, said);
+}
+
+static void silent_about(const char *words)
+{
+	if (strstr(said, words))
+		fail_msg("did not expect \"%s\" in:\n%s", words, said);
+}
+
+static void test_status(void **state)
+{
+	assert_int_equal(run(&tool_check, NULL), 0);
+	assert_int_equal(run(&tool_check, file("ok", "allow read /usr/**\ndefault deny\n"), NULL), 0);
+	says("1 rules, 0 expectations: 0 errors, 0 warnings");
+	assert_int_equal(run(&tool_check, file("bad", "alow read /usr/**\n"), NULL), 1);
+	says("/bad:1:1: error: ");
+	assert_int_equal(run(&tool_check, "/nowhere", NULL), 1);
+	assert_int_equal(run(&tool_check, "--nonsense", NULL), 2);
+	assert_int_equal(run(&tool_check, "--explain", "nonsense", file("ok", "default deny\n"), NULL), 2);
+	const char *warned = file("warned", "allow read /nowhere/at/all\n");
+	assert_int_equal(run(&tool_check, warned, NULL), 0);
+	says("warning: /nowhere/at/all does not exist");
+	assert_int_equal(run(&tool_check, "--strict", warned, NULL), 1);
+}
+
+static void test_warnings(void **state)
+{
+	run(&tool_check, file("w", "allow read /usr/**\ndeny read /usr/bin/**\n"), NULL);
+	says("/w:2:1: warning: this rule can never match: ");
+	says("/w:1 (allow) decides first, and contradicts it");
+	run(&tool_check, file("w", "allow read /usr/bin/**\ndeny read /usr/**\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "allow read /usr/** by=/usr/bin/make\ndeny read /usr/bin/**\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "allow read /usr/**\nallow open /usr/bin/**\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "allow read /usr/**\nallow read /etc/** /usr/bin/**\n"), NULL);
+	says("/w:2:20: warning: this pattern can never match");
+	run(&tool_check, file("w", "allow connect tcp:10.0.0.0/8:*\ndeny connect tcp:10.1.0.0/16:443\n"), NULL);
+	says("can never match");
+	run(&tool_check, file("w", "ask read /etc/**\n"), "--ask=deny", NULL);
+	says("nobody answers");
+	const char *a = file("a", "allow read /usr/**\n"), *b = file("b", "deny read /usr/** /etc/**\n");
+	run(&tool_check, a, b, NULL);
+	says("/a:1:1: warning: has no effect: another layer's ");
+}
+
+static void test_expect(void **state)
+{
+	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect deny read /a\nexpect allow read /b\n"), NULL), 0);
+	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect allow read /a\n"), NULL), 1);
+	says("/e:3:1: error: expected allow, but it is deny by ");
+	says("/e:1");
+}
+
+static void test_explain(void **state)
+{
+	const char *x = file("x", "allow read /opt/x/**\ndeny read /opt/**\nask read,write /opt/**\n");
+	const char *y = file("y", "default deny\nallow read /opt/x/y reason=\"why not\"\n");
+	assert_int_equal(run(&tool_check, "--explain", "read /opt/x/y by /usr/bin/cat", x, NULL), 0);
+	says("allow by ");
+	says("/x:1\n");
+	says("/x:2: deny read /opt/**");
+	says("/x:3: ask read,write /opt/**");
+	assert_int_equal(run(&tool_check, "--explain", "read /opt/x/z", x, y, NULL), 0);
+	says("deny by ");
+	says("/y:1");
+	assert_int_equal(run(&tool_check, "--json", "--explain", "read /opt/x/y", x, y, NULL), 0);
+	says("{\"verdict\":\"allow\",\"rule\":\"");
+	says("\"beaten\":[");
+	assert_int_equal(run(&tool_check, "--json", file("bad", "alow\n"), NULL), 1);
+	says("\"line\":1,\"column\":1,\"level\":\"error\"");
+}
+
+static void test_plan(void **state)
+{
+	assert_int_equal(run(&tool_check, "--plan", file("p", "default deny\n"), NULL), 0);
+	says("openat ");
+	says("supervisor read modify create");
+	says("no rule names stat");
+	assert_int_equal(run(&tool_check, "--plan", file("p", "deny stat /x\n"), NULL), 0);
+	silent_about("no rule names stat");
+}
+
+static void test_fmt(void **state)
+{
+	const char *f = file("f", "\n\nallow   read /usr/**   \"/a  b\"  # why\n  deny write \\\n /etc/** reason=\"two  blanks\"\n\n\n\ndefault deny");
+	assert_int_equal(run(&tool_fmt, f, NULL), 0);
+	assert_string_equal(said, "allow    read     /usr/** \"/a  b\"  # why\n"
+				  "deny     write    /etc/** reason=\"two  blanks\"\n\ndefault  deny\n");
+	assert_int_equal(run(&tool_fmt, "--check", f, NULL), 1);
+	assert_int_equal(run(&tool_fmt, "-w", f, NULL), 0);
+	assert_int_equal(run(&tool_fmt, "--check", f, NULL), 0);
+	assert_int_equal(run(&tool_fmt, file("bad", "alow\n"), NULL), 1);
+	assert_int_equal(run(&tool_fmt, NULL), 2);
+}
+
+static void test_rules(void **state)
+{
+	assert_int_equal(run(&tool_rules, NULL), 0);
+	says("builtin:agent\n");
+	assert_int_equal(run(&tool_rules, "show", "builtin:secrets", NULL), 0);
+	says("deny  net");
+	const char *copy = file("copy", said);
+	assert_int_equal(run(&tool_check, copy, NULL), 0);
+	assert_int_equal(run(&tool_rules, "show", "nothing", NULL), 1);
+	assert_int_equal(run(&tool_rules, "nonsense", NULL), 2);
+}
+
+static int setup(void **state)
+{
+	snprintf(dir, sizeof(dir), "/tmp/usher-check-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+	char command[PATH_MAX + 16];
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect),
+		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
+		cmocka_unit_test(test_rules),
+	};
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
