@@ -34,7 +34,8 @@ static void collect(struct parts *p, const char *text, size_t len)
 
 static void put(FILE *to, const struct field *f)
 {
-	fwrite(f->value, 1, f->len, to);
+	if (f->len)
+		fwrite(f->value, 1, f->len, to);
 }
 
 static const char *verdict_colour(const struct field *v)
@@ -51,6 +52,8 @@ static const char *verdict_colour(const struct field *v)
 static void put_leaf(FILE *to, const struct field *exe)
 {
 	size_t i = exe->len;
+	if (!i)
+		return;
 	while (i && exe->value[i - 1] != '/')
 		i--;
 	fwrite(exe->value + i, 1, exe->len - i, to);
