@@ -73,6 +73,38 @@ static void guard_closed(FILE *to, const char *name)
 	guard_parents(to, name);
 }
 
+/* As guard_closed(), for a name that may lead over links and whose end may not exist yet. */
+static void guard_real(FILE *to, const char *name)
+{
+	char real[PATH_MAX], head[PATH_MAX], whole[2 * PATH_MAX];
+	size_t len = strlen(name);
+	if (len >= sizeof(head))
+		return;
+	memcpy(head, name, len + 1);
+	while (len > 1 && !realpath(head, real)) {
+		while (len > 1 && head[len - 1] != '/')
+			len--;
+		while (len > 1 && head[len - 1] == '/')
+			len--;
+		head[len] = '\0';
+	}
+	if (len <= 1)
+		real[0] = '\0';
+	snprintf(whole, sizeof(whole), "%s%s", real, name + (len > 1 ? len : 0));
+	guard_closed(to, whole);
+}
+
+/* The directory too: a link in its place would make a file of the tree's own the file of grants. */
+static void guard_grants(FILE *to, const char *file)
+{
+	char dir[PATH_MAX];
+	snprintf(dir, sizeof(dir), "%s", file);
+	char *slash = strrchr(dir, '/');
+	if (slash && slash != dir)
+		*slash = '\0';
+	guard_real(to, dir);
+}
+
 static void guard_process(FILE *to, pid_t self)
 {
 	fprintf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
@@ -92,10 +124,10 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 		guard_parents(to, options->pinned[i]);
 	}
 	if (options->grants_file)
-		guard_closed(to, options->grants_file);
+		guard_grants(to, options->grants_file);
 	char desk[PATH_MAX];
 	if (policy_desk_dir(desk, sizeof(desk)) == 0)
-		guard_closed(to, desk);
+		guard_real(to, desk);
 	bool failed = ferror(to) != 0;
 	return fclose(to) != 0 || failed ? -ENOMEM : 0;
 }
@@ -104,6 +136,15 @@ static int join(char *out, size_t cap, const char *dir, const char *rest)
 {
 	int n = snprintf(out, cap, "%s%s", dir, rest);
 	return n >= 0 && (size_t)n < cap ? 0 : -ENAMETOOLONG;
+}
+
+int policy_grants_path(char *out, size_t cap)
+{
+	const char *dir = getenv("XDG_CONFIG_HOME");
+	if (dir && dir[0] == '/')
+		return join(out, cap, dir, "/usher/grants.rules");
+	dir = getenv("HOME");
+	return dir && dir[0] == '/' ? join(out, cap, dir, "/.config/usher/grants.rules") : -ENOENT;
 }
 
 int policy_desk_dir(char *out, size_t cap)

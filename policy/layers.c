@@ -9,6 +9,7 @@
 
 #include "policy/grants.h"
 #include "policy/guard.h"
+#include "policy/standing.h"
 #include "rules/cleanup.h"
 
 static int layer_guard(const struct policy_options *o, struct layer *out)
@@ -67,6 +68,7 @@ static int load_standing(struct policy *p, const struct policy_options *o, struc
 	p->grants_file = strdup(o->grants_file);
 	if (!p->grants_file)
 		return -ENOMEM;
+	standing_parents(p->grants_file); /* what is there can be guarded against being replaced */
 	if (access(o->grants_file, F_OK) < 0)
 		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };

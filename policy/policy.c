@@ -190,6 +190,11 @@ bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_
 	return d.each[__builtin_ctz(op)].kind == VERDICT_ASK;
 }
 
+const struct ruleset *policy_standing(const struct policy *p)
+{
+	return p->standing;
+}
+
 const struct ruleset *policy_layer(const struct policy *p, size_t index)
 {
 	return index < p->n_layers ? p->layer[index].rules : NULL;

@@ -58,6 +58,15 @@ int policy_charge(struct policy *p, const struct call *call, struct verdict *ver
  */
 int policy_desk_dir(char *out, size_t cap);
 
+/*
+ * Where standing grants are kept: $XDG_CONFIG_HOME/usher/grants.rules, else ~/.config/usher/grants.rules. For
+ * policy_options.grants_file. Returns 0, or -ENAMETOOLONG, -ENOENT.
+ */
+int policy_grants_path(char *out, size_t cap);
+
+/* The rules of the grants file as they were at the start, NULL when there are none. Not a layer: they answer asks. */
+const struct ruleset *policy_standing(const struct policy *p);
+
 /* The layers, guard first, for explain, plan and the start record. INDEX from 0, NULL past the end. */
 const struct ruleset *policy_layer(const struct policy *p, size_t index);
 

@@ -107,8 +107,7 @@ int standing_rule(const struct asked *a, enum verdict_kind kind, struct span dir
 	return answers(out, a, kind) ? 0 : -EINVAL;
 }
 
-/* The directories above FILE. */
-static void make_parents(const char *file)
+void standing_parents(const char *file)
 {
 	CLEANUP_FREE char *path = strdup(file);
 	if (!path)
@@ -124,7 +123,7 @@ int standing_append(const char *file, const char *text)
 {
 	if (!file)
 		return -ENOENT;
-	make_parents(file);
+	standing_parents(file);
 	CLEANUP_FD int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -15,6 +15,9 @@
  */
 int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap);
 
+/* Makes the directories above FILE that are missing, with mode 0700. */
+void standing_parents(const char *file);
+
 /* Appends TEXT to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative errno. */
 int standing_append(const char *file, const char *text);
 

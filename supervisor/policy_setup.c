@@ -83,6 +83,7 @@ int policy_setup(const struct run_options *o, const struct session *s, const cha
 	struct variable variables[8];
 	const char *pinned[MAX_PINNED + 1];
 	const char *guarded[2];
+	char grants[PATH_MAX];
 	struct diagnostics found = { 0 };
 
 	size_t n_pinned = pin_files(o, pinned);
@@ -100,6 +101,7 @@ int policy_setup(const struct run_options *o, const struct session *s, const cha
 		.n_guarded = terminal ? 2 : 1,
 		.pinned = pinned,
 		.n_pinned = n_pinned,
+		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
 	int rc = policy_new(&po, &found, out);
 	print_findings(&found, rc != 0);

@@ -100,6 +100,19 @@ static void add_facts(struct text_buffer *t, struct json_object *q)
 	}
 }
 
+static bool has_fact(struct json_object *q, const char *key)
+{
+	struct json_object *list;
+	char have[64];
+	if (!json_object_object_get_ex(q, "facts", &list) || !json_object_is_type(list, json_type_array))
+		return false;
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		if (strcmp(desk_field(json_object_array_get_idx(list, i), "key", have, sizeof(have)), key) == 0)
+			return true;
+	}
+	return false;
+}
+
 void desk_text_all(struct json_object *q, char *buf, size_t cap)
 {
 	struct text_buffer t;
@@ -112,9 +125,11 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	text_add(&t, " (pid %llu, uid %llu)\n", (unsigned long long)desk_number(q, "pid"),
 		 (unsigned long long)desk_number(q, "uid"));
 	add_line(&t, q, "argv");
-	text_add(&t, "%-10s", "under");
-	add_list(&t, q, "ancestry", " < ");
-	text_add(&t, "\n");
+	if (!has_fact(q, "ancestry")) {
+		text_add(&t, "%-10s", "under");
+		add_list(&t, q, "ancestry", " < ");
+		text_add(&t, "\n");
+	}
 	add_facts(&t, q);
 	add_line(&t, q, "rule");
 	add_line(&t, q, "text");

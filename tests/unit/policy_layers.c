@@ -168,7 +168,9 @@ static void guard_cannot_be_loosened(void **state)
 	struct fixture *f = *state;
 	char proc[64];
 	rules(f, "default allow\nallow open,write,exec /**\n");
-	assert_int_equal(load(f, "/home/u/.config/usher/grants"), 0);
+	char grants[128], sub[160];
+	snprintf(grants, sizeof(grants), "%s/conf/usher/grants", f->dir);
+	assert_int_equal(load(f, grants), 0);
 	static const struct {
 		const char *name;
 		op_set ops;
@@ -187,11 +189,17 @@ static void guard_cannot_be_loosened(void **state)
 		{ "/home/u/odd *?[x]{a,b}.rules", OP_MODIFY, VERDICT_DENY },
 		{ "/home/u/odd *?[x]{a,b}.rules", OP_DELETE, VERDICT_DENY },
 		{ "/home/u/odd abcx", OP_MODIFY, VERDICT_ALLOW },
-		{ "/home/u/.config/usher/grants", OP_CREATE, VERDICT_DENY },
-		{ "/home/u/.config/usher/grants", OP_READ, VERDICT_DENY },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(decide(f, rows[i].name, rows[i].ops), rows[i].want);
+	assert_int_equal(decide(f, grants, OP_CREATE), VERDICT_DENY);
+	assert_int_equal(decide(f, grants, OP_READ), VERDICT_DENY);
+	snprintf(sub, sizeof(sub), "%s/conf/usher", f->dir);
+	assert_int_equal(decide(f, sub, OP_CREATE), VERDICT_DENY);
+	assert_int_equal(rmdir(sub), 0);
+	snprintf(sub, sizeof(sub), "%s/conf", f->dir);
+	assert_int_equal(decide(f, sub, OP_DELETE), VERDICT_DENY);
+	assert_int_equal(rmdir(sub), 0);
 	static const char *const refused[] = { "mem", "environ", "maps", "fd", "fd/3", "root/etc", "cwd", "task/1/mem", "exe" };
 	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
 		snprintf(proc, sizeof(proc), "/proc/%d/%s", getpid(), refused[i]);
