@@ -39,8 +39,9 @@ HOME=$home TMPDIR=$top/tmp XDG_STATE_HOME=$top/state "$usher" run -p builtin:age
 [ "$status" = 0 ] || { echo "the session ended with $status" >&2; exit "$status"; }
 
 echo
-for query in denied asked verdict:rewrite; do
+for query in denied "asked type:call" verdict:rewrite; do
 	echo "\$ usher log session $query"
+	# shellcheck disable=SC2086
 	"$usher" log "$journal" $query | sed -E "s|$top/||g; s/^/  /" | uniq
 done
 

@@ -1,0 +1,108 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# At a terminal: size, Ctrl-C, Ctrl-Z and fg, raw mode, hang-up do what they do without usher. Each case is typed into a
+# shell in tmux twice, natively and supervised.
+. "$(dirname "$0")/lib.sh"
+need tmux
+fresh
+sock=$T/tmux.sock
+tm() { tmux -S "$sock" -f /dev/null "$@"; }
+at_exit 'tm kill-server 2>/dev/null'
+U="$USHER run -p $T/etc/allow.rules --ask=deny --journal"
+screen() { tm capture-pane -p -t t -S -200 2>/dev/null; }
+type_in() { tm send-keys -t t "$@"; }
+shows() { screen | grep -q -- "$1"; }
+begin() {
+	tm kill-session -t t 2>/dev/null
+	rm -f "$T/project/"*
+	tm new-session -d -s t -x 100 -y 30 -c "$T/project" "env -u BASH_ENV PS1='ready> ' bash --norc --noprofile -i"
+	wait_for shows 'ready>' || skip_all "tmux does not work here"
+}
+case_of() { # NAME FUNCTION: the function drives the terminal with $W in front of the command and prints what was seen
+	local native got
+	begin; W= native=$($2)
+	begin; W="$U $(mktemp -u "$T/journal.XXXXXX") --" got=$($2)
+	[ -n "$native" ] || { not_ok "$1 (native)" "$(screen)"; return; }
+	if [ "$native" = "$got" ]; then ok "$1"; else not_ok "$1" "expected: $native" "seen:     $got" "$(screen | tail -n 12)"; fi
+}
+send() { type_in -l "$1"; type_in Enter; }
+made() { test -e "$T/project/$1"; }
+until_made() { wait_for made "$1" && cat "$T/project/$1"; }
+
+size() {
+	send "$W sh -c 'stty size; tty >/dev/null && echo is a tty; ps -o stat= -p \$\$ | grep -c +' > size.part 2>&1 < /dev/tty; mv size.part size"
+	until_made size
+}
+case_of "size, terminal, foreground" size
+winch() {
+	send "$W bash -c 'trap \"stty size > new.part; mv new.part new\" WINCH; touch up; while [ ! -e new ]; do sleep 0.1; done'"
+	until_made up >/dev/null && tm resize-window -t t -x 77 -y 22 && until_made new
+}
+case_of "a new size arrives with SIGWINCH" winch
+interrupt() {
+	send "$W sh -c 'touch up; sleep 60'; echo \"status \$?\" > s.part; mv s.part s"
+	until_made up >/dev/null && sleep 0.2 && type_in C-c
+	until_made s
+	send "echo still > still"; until_made still
+}
+case_of "Ctrl-C ends the command and not the shell" interrupt
+handled() {
+	send "$W bash -c 'trap \"echo caught > c; exit 7\" INT; touch up; while :; do sleep 0.1; done'; echo \"status \$?\" > s.part; mv s.part s"
+	until_made up >/dev/null && type_in C-c
+	until_made s; cat "$T/project/c"
+}
+case_of "Ctrl-C reaches a handler" handled
+stop() {
+	send "$W sh -c 'touch up; n=0; while [ ! -e go ]; do n=\$((n+1)); echo \$n > beat; sleep 0.05; done; echo finished > f'"
+	until_made up >/dev/null && sleep 0.3 && type_in C-z
+	wait_for shows Stopped && echo stopped
+	a=$(cat "$T/project/beat"); sleep 0.4; [ "$a" = "$(cat "$T/project/beat")" ] && echo holds
+	touch "$T/project/go"; send fg
+	until_made f
+	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
+}
+case_of "Ctrl-Z stops, fg goes on" stop
+background() {
+	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f' &"
+	until_made up >/dev/null && send "echo alive > alive" && until_made alive
+	touch "$T/project/go"; until_made f
+}
+case_of "in the background" background
+lines() {
+	send "$W cat > got"
+	sleep 0.5; send "typed line"; type_in C-d
+	wait_for test -s "$T/project/got" && cat "$T/project/got"
+	send "echo back > b"; until_made b
+}
+case_of "typed lines and Ctrl-D" lines
+raw() {
+	send "$W bash -c 'stty raw -echo; touch up; head -c 3 > k; stty sane; xxd -p k > k.part || od -An -tx1 k > k.part; mv k.part keys'"
+	until_made up >/dev/null && sleep 0.2 && type_in a C-c b
+	until_made keys
+	send 'stty -a | grep -o " isig\| icanon" | tr -d " " > mode.part; mv mode.part mode'; until_made mode
+}
+case_of "raw mode gets Ctrl-C as a key" raw
+quit() {
+	send "$W sh -c 'touch up; sleep 60'; echo \"status \$?\" > s.part; mv s.part s"
+	until_made up >/dev/null && sleep 0.2 && type_in 'C-\'
+	until_made s
+}
+case_of "Ctrl-\\ quits" quit
+pipe() {
+	send "$W sh -c 'seq 1 100000' | head -n 2 > p; echo \"\${PIPESTATUS[1]}\" >> p; mv p pp"
+	until_made pp
+}
+case_of "in a pipe" pipe
+shell() {
+	send "$W bash --norc --noprofile -i"
+	sleep 0.7; send 'sleep 30 & jobs | wc -l > j; kill %1; (exit 9); echo "inner $?" >> j; mv j jj; exit 4'
+	until_made jj
+	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
+}
+case_of "an interactive shell with jobs" shell
+hangup() {
+	send "$W sh -c 'echo \$\$ > pid; while :; do sleep 0.1; done'"
+	wait_for test -s "$T/project/pid" && p=$(cat "$T/project/pid") && tm kill-session -t t && wait_for gone "$p" && echo gone
+}
+case_of "closing the terminal ends it" hangup
+finish
