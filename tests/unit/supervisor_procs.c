@@ -106,8 +106,8 @@ static void *thread_body(void *arg)
 	int *to = arg;
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 
-	write(to[1], &tid, sizeof(tid));
-	pause();
+	if (write(to[1], &tid, sizeof(tid)) == sizeof(tid))
+		pause();
 	return NULL;
 }
 
