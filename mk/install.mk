@@ -1,6 +1,6 @@
 # Installation below DESTDIR and PREFIX.
 
-MAN := $(wildcard tools/man/*.[1-8] docs/man/*.[1-8])
+MAN := $(wildcard man/*.[1-8])
 BASH_COMPLETION := $(wildcard tools/completions/usher.bash)
 ZSH_COMPLETION := $(wildcard tools/completions/_usher)
 FISH_COMPLETION := $(wildcard tools/completions/usher.fish)

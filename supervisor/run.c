@@ -118,7 +118,7 @@ static bool names_tty(const char *channel)
 /* Without --ask: a person at the terminal, when there is one. */
 static const char *channel_of(const struct run *run, const struct run_options *o)
 {
-	return o->ask ? o->ask : run->relay ? "tty" : "deny";
+	return o->ask ? o->ask : run->relay ? "any:desk,tty" : "deny";
 }
 
 /* A terminal of the command's own, where a question may have to be put on the real one. */
@@ -150,6 +150,10 @@ static int start_questions(struct run *run, const struct run_options *o)
 	};
 	int rc = questions_start(&qo, &run->s.questions, &why);
 
+	if (rc < 0 && !o->ask && run->relay) { /* no place for a desk: the terminal alone */
+		qo.channel = "tty";
+		rc = questions_start(&qo, &run->s.questions, &why);
+	}
 	if (rc < 0)
 		return complain("--ask", rc, why);
 	return 0;

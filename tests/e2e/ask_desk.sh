@@ -1,0 +1,135 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usher desk: questions of several sessions, answered from elsewhere; grants, revocations, rules for ever.
+. "$(dirname "$0")/lib.sh"
+
+export XDG_RUNTIME_DIR=$T/run XDG_CONFIG_HOME=$T/config
+mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+mkdir -p "$T/w"
+cd "$T/w" || exit 1
+cat >"$T/etc/ask.rules" <<'R'
+default allow
+deny read **/never
+ask read **/q* timeout=60s
+R
+chmod 600 "$T/etc/ask.rules"
+for i in 1 2 3 4 5; do echo "content $i" >q$i; done
+echo no >never
+desk() { "$USHER" desk "$@"; }
+session() { # NAME COMMAND...: in the background, its output in $T/NAME.out
+	local name=$1
+	shift
+	"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/$name.j" -- "$@" >"$T/$name.out" 2>&1 </dev/null &
+	echo $! >"$T/$name.pid"
+}
+asks() { desk list | grep -q -- "$1"; }
+says() { grep -q -- "$2" "$T/$1.out"; }
+waits() { [ "$(desk list | wc -l)" = "$1" ]; }
+
+session a sh -c 'cat q1; echo end'
+check "the question is on the desk" wait_for asks /q1
+check "list names the session" sh -c '"$USHER" desk list | grep -q " sh "'
+check "show tells the rule" sh -c '"$USHER" desk show 1 | grep -q ask.rules:3'
+check "list --json is JSON" sh -c '"$USHER" desk list --json | python3 -m json.tool'
+check "allow" desk allow 1
+check "the program goes on" wait_for says a "content 1"
+check "and ends" wait_for says a end
+wait "$(cat "$T/a.pid")"
+if desk allow 1 2>/dev/null; then not_ok "an answer without its question fails"; else ok "an answer without its question fails"; fi
+
+session b sh -c 'cat q1; echo status $?; cat q1; echo end'
+wait_for asks /q1
+check "deny for the session" desk deny 1 --for=session
+check "both reads fail" wait_for says b end
+same "refused twice" 2 "$(grep -c 'Permission denied' "$T/b.out")"
+
+session c sh -c 'cat q1 q2; echo first; read -r x <go; cat q1; cat never; echo end'
+mkfifo go
+wait_for asks /q1
+check "allow for the session" desk allow 1 --for=session
+wait_for asks /q2
+check "allow for ten minutes" desk allow "$(desk list | awk '/q2/ {print $1}')" --for=10m
+check "both are read" wait_for says c first
+same "two grants" 2 "$(desk grants | wc -l)"
+check "a grant is told in full" sh -c '"$USHER" desk grants | grep -q "allow read .*/q1 by .*cat, session"'
+check "revoke" desk revoke 1
+if desk revoke 1 2>/dev/null; then not_ok "a second revocation fails"; else ok "a second revocation fails"; fi
+echo >go
+check "what is revoked asks again" wait_for asks /q1
+check "allow for this directory" desk allow "$(desk list | awk '/q1/ {print $1}')" --for=session --directory="$T/w"
+check "the end" wait_for says c end
+check "a grant does not override a deny" says c "never: Permission denied"
+
+session d sh -c 'cat q3; echo end'
+wait_for asks /q3
+rule=$(desk allow 1 --always --yes)
+check "always shows its rule" grep -q "allow read" <<<"$rule"
+wait_for says d end
+same "and writes just that" "$(tail -n +2 <<<"$rule")" "$(cat "$XDG_CONFIG_HOME/usher/grants.rules")"
+session e sh -c 'cat q3; cat q4; echo end'
+check "the next session asks for the rest only" wait_for asks /q4
+if asks /q3; then not_ok "the standing grant answers"; else ok "the standing grant answers"; fi
+check "its content came" says e "content 3"
+desk deny 1
+wait_for says e end
+
+session f sh -c 'cat ../config/usher/grants.rules; echo allow read / >>../config/usher/grants.rules; mv ../config/usher ../x; mv ../config ../x
+	ls "$XDG_RUNTIME_DIR/usher"; cat "$XDG_RUNTIME_DIR"/usher/*.token; "$USHER" desk list; cat q5; echo end'
+wait_for asks /q5
+check "the tree sees no question" sh -c "! grep -q /q5 $T/f.out"
+check "nor the grants" sh -c "! grep -q 'allow read' $T/f.out"
+desk deny 1
+wait_for says f end
+same "the grants are as they were" "$(tail -n +2 <<<"$rule")" "$(cat "$XDG_CONFIG_HOME/usher/grants.rules")"
+
+# Natively the same commands read the grants: the control.
+check "control: natively the grants are read" grep -q "allow read" "$XDG_CONFIG_HOME/usher/grants.rules"
+
+session g sh -c 'for i in $(seq 40); do cat q1 & cat q2 & done; wait; echo end'
+session h sh -c 'cat q1; echo end'
+check "identical ones are one, over two sessions" wait_for waits 3
+same "with a count" "(40 times)" "$(desk list | grep -o '(40 times)' | head -1)"
+for id in $(desk list | awk '{print $1}'); do desk allow "$id" --for=session; done
+check "all go on" wait_for says g end
+check "the other session too" wait_for says h end
+same "every one was answered" 80 "$(grep -c content "$T/g.out")"
+
+session i sh -c 'cat q1 & p=$!; sleep 0.5; kill $p; wait $p; echo end'
+wait_for says i end
+check "a killed caller's question is withdrawn" wait_for waits 0
+
+"$USHER" run -p "$T/etc/ask.rules" --ask=chain:exec:true --journal "$T/k.j" -- cat q1 >"$T/k.out" 2>&1
+check "a helper without an answer denies" grep -q "Permission denied" "$T/k.out"
+"$USHER" run -p "$T/etc/ask.rules" --ask=nobody -- cat q1 >"$T/l.out" 2>&1
+same "an unknown channel starts nothing" 125 $?
+
+for j in a b c d e f g h i k; do
+	wait_for test ! -e "/proc/$(cat "$T/$j.pid" 2>/dev/null)/stat"
+	"$USHER" verify "$T/$j.j" >/dev/null || not_ok "journal $j is whole"
+done
+check "the grant is in the journal" sh -c '"$USHER" log "$T/c.j" --json | grep -q "\"event\":\"grant\""'
+check "the revocation too" sh -c '"$USHER" log "$T/c.j" --json | grep -q "\"event\":\"revoke\""'
+check "no socket is left" sh -c '! ls "$XDG_RUNTIME_DIR/usher" | grep .'
+
+if command -v tmux >/dev/null; then
+	TM=(tmux -S "$T/tmux.sock" -f /dev/null)
+	at_exit '"${TM[@]}" kill-server 2>/dev/null'
+	"${TM[@]}" new-session -d -s t -x 110 -y 30 "$USHER desk; echo left; sleep 60"
+	screen() { "${TM[@]}" capture-pane -p -t t; }
+	shows() { screen | grep -qF -- "$1"; }
+	check "the full-screen desk" wait_for shows "usher desk: 0 sessions"
+	session m sh -c 'cat q1; cat q2; echo end'
+	check "it shows what comes" wait_for shows "object    read $T/w/q1"
+	sleep 0.7
+	"${TM[@]}" send-keys -t t o
+	check "o answers" wait_for says m "content 1"
+	check "the next comes" wait_for shows "object    read $T/w/q2"
+	sleep 0.7
+	"${TM[@]}" send-keys -t t d
+	check "d denies" wait_for says m "Permission denied"
+	"${TM[@]}" send-keys -t t q
+	check "q leaves" wait_for shows left
+else
+	skip "the full-screen desk" "tmux is not installed"
+fi
+finish
