@@ -264,10 +264,14 @@ static const struct option *find(const struct word *w)
 
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
+	static const char *const known[] = { "by", "tree", "argv", "uid", "depth", "timeout", "else", "remember", "after",
+					     "limit", "errno", "log", "reason", NULL };
 	const struct option *o = find(w);
+	char *word = o ? NULL : word_text(&p->scratch, w, 0);
+	if (word)
+		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail(p, w->from,
-				   "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= or stack was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= or stack was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };

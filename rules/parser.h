@@ -59,7 +59,13 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 typedef int (*form_fn)(void *context, const glob_unit *units, size_t n);
 int expand_braces(struct parser *p, const struct word *w, size_t skip, form_fn each, void *context);
 
-/* "ENOENT" to its number; 0 when there is none of that name. And back, NULL when unknown. */
+/* suggest.c: of the NULL-terminated KNOWN words the one that WORD was probably meant to be, or NULL. */
+const char *suggest(const char *word, const char *const *known);
+
+/* As parser_fail(), with the word that was probably meant. */
+int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *message);
+
+/* "ENOENT" to its number; 0 when there is none of that name. */
 int errno_parse(const char *name);
 
 /* query.c: the rest of an expect line from word FIRST on. */

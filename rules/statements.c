@@ -18,6 +18,12 @@ int parser_fail(struct parser *p, size_t at, const char *format, ...)
 	return 1;
 }
 
+int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *message)
+{
+	const char *meant = word ? suggest(word, known) : NULL;
+	return meant ? parser_fail(p, at, "%s (did you mean '%s'?)", message, meant) : parser_fail(p, at, "%s", message);
+}
+
 static int parse_set(struct parser *p, const struct line *line)
 {
 	const struct word *w = line->word;
@@ -169,8 +175,9 @@ static int parse_line(struct parser *p, const struct line *line)
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
 		if (word_is(&line->word[0], statements[i].word))
 			return statements[i].parse(p, line);
-	return parser_fail(p, line->word[0].from,
-			   "allow, deny, ask, rewrite or kill, or set, default, include or expect was expected");
+	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", NULL };
+	return parser_fail_word(p, line->word[0].from, word_text(&p->scratch, &line->word[0], 0), known,
+				"allow, deny, ask, rewrite or kill, or set, default, include or expect was expected");
 }
 
 int parse_source(struct parser *p, const struct source *source)

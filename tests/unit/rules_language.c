@@ -76,6 +76,9 @@ static void test_errors(void **state)
 {
 	refused("alow read /x\n", 1, 1, "allow, deny, ask");
 	refused("\n\n  allow raed /x\n", 3, 9, "not an operation");
+	refused("alow read /x\n", 1, 1, "did you mean 'allow'?");
+	refused("allow raed /x\n", 1, 7, "did you mean 'read'?");
+	refused("ask read /x timout=5s\n", 1, 13, "did you mean 'timeout'?");
 	refused("allow read x/y\n", 1, 12, "begins with /");
 	refused("allow read *x\n", 1, 12, "begins with /");
 	refused("allow read /x/\n", 1, 14, "ends in a slash");

@@ -333,6 +333,73 @@ static void test_random(void **state)
 	printf("%zu pairs\n", pairs);
 }
 
+/* What one pattern is said to cover it does cover: no lint calls a rule dead that is alive. */
+static void test_covers(void **state)
+{
+	size_t covered = 0, pairs = 0;
+	seed = UINT64_C(0xc0c0c0c0c0c0c0c1);
+	while (pairs < 60000) {
+		char pattern[2][256], text[700];
+		for (unsigned i = 0; i < 2; i++) {
+			do
+				random_name(pattern[i], true);
+			while (strchr(pattern[i], '{') || !usable(pattern[i]));
+		}
+		snprintf(text, sizeof(text), "allow read %.250s\nallow read %.250s\n", pattern[0], pattern[1]);
+		struct ruleset *rs = parse(text);
+		bool covers = rule_covers(ruleset_rule(rs, 0), ruleset_rule(rs, 1), 0);
+		covered += covers;
+		for (unsigned n = 0; covers && n < 40; n++) {
+			char name[256];
+			random_name(name, false);
+			if (reference(pattern[1], name) && !reference(pattern[0], name))
+				fail_msg("%s is said to cover %s, but not on %s", pattern[0], pattern[1], name);
+		}
+		pairs++;
+		ruleset_free(rs);
+	}
+	printf("%zu of %zu pairs covered\n", covered, pairs);
+	assert_true(covered > 500);
+}
+
+static void random_endpoint(char *out, size_t room, bool pattern)
+{
+	static const char *const hosts[] = { "10.0.0.1", "10.0.1.2", "11.0.0.1", "[2001:db8::1]", "[2001:db8:1::1]",
+					     "*", "10.0.0.0/8", "10.0.0.0/31", "[2001:db8::/32]", "[2001:db8::/47]", "0.0.0.0/0", "[::]/0" };
+	static const char *const ports[] = { "1", "2", "3", "*", "1-2", "2-65535" };
+	snprintf(out, room, "%s:%s:%s", below(2) ? "tcp" : "udp", hosts[below(pattern ? 12 : 5)], ports[below(pattern ? 6 : 3)]);
+}
+
+static void test_endpoints(void **state)
+{
+	seed = UINT64_C(0xe0e0e0e0e0e0e0e1);
+	for (unsigned round = 0; round < 4000; round++) {
+		char text[2000] = "", one[100], query[120];
+		for (unsigned i = 0; i < 12; i++) {
+			random_endpoint(one, sizeof(one), true);
+			snprintf(text + strlen(text), sizeof(text) - strlen(text), "allow connect %s\n", one);
+		}
+		struct ruleset *rs = parse(text);
+		for (unsigned i = 0; i < 20; i++) {
+			struct diagnostics found = { 0 };
+			struct query q;
+			struct verdict v;
+			const struct rule *expected = NULL;
+			random_endpoint(one, sizeof(one), false);
+			snprintf(query, sizeof(query), "connect %s", one);
+			assert_int_equal(query_parse(query, NULL, &found, &q), 0);
+			ruleset_decide(rs, &q.call, &v);
+			for (size_t r = 12; r-- > 0;)
+				if (rule_matches(rs, ruleset_rule(rs, r), &q.call, 0, OP_CONNECT))
+					expected = ruleset_rule(rs, r);
+			if (v.rule != expected)
+				fail_msg("%s: %s, expected %s of\n%s", query, v.where, expected ? expected->where : "none", text);
+			query_free(&q);
+		}
+		ruleset_free(rs);
+	}
+}
+
 /* More places open at once than the walk has room for: every rule is asked in turn, with the same result. */
 static void test_overflow(void **state)
 {
@@ -383,6 +450,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cases),
 		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_covers),
+		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_bytes),
 	};
