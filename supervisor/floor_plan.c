@@ -3,10 +3,14 @@
  * An exec needs every layer's consent, so the most restrictive single layer bounds them all. A layer
  * whose default lets programs be run, or asked about, anywhere bounds nothing. Of the others the
  * literal beginnings of the patterns are taken from the rules as written.
+ *
+ * The kernel's grants stick to directories and files, not to names. What the command may remove and make again
+ * (a build directory, a program that is compiled anew) is therefore granted by the directory above that stays.
  */
 #include "supervisor/floor_plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,10 +81,61 @@ static size_t literal(const char *pattern)
 	return n > 1 ? n - 1 : n;
 }
 
-static int add_word(struct floor_plan *plan, const struct ruleset *layer, const char *word)
+/* Whether the rules could ever let NAME be made or removed. */
+static bool may_change(const struct policy *policy, const char *name, size_t len, op_set op)
 {
+	struct call call = { .syscall = "unlink", .n_objects = 1 };
+	const struct ruleset *layer;
+	bool spoken = false;
+
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = op, .name = { name, (uint32_t)len } };
+	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
+		struct verdict verdict = { 0 };
+		ruleset_decide(layer, &call, &verdict);
+		if (verdict.kind == VERDICT_DENY || verdict.kind == VERDICT_KILL)
+			return false;
+		/* The first layer guards usher: its silence allows nothing. */
+		spoken |= i > 0 && verdict.kind != VERDICT_NONE;
+	}
+	return spoken;
+}
+
+/* The length of the directory that holds NAME, 1 for "/". */
+static size_t above(const char *name, size_t len)
+{
+	while (len > 1 && name[len - 1] != '/')
+		len--;
+	return len > 1 ? len - 1 : len;
+}
+
+/* Whether the file system, too, lets this user exchange what NAME is. When in doubt it does. */
+static bool exchangeable(const char *name, size_t len)
+{
+	CLEANUP_FREE char *parent = strndup(name, above(name, len));
+
+	return !parent || faccessat(AT_FDCWD, parent, W_OK, AT_EACCESS) == 0 || errno == ENOENT;
+}
+
+/* The length of the part of NAME that stays what it is. */
+static size_t lasting(const struct policy *policy, const char *name, size_t len)
+{
+	while (len > 1 && (may_change(policy, name, len, OP_DELETE) || may_change(policy, name, len, OP_CREATE)) &&
+	       exchangeable(name, len))
+		len = above(name, len);
+	return len;
+}
+
+struct planning {
+	const struct policy *policy;
+	const struct ruleset *layer;
+	struct floor_plan *plan;
+};
+
+static int add_word(const struct planning *p, const char *word)
+{
+	struct floor_plan *plan = p->plan;
 	CLEANUP_FREE char *path = NULL;
-	int rc = floor_word_expand(layer, word, &path);
+	int rc = floor_word_expand(p->layer, word, &path);
 
 	if (rc < 0)
 		return rc;
@@ -88,11 +143,11 @@ static int add_word(struct floor_plan *plan, const struct ruleset *layer, const 
 		return add(plan, "/", 1);
 	if (path[0] != '/')
 		return strncmp(path, "memfd:", 6) == 0 ? 0 : add(plan, "/", 1);
-	size_t n = literal(path);
+	size_t n = lasting(p->policy, path, literal(path));
 	return add(plan, n ? path : "/", n ? n : 1);
 }
 
-static int add_rule(struct floor_plan *plan, const struct ruleset *layer, const struct rule *rule)
+static int add_rule(const struct planning *p, const struct rule *rule)
 {
 	const char *at = rule->text;
 
@@ -103,20 +158,20 @@ static int add_rule(struct floor_plan *plan, const struct ruleset *layer, const 
 			return rc < 0 ? rc : 0;
 		if (i < 2 || strcmp(word, "->") == 0)
 			continue; /* verdict, operation */
-		rc = add_word(plan, layer, word);
+		rc = add_word(p, word);
 		if (rc < 0)
 			return rc;
 	}
 }
 
-static int add_layer(struct floor_plan *plan, const struct ruleset *layer)
+static int add_layer(const struct planning *p)
 {
 	const struct rule *rule;
 
-	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
+	for (size_t i = 0; (rule = ruleset_rule(p->layer, i)); i++) {
 		if (!(rule->ops & OP_EXEC) || rule->kind == VERDICT_DENY || rule->kind == VERDICT_KILL)
 			continue;
-		int rc = add_rule(plan, layer, rule);
+		int rc = add_rule(p, rule);
 		if (rc < 0)
 			return rc;
 	}
@@ -145,7 +200,7 @@ int floor_plan_make(const struct policy *policy, struct floor_plan *out)
 	for (size_t i = 0; policy && rc == 0 && (layer = policy_layer(policy, i)); i++) {
 		if (open_everywhere(layer))
 			continue;
-		rc = add_layer(out, layer);
+		rc = add_layer(&(struct planning){ policy, layer, out });
 		if (rc == 0 && !holds(out, "/", 1)) {
 			rc = add_loaders(out);
 			if (rc < 0)

@@ -191,7 +191,7 @@ static int reads(void)
 
 static void only_programs_are_read(void **state)
 {
-	struct policy *policy = load("allow read,write /**\nallow exec /usr/** /bin/**\ndefault deny\n");
+	struct policy *policy = load("allow read /**\nallow write /tmp/**\nallow exec /usr/** /bin/**\ndefault deny\n");
 	struct floor *floor = prepare(policy);
 
 	assert_int_equal(inside(NULL, reads), 1);
@@ -207,6 +207,54 @@ struct planned {
 	bool everything;   /* "/" must be there */
 };
 
+/* A program in a directory that was removed and made again after the start. */
+static int run_made_again(void)
+{
+	char *const argv[] = { (char *)"copy", NULL };
+	char byte;
+	int status;
+
+	if (read(0, &byte, 1) != 1)
+		return 1;
+	pid_t pid = fork();
+	if (pid == 0) {
+		execv("again/copy", argv);
+		_exit(126);
+	}
+	return waitpid(pid, &status, 0) == pid && status == 0 ? 0 : 2;
+}
+
+static int copy_program(void)
+{
+	return system("rm -rf again && mkdir again && cp /bin/true again/copy");
+}
+
+static void what_is_made_again_can_run(void **state)
+{
+	char text[256];
+	int go[2], status;
+
+	snprintf(text, sizeof(text), "allow write,exec %s/again/** /usr/** /bin/**\ndefault deny\n", dir);
+	assert_int_equal(copy_program(), 0);
+	struct policy *policy = load(text);
+	struct floor *floor = prepare(policy);
+	assert_int_equal(pipe(go), 0);
+	pid_t pid = fork();
+	if (pid == 0) {
+		dup2(go[0], 0);
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || floor_enter(floor) < 0 ? 100 : run_made_again());
+	}
+	assert_int_equal(copy_program(), 0);
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(system("rm -rf again"), 0);
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(go[0]);
+	close(go[1]);
+	floor_free(floor);
+	policy_free(policy);
+}
+
 static void plan_follows_the_rules(void **state)
 {
 	static const struct planned cases[] = {
@@ -221,6 +269,9 @@ static void plan_follows_the_rules(void **state)
 		{ "allow exec \"/srv/with blank/**\" by=/usr/bin/make\ndefault deny\n", "/srv/with blank", false },
 		{ "allow exec /** by=/usr/bin/make\ndefault deny\n", "/", true },
 		{ "ask exec /usr/bin/git argv=\"push **\"\ndefault deny\n", "/usr/bin/git", false },
+		{ "allow write,exec /srv/x/**\ndefault deny\n", "/srv", false },
+		{ "allow write /srv/x/a.out\nallow exec /srv/x/a.out\ndefault deny\n", "/srv/x", false },
+		{ "allow write /srv/x/y/**\nallow exec /srv/x/**\ndefault deny\n", "/srv/x", false },
 		{ "deny exec /srv/**\nallow exec /opt/x\ndefault deny\n", "/opt/x", false },
 	};
 
@@ -250,6 +301,7 @@ int main(void)
 		cmocka_unit_test(neighbours_are_out_of_reach),
 		cmocka_unit_test(ordinary_things_work),
 		cmocka_unit_test(only_programs_are_read),
+		cmocka_unit_test(what_is_made_again_can_run),
 		cmocka_unit_test(plan_follows_the_rules),
 	};
 
