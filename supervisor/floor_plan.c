@@ -42,11 +42,13 @@ static int add(struct floor_plan *plan, const char *name, size_t len)
 {
 	if (holds(plan, name, len))
 		return 0;
-	char *more = realloc(plan->text, plan->size + len + 1);
+	char *more = calloc(1, plan->size + len + 1);
 	if (!more)
 		return -ENOMEM;
+	if (plan->text)
+		memcpy(more, plan->text, plan->size);
 	memcpy(more + plan->size, name, len);
-	more[plan->size + len] = '\0';
+	free(plan->text);
 	plan->text = more;
 	plan->size += len + 1;
 	return 0;
