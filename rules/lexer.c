@@ -293,6 +293,8 @@ int lexer_next(struct lexer *lx, struct line *out)
 	if (lx->line_start != lx->at)
 		advance(lx);
 	while (!at_end(lx)) {
+		const char *end = memchr(lx->source->text + lx->at, '\n', lx->source->len - lx->at);
+		lx->first_end = end ? (size_t)(end - lx->source->text) : lx->source->len;
 		*out = (struct line){ .from = (uint32_t)lx->at };
 		while (skip(lx)) {
 			if (!out->n)

@@ -45,6 +45,8 @@ static size_t column_of(const struct word *w, size_t at)
 
 static int add(struct forms *f, const struct pattern *pattern)
 {
+	if (f->p->rs->arena.total > RULES_MEMORY || f->list->n >= RULE_PATTERNS)
+		return parser_fail(f->p, f->w->from, "the rules take too much memory; fewer patterns were expected");
 	int r = reserve((void **)&f->list->item, &f->list->room, f->list->n + 1, sizeof(*pattern));
 	if (!r)
 		f->list->item[f->list->n++] = *pattern;
@@ -177,9 +179,9 @@ static int one_form(void *context, const glob_unit *u, size_t n)
 int parse_patterns(struct parser *p, const struct word *w, op_set ops, struct pattern_list *list)
 {
 	struct forms f = { .p = p, .w = w, .ops = ops, .list = list };
-	struct place at = lexer_place(p->lexer, w->from);
-	/* On a continued line it says nothing beside the rule's own line. */
-	f.column = at.line == p->lexer->line_number ? at.column : 0;
+	/* On a continued line a column says nothing beside the rule's own line. */
+	if (w->from < p->lexer->first_end)
+		f.column = w->from - (uint32_t)p->lexer->line_start + 1;
 	return expand_braces(p, w, 0, one_form, &f);
 }
 

@@ -9,6 +9,11 @@
 #define INCLUDE_DEPTH 16U
 #define INCLUDE_FILES 256U
 
+/* Bounds on what a file can make usher allocate. */
+#define RULES_MEMORY (256U * 1024 * 1024)
+#define RULES_MAX 200000U
+#define RULE_PATTERNS 100000U
+
 /* One file on the way in, innermost first. */
 struct inclusion {
 	const struct inclusion *by;

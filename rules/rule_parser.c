@@ -147,6 +147,8 @@ int parse_rule(struct parser *p, const struct line *line, enum verdict_kind kind
 	struct compiled_rule rule = { .pub = { .kind = kind } };
 	struct conditions when = { 0 };
 	struct pattern_list list = { 0 };
+	if (p->rs->n_rules >= RULES_MAX)
+		return parser_fail(p, line->from, "too many rules; at most 200,000 were expected");
 	if (line->n < 2)
 		return parser_fail(p, line->to, "an operation was expected behind '%s'", verdict_name(kind));
 	int r = parse_ops(p, &line->word[1], &rule.pub.ops);

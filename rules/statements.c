@@ -185,6 +185,7 @@ int parse_source(struct parser *p, const struct source *source)
 	struct line line;
 	struct lexer lexer = { .source = source, .variables = p->variables, .found = p->found, .arena = &p->scratch,
 			       .line_number = 1 };
+	size_t errors = p->found->errors;
 	int r = keep_file(p, source);
 	if (r || source_check(source, p->found))
 		return r;
@@ -193,6 +194,9 @@ int parse_source(struct parser *p, const struct source *source)
 		if (!line.broken)
 			r = parse_line(p, &line);
 		arena_reset(&p->scratch);
+		/* A file with this many errors is no rule file: the rest would only repeat them. */
+		if (p->found->errors - errors >= FINDINGS_KEPT)
+			break;
 	}
 	arena_free(&p->scratch);
 	p->lexer = NULL;

@@ -437,6 +437,40 @@ static void test_files(void **state)
 	not_loaded(file("c", "include loose\n", 0644), -EPERM, "can be written by");
 }
 
+/* Hostile sizes end in an error, soon. */
+static void test_bounds(void **state)
+{
+	static char text[3 * 1024 * 1024];
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	strcpy(text, "allow read");
+	for (unsigned i = 0; i < 4000; i++)
+		strcat(text + i * 36, " /{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}/xxx");
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &from, &found, &rs), 1);
+	assert_non_null(strstr(found.items[0].message, "too much memory"));
+	diagnostics_free(&found);
+	refused("allow read /{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}\n", 1, 12, "too many forms");
+	memset(text, 0, sizeof(text));
+	for (unsigned i = 0; i < 300000; i++)
+		memcpy(text + i * 8, "nonsens\n", 8);
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &from, &found, &rs), 1);
+	assert_true(found.errors >= 1000 && found.errors < 2000);
+	diagnostics_free(&found);
+	memset(text, 'x', 2000000);
+	text[2000000] = 0;
+	memcpy(text, "allow read /", 12);
+	refused(text, 1, 12, "too long");
+	for (unsigned i = 0; i < 20; i++) {
+		char name[16], line[64];
+		snprintf(name, sizeof(name), "deep%u", i);
+		snprintf(line, sizeof(line), "include deep%u\n", i + 1);
+		file(name, line, 0644);
+	}
+	char first[PATH_MAX + 64];
+	snprintf(first, sizeof(first), "%s/deep0", dir);
+	not_loaded(first, 1, "nest deeper");
+}
+
 static void test_defaults_of_includes(void **state)
 {
 	struct diagnostics found;
@@ -556,6 +590,7 @@ int main(void)
 		cmocka_unit_test(test_memfd),
 		cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_files),
+		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_defaults_of_includes),
 		cmocka_unit_test(test_pins_and_links),
 		cmocka_unit_test(test_parts),
