@@ -133,6 +133,7 @@ static int run_case(struct stage *s, unsigned index, bool supervised, int files)
 		if (files > 0)
 			setrlimit(RLIMIT_NOFILE, &l);
 		probe_drop(s->uid);
+		setenv("HOME", s->work, 1);
 		alarm(120); /* inherited over exec: whoever hangs is ended */
 		if (chdir(s->work) == 0)
 			execv(supervised ? s->usher : s->self, supervised ? argv : argv + 8);

@@ -135,6 +135,7 @@ static inline int probe_spawn(char *const *argv, int uid, const char *dir, int v
 
 	if (pid == 0) {
 		probe_drop(uid);
+		setenv("HOME", dir, 1);
 		snprintf(text, sizeof(text), "%d", victim);
 		setenv("VICTIM", text, 1);
 		if (supervised)
