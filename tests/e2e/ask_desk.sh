@@ -19,7 +19,7 @@ desk() { "$USHER" desk "$@"; }
 session() { # NAME COMMAND...: in the background, its output in $T/NAME.out
 	local name=$1
 	shift
-	"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/$name.j" -- "$@" >"$T/$name.out" 2>&1 </dev/null &
+	"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/$name.j" -- "$@" >>"$T/$name.out" 2>&1 </dev/null & # appended: parallel writers
 	echo $! >"$T/$name.pid"
 }
 asks() { desk list | grep -q -- "$1"; }
