@@ -8,6 +8,8 @@
 #include "supervisor/rows_net.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -52,15 +54,77 @@ static bool may_wait(const struct job *j)
 	return j->word[WORD_TYPE] != SOCK_DGRAM && j->word[WORD_TARGET] && net_blocks(j->sock);
 }
 
-static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+static int connect_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
-	while (connect(j->sock, (const struct sockaddr *)to, len) < 0) {
-		if (errno != EINTR)
-			return -errno;
+	int rc;
+
+	do
+		rc = connect(j->sock, (const struct sockaddr *)to, len) < 0 ? -errno : 0;
+	while (rc == -EINTR && !j->worker->blocking);
+	return rc;
+}
+
+/* Waits; an interruption that is not the caller's goes on waiting for the same connection. */
+static int connect_waiting(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	int rc;
+
+	worker_blocking(j->worker);
+	while ((rc = connect_once(j, to, len)) == -EINTR) {
 		if (worker_interrupted(j->worker))
 			return net_interrupted(j->sock);
 	}
-	return 0;
+	return rc;
+}
+
+/* Handing reception on costs more than a connect on this machine takes: there the first attempt does not wait. */
+static bool likely_at_once(const struct target *t)
+{
+	static const uint8_t v6[16] = { [15] = 1 };
+
+	if (t->kind != OBJECT_INET)
+		return true;
+	return (inet_is_v4(&t->inet) && t->inet.addr[12] == 127) || memcmp(t->inet.addr, v6, sizeof(v6)) == 0;
+}
+
+/*
+ * The attempt that does not wait. The mode belongs to the file that the caller shares: it is
+ * changed for the length of one call on a socket that is not connected yet, where no other call looks at it.
+ */
+static int connect_at_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	int flags = fcntl(j->sock, F_GETFL);
+
+	if (flags < 0 || fcntl(j->sock, F_SETFL, flags | O_NONBLOCK) < 0)
+		return -EAGAIN;
+	int rc = connect_once(j, to, len);
+	flags = fcntl(j->sock, F_GETFL);
+	if (flags >= 0)
+		fcntl(j->sock, F_SETFL, flags & ~O_NONBLOCK);
+	return rc;
+}
+
+static bool settled(int sock)
+{
+	struct pollfd p = { .fd = sock, .events = POLLOUT };
+
+	return poll(&p, 1, 0) == 1;
+}
+
+static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	const struct target *t = may_wait(j) ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
+
+	if (!t)
+		return connect_once(j, to, len);
+	int first = likely_at_once(t) ? connect_at_once(j, to, len) : -EAGAIN;
+	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
+		return first;
+	/* the second call says how the first ended, or waits for it */
+	if (first != -EAGAIN && settled(j->sock))
+		return connect_once(j, to, len);
+	int rc = connect_waiting(j, to, len);
+	return rc == -EALREADY && first == -EINPROGRESS ? first : rc;
 }
 
 int net_connect_perform(struct job *j)
@@ -72,8 +136,6 @@ int net_connect_perform(struct job *j)
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)
 		return net_answer(j, len);
-	if (may_wait(j))
-		worker_blocking(j->worker);
 	int rc = net_ids_enter(j, &mine);
 	if (rc == 0) {
 		rc = do_connect(j, &to, (socklen_t)len);
