@@ -3,3 +3,8 @@
 $(BUILD)/rules/builtin.o: $(wildcard rules/builtin/*.rules)
 
 $(BUILD)/tests/bench/rules: $(call obj,rules)
+
+.PHONY: calls-table
+calls-table: all ## write docs/calls.md, what each call needs, from the table that decides
+	@mkdir -p docs
+	@$(BUILD)/usher check --calls >docs/calls.md

@@ -9,12 +9,13 @@
 #include "tools/rule_files.h"
 #include "tools/tool.h"
 
-enum { OPT_EXPLAIN = 256, OPT_JSON, OPT_STRICT, OPT_ASK, OPT_PLAN, OPT_HELP };
+enum { OPT_EXPLAIN = 256, OPT_JSON, OPT_STRICT, OPT_ASK, OPT_PLAN, OPT_CALLS, OPT_HELP };
 
 static const struct option options[] = {
 	{ "explain", required_argument, NULL, OPT_EXPLAIN }, { "json", no_argument, NULL, OPT_JSON },
 	{ "strict", no_argument, NULL, OPT_STRICT },	     { "ask", required_argument, NULL, OPT_ASK },
 	{ "plan", no_argument, NULL, OPT_PLAN },	     { "help", no_argument, NULL, OPT_HELP },
+	{ "calls", no_argument, NULL, OPT_CALLS },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -26,6 +27,7 @@ static int usage(FILE *to, int status)
 		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [argv WORD...]'\n"
 		"                 name the rule that decides, what it beat, and each layer's verdict\n"
 		"  --plan         show where each system call is decided under these rules\n"
+		"  --calls        print what each mediated call needs, whatever the rules\n"
 		"  --ask CHANNEL  who would answer; with deny, every ask without else=allow is a warning\n"
 		"  --strict       warnings fail as well\n"
 		"  --json         for editors and scripts\n\n"
@@ -49,6 +51,8 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 			c->strict = true;
 		else if (opt == OPT_PLAN)
 			c->plan = true;
+		else if (opt == OPT_CALLS)
+			return check_calls(stdout), -1;
 		else
 			return usage(opt == OPT_HELP || opt == 'h' ? stdout : stderr, opt == OPT_HELP || opt == 'h' ? -1 : 2);
 	}
@@ -143,7 +147,7 @@ static int check_main(int argc, char **argv)
 
 const struct tool tool_check = {
 	.name = "check",
-	.usage = "[--explain QUESTION | --plan] [--ask CHANNEL] [--strict] [--json] [FILE...]",
+	.usage = "[--explain QUESTION | --plan | --calls] [--ask CHANNEL] [--strict] [--json] [FILE...]",
 	.summary = "lint rule files, test them, explain a decision",
 	.main = check_main,
 };

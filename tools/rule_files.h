@@ -48,6 +48,9 @@ int check_explain(struct check *c);
 /* Where each call is decided under these rules. Returns the exit status. (check_plan.c) */
 int check_plan(struct check *c);
 
+/* The table of calls, in Markdown. (check_calls.c) */
+void check_calls(FILE *to);
+
 /* N bytes as a JSON string with quotes; every byte that is not printable ASCII as \u00XX. */
 void put_json(const char *bytes, size_t n, FILE *to);
 

@@ -158,6 +158,20 @@ static void test_plan(void **state)
 	silent_about("no rule names stat");
 }
 
+/* The published table is the one that decides. */
+static void test_calls(void **state)
+{
+	static char published[64 * 1024];
+	FILE *page = fopen("docs/calls.md", "r");
+	assert_non_null(page);
+	published[fread(published, 1, sizeof(published) - 1, page)] = 0;
+	fclose(page);
+	assert_int_equal(run(&tool_check, "--calls", NULL), 0);
+	says("| openat | read, modify, create | usher opens it");
+	if (strcmp(published, said) != 0)
+		fail_msg("docs/calls.md is not what 'usher check --calls' prints: 'make calls-table' renews it");
+}
+
 static void test_fmt(void **state)
 {
 	const char *f = file("f", "\n\nallow   read /usr/**   \"/a  b\"  # why\n  deny write \\\n /etc/** reason=\"two  blanks\"\n\n\n\ndefault deny");
@@ -201,7 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
-		cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_calls),   cmocka_unit_test(test_rules),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
