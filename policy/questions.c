@@ -244,13 +244,23 @@ static bool granted_meanwhile(struct questions *qs, const struct question *q, st
 	return true;
 }
 
+/* The same was denied again and again within a minute. */
+static bool denied_unasked(struct questions *qs, const struct question *q, struct answer *out)
+{
+	if (!queue_insists(qs, question_key(q)))
+		return false;
+	*out = (struct answer){ .kind = VERDICT_DENY, .channel = "limit", .who = "usher" };
+	snprintf(out->message, sizeof(out->message), "denied %d times within a minute", INSIST_MOST);
+	return true;
+}
+
 static int ask_locked(struct questions *qs, const struct question *q, struct waiter *w, uint64_t *id)
 {
 	if (qs->stopping || too_many(qs, w->pid))
 		return -EAGAIN;
 	struct group *g = queue_same(qs, q);
 	struct answer granted = { 0 };
-	bool answered = !g && granted_meanwhile(qs, q, &granted);
+	bool answered = !g && (granted_meanwhile(qs, q, &granted) || denied_unasked(qs, q, &granted));
 	if (g) {
 		atomic_fetch_add(&g->asked->count, 1);
 	} else {

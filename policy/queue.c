@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/limits.h"
 #include "rules/rule.h"
 
 struct group *queue_group(struct questions *qs, uint64_t id)
@@ -147,6 +148,22 @@ void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answ
 	deliver(qs, w, share(answer));
 	if (!g->waiters)
 		queue_drop_group(qs, g);
+}
+
+void queue_person_answered(struct questions *qs, uint64_t key, bool denied)
+{
+	struct insistence *i = &qs->insistence[key % INSIST_PLACES];
+	uint64_t now = clock_now_ns();
+	if (i->key != key || !denied || now - i->last_ns > INSIST_NS)
+		*i = (struct insistence){ .key = key };
+	i->denials += denied;
+	i->last_ns = now;
+}
+
+bool queue_insists(const struct questions *qs, uint64_t key)
+{
+	const struct insistence *i = &qs->insistence[key % INSIST_PLACES];
+	return i->key == key && i->denials >= INSIST_MOST && clock_now_ns() - i->last_ns <= INSIST_NS;
 }
 
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)

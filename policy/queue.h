@@ -58,6 +58,17 @@ struct departed {
 	int shown;
 };
 
+/* Denials of one question in a row: a program that goes on asking is answered without a person. */
+struct insistence {
+	uint64_t key;
+	uint64_t last_ns;
+	uint32_t denials;
+};
+
+#define INSIST_PLACES 256
+#define INSIST_MOST 5
+#define INSIST_NS (60 * 1000000000ull)
+
 struct questions {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;   /* for the thread */
@@ -80,6 +91,7 @@ struct questions {
 	struct waiter **delivery_end;
 	struct departed *departed;
 	struct departed **departed_end;
+	struct insistence insistence[INSIST_PLACES];
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };
@@ -99,6 +111,10 @@ void queue_drop_group(struct questions *qs, struct group *g);
 void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer);
 /* W alone gets ANSWER. G is dropped when it was the last. */
 void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer);
+
+/* A person answered the question of KEY; and whether the like was denied so often lately that it is denied unasked. */
+void queue_person_answered(struct questions *qs, uint64_t key, bool denied);
+bool queue_insists(const struct questions *qs, uint64_t key);
 
 /* Without a person: what the rule says of an unanswered question. */
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out);

@@ -194,6 +194,8 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
 
 	pthread_mutex_lock(&qs->lock);
+	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
+		queue_person_answered(qs, g->asked->key, s.answer.kind == VERDICT_DENY);
 	queue_deliver_group(qs, g, &s.answer);
 	if (s.answer.scope != SCOPE_ONCE || s.answer.kind == VERDICT_ALLOW)
 		settle_granted(qs);

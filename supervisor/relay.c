@@ -16,10 +16,13 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/relay_state.h"
+
+#define PTS_MAJOR 136 /* to 143: pseudo-terminals, 256 each */
 
 bool relay_foreground(const struct relay *r)
 {
@@ -132,16 +135,30 @@ static void screen_pass(void *context, char key)
 		return; /* its input is full: it does not read keys */
 }
 
+/* The name behind /dev/tty: by its device number, else what a standard descriptor is called. */
+static void name_terminal(struct relay *r)
+{
+	unsigned int dev = 0;
+	struct stat st;
+	if (ioctl(r->tty, TIOCGDEV, &dev) == 0 && major(dev) >= PTS_MAJOR && major(dev) < PTS_MAJOR + 8) {
+		snprintf(r->name, sizeof(r->name), "/dev/pts/%u", (major(dev) - PTS_MAJOR) * 256 + minor(dev));
+		if (stat(r->name, &st) == 0 && S_ISCHR(st.st_mode) && st.st_rdev == makedev(major(dev), minor(dev)))
+			return;
+	}
+	for (int fd = 0; fd < 3; fd++) {
+		if (ttyname_r(fd, r->name, sizeof(r->name)) == 0)
+			return;
+	}
+	r->name[0] = '\0';
+}
+
 static int open_terminal(struct relay *r)
 {
 	r->tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
 	if (r->tty < 0 || tcgetattr(r->tty, &r->modes) < 0)
 		return -ENOTTY;
-	for (int fd = 0; fd < 3; fd++) {
-		if (ttyname_r(fd, r->name, sizeof(r->name)) == 0)
-			return 0;
-	}
-	return 0; /* all three go elsewhere; the name is not known */
+	name_terminal(r);
+	return 0;
 }
 
 static int open_pty(struct relay *r)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -263,6 +264,8 @@ int desk_screen(void)
 	if (!d)
 		return 1;
 	desk_sessions_init(&d->all);
+	/* From now on nobody else of this user can open this terminal, to read answers or to draw questions. */
+	ioctl(STDIN_FILENO, TIOCEXCL);
 	setlocale(LC_ALL, "");
 	initscr();
 	cbreak();
@@ -282,6 +285,7 @@ int desk_screen(void)
 		}
 	}
 	endwin();
+	ioctl(STDIN_FILENO, TIOCNXCL);
 	for (int i = 0; i < DESK_SESSIONS; i++)
 		json_object_put(d->replies[i]);
 	free(d->rows);

@@ -190,10 +190,12 @@ keys 'sleep 50' Enter
 sleep 0.3
 keys C-z
 see "job control inside" "Stopped"
-keys 'kill %1; exit' Enter
-sleep 0.3
-keys exit Enter
+keys 'kill -9 %1; wait' Enter
 sleep 0.5
+keys 'exit 7' Enter
+sleep 0.5
+keys 'echo status $?' Enter
+see "its exit status" "status 7"
 see_not "no complaint about job control" "no job control"
 
 begin

@@ -211,11 +211,15 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 	char sub[128];
-	if (f->server > 0) {
+	if (f->server > 0) { /* or it has ended by itself */
 		kill(f->server, SIGKILL);
 		waitpid(f->server, NULL, 0);
 	}
 	unlink(f->rules);
+	snprintf(sub, sizeof(sub), "%s/usher/%d.sock", f->dir, f->server); /* of a server that was killed */
+	unlink(sub);
+	snprintf(sub, sizeof(sub), "%s/usher/%d.token", f->dir, f->server);
+	unlink(sub);
 	snprintf(sub, sizeof(sub), "%s/usher", f->dir);
 	rmdir(sub);
 	rmdir(f->dir);
@@ -285,6 +289,79 @@ static void requests_are_checked(void **state)
 	assert_true(talk(&l, "{\"do\":\"answer\",\"id\":1,\"answer\":\"allow\",\"scope\":\"session\"}\n", reply, sizeof(reply)));
 	assert_non_null(strstr(reply, "\"ok\":true"));
 	read_until(in, "1 allow desk", line, sizeof(line));
+	desk_line_close(&l);
+	fclose(in);
+}
+
+static int deny_by_desk(struct desk_line *l, unsigned id)
+{
+	char line[128], reply[4096];
+	snprintf(line, sizeof(line), "{\"do\":\"answer\",\"id\":%u,\"answer\":\"deny\"}\n", id);
+	for (int i = 0; i < 1000; i++) { /* it may not be on the desk yet */
+		if (!talk(l, line, reply, sizeof(reply)))
+			return -1;
+		if (strstr(reply, "\"ok\":true"))
+			return 0;
+		usleep(1000);
+	}
+	return -1;
+}
+
+/* A program that asks the same over and over is denied without a person from the sixth time on. */
+static _Noreturn void insist(struct fixture *f, int out)
+{
+	static struct server s;
+	const char *files[] = { f->rules };
+	struct policy_options po = { .files = files, .n_files = 1 };
+	struct diagnostics found = { 0 };
+	struct questions *qs;
+	struct policy *p;
+	const char *why;
+	uint64_t id;
+	s.out = out;
+	if (policy_new(&po, &found, &p) != 0)
+		_exit(2);
+	struct questions_options qo = { .channel = "desk", .policy = p, .answered = answered, .note = noted, .context = &s,
+					.session = "test", .tty = -1 };
+	if (questions_start(&qo, &qs, &why) < 0)
+		_exit(3);
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 1, .image = { .exe = SPAN_LITERAL("/bin/x") } } };
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = SPAN_LITERAL("/a/again") };
+	struct verdict v;
+	policy_decide(p, &c, &v);
+	struct question q = { &c, &v, NULL, 0 };
+	dprintf(out, "ready\n");
+	for (unsigned i = 1; i <= 7; i++) {
+		if (questions_ask(qs, &q, i, &id) < 0)
+			_exit(4);
+		while (atomic_load(&s.total) < i)
+			usleep(1000);
+	}
+	_exit(0);
+}
+
+static void insistence_is_cut_short(void **state)
+{
+	struct fixture *f = *state;
+	struct desk_line l;
+	char line[256];
+	int out[2];
+	assert_int_equal(pipe(out), 0);
+	f->server = fork();
+	if (f->server == 0)
+		insist(f, out[1]);
+	close(out[1]);
+	FILE *in = fdopen(out[0], "r");
+	read_until(in, "ready", line, sizeof(line));
+	assert_int_equal(desk_line_open(&l, connect_desk(f->server), DESK_REPLY), 0);
+	assert_true(hello(&l, f->server));
+	for (unsigned id = 1; id <= 5; id++) {
+		assert_int_equal(deny_by_desk(&l, id), 0);
+		read_until(in, "", line, sizeof(line));
+		assert_non_null(strstr(line, "deny desk"));
+	}
+	read_until(in, "6 deny limit", line, sizeof(line));
+	read_until(in, "7 deny limit", line, sizeof(line));
 	desk_line_close(&l);
 	fclose(in);
 }
@@ -372,6 +449,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(descendants_are_refused),    CASE(the_token_is_needed), CASE(requests_are_checked),
 		CASE(two_desks_answer_each_once), CASE(desks_come_and_go),
+		CASE(insistence_is_cut_short),
 	};
 	signal(SIGPIPE, SIG_IGN);
 	return cmocka_run_group_tests(tests, NULL, NULL);
