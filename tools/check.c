@@ -28,7 +28,7 @@ static int usage(FILE *to, int status)
 		"                 name the rule that decides, what it beat, and each layer's verdict\n"
 		"  --plan         show where each system call is decided under these rules\n"
 		"  --calls        print what each mediated call needs, whatever the rules\n"
-		"  --ask CHANNEL  who would answer; with deny, every ask without else=allow is a warning\n"
+		"  --ask CHANNEL  who would answer; an ask that nobody answers is a warning\n"
 		"  --strict       warnings fail as well\n"
 		"  --json         for editors and scripts\n\n"
 		"Exit status: 0 in order, 1 with findings that fail (errors, expect lines), 2 for wrong usage.\n",

@@ -158,11 +158,28 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
-static void lint_ask(struct check *c, const struct rule *rule)
+/* As usher run would have it: without --ask a person at the terminal, and without one nobody. */
+static const char *nobody(const struct check *c)
 {
-	bool nobody = c->channel && strcmp(c->channel, "deny") == 0;
-	if (nobody && rule->kind == VERDICT_ASK && rule->otherwise == VERDICT_DENY)
-		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), "asks, but with --ask=deny nobody answers: it denies");
+	if (c->channel)
+		return strcmp(c->channel, "deny") == 0 ? "asks, but with --ask=deny nobody answers: it denies" : NULL;
+	CLEANUP_FD int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+	return fd < 0 ? "asks, but without a terminal and without --ask nobody answers: it denies" : NULL;
+}
+
+static void lint_ask(struct check *c, const struct rule *rule, const char *why)
+{
+	if (why && rule->kind == VERDICT_ASK && rule->otherwise == VERDICT_DENY)
+		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), why);
+}
+
+static void lint_default(struct check *c, size_t layer, const char *why)
+{
+	const char *where;
+	struct place at = { .file = c->files[layer] };
+	if (!why || ruleset_default(c->layer[layer], &where) != VERDICT_ASK || strncmp(where, "builtin:", 8) == 0)
+		return;
+	findings_add(&c->found, DIAGNOSTIC_WARNING, &at, "the default %s", why);
 }
 
 static bool links_unprotected(void)
@@ -187,15 +204,17 @@ static void lint_links(struct check *c, const struct rule *rule)
 void check_lint(struct check *c)
 {
 	bool links = links_unprotected();
+	const char *why = nobody(c);
 	for (size_t i = 0; i < c->n_files; i++) {
 		const struct rule *r;
+		lint_default(c, i, why);
 		for (size_t n = 0; (r = ruleset_rule(c->layer[i], n)); n++) {
 			if (!rule_own(r))
 				continue;
 			lint_shadows(c, c->layer[i], r);
 			lint_layers(c, i, r);
 			lint_missing(c, r);
-			lint_ask(c, r);
+			lint_ask(c, r, why);
 			if (links)
 				lint_links(c, r);
 		}

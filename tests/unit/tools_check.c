@@ -116,6 +116,10 @@ static void test_warnings(void **state)
 	says("can never match");
 	run(&tool_check, file("w", "ask read /etc/**\n"), "--ask=deny", NULL);
 	says("nobody answers");
+	run(&tool_check, file("w", "ask read /etc/**\ndefault ask\n"), "--ask=desk", NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "default ask\n"), "--ask=deny", NULL);
+	says("warning: the default asks");
 	const char *a = file("a", "allow read /usr/**\n"), *b = file("b", "deny read /usr/** /etc/**\n");
 	run(&tool_check, a, b, NULL);
 	says("/a:1:1: warning: has no effect: another layer's ");
