@@ -29,6 +29,16 @@ bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *
 	return true;
 }
 
+bool rule_program(const struct rule *rule, uint32_t index, struct span *out)
+{
+	const struct conditions *when = compiled(rule)->when;
+	if (!when || index >= when->n_by + when->n_tree)
+		return false;
+	const struct glob *g = index < when->n_by ? &when->by[index] : &when->tree[index - when->n_by];
+	*out = (struct span){ g->literal, g->literal ? g->n : 0 };
+	return true;
+}
+
 bool rule_conditional(const struct rule *rule)
 {
 	return compiled(rule)->when != NULL;

@@ -146,6 +146,12 @@ struct rule_pattern {
 /* Pattern INDEX (from 0) of RULE into *out; false past the end. The pointers live as long as the rule. */
 bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *out);
 
+/*
+ * Program INDEX (from 0) that by= or tree= of RULE names literally: an absolute name without its first
+ * slash. *out is absent for one that is a pattern; false past the end.
+ */
+bool rule_program(const struct rule *rule, uint32_t index, struct span *out);
+
 /* Whether RULE has by=, tree=, argv=, uid= or depth=. */
 bool rule_conditional(const struct rule *rule);
 

@@ -158,6 +158,23 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
+/* A condition on a program that is not there never holds. */
+static void lint_programs(struct check *c, const struct rule *rule)
+{
+	struct span program;
+	char message[PATH_MAX + 64], path[PATH_MAX];
+	for (uint32_t i = 0; rule_program(rule, i, &program); i++) {
+		if (!program.bytes || program.len + 2 > sizeof(path))
+			continue;
+		int n = snprintf(path, sizeof(path), "/%.*s", (int)program.len, program.bytes);
+		if (!missing(path, (size_t)n))
+			continue;
+		snprintf(message, sizeof(message), "the program %s does not exist", path);
+		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), message);
+		return;
+	}
+}
+
 /* As usher run would have it: without --ask a person at the terminal, and without one nobody. */
 static const char *nobody(const struct check *c)
 {
@@ -214,6 +231,7 @@ void check_lint(struct check *c)
 			lint_shadows(c, c->layer[i], r);
 			lint_layers(c, i, r);
 			lint_missing(c, r);
+			lint_programs(c, r);
 			lint_ask(c, r, why);
 			if (links)
 				lint_links(c, r);

@@ -120,6 +120,8 @@ static void test_warnings(void **state)
 	silent_about("warning:");
 	run(&tool_check, file("w", "default ask\n"), "--ask=deny", NULL);
 	says("warning: the default asks");
+	run(&tool_check, file("w", "deny read /etc/** by=/usr/bin/mkae\n"), NULL);
+	says("warning: the program /usr/bin/mkae does not exist");
 	const char *a = file("a", "allow read /usr/**\n"), *b = file("b", "deny read /usr/** /etc/**\n");
 	run(&tool_check, a, b, NULL);
 	says("/a:1:1: warning: has no effect: another layer's ");
