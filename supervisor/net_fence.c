@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: the thread that walks the program's bytes can create a socket below the
- * decided directory alone, where Landlock exists; what it made is looked for in that directory in every case.
+ * decided directory alone, where Landlock exists; what it made is looked for in that directory.
  */
 #include "supervisor/net_fence.h"
 
@@ -24,6 +24,7 @@
 struct attempt {
 	const struct fence *f;
 	int result;
+	bool astray; /* bound, but nothing is there now and the bytes do not lead there any more */
 };
 
 /* Splits the said path: *parent is what comes before the last component; false when there is only one. */
@@ -48,6 +49,13 @@ static bool leads_to(const char *parent, int dir)
 
 	return stat(parent, &there) == 0 && fstat(dir, &want) == 0 && there.st_dev == want.st_dev &&
 	       there.st_ino == want.st_ino;
+}
+
+static bool made_here(const struct fence *f)
+{
+	struct stat st;
+
+	return fstatat(f->dir, f->leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
 }
 
 /* A kernel without Landlock is told apart from one that refuses: 0 in both good cases. */
@@ -83,7 +91,11 @@ static int bind_as_said(const struct fence *f)
 	return bind(f->sock, (const struct sockaddr *)&f->addr, f->len) < 0 ? -errno : 0;
 }
 
-static int attempt_bind(const struct fence *f)
+/*
+ * A socket that is not where it should be was removed meanwhile by another process, which is fine, or
+ * made below another directory: then the bytes were led astray, and that is seen while they still are.
+ */
+static int attempt_bind(const struct fence *f, bool *astray)
 {
 	char parent[sizeof(f->addr.sun_path) + 1];
 
@@ -94,22 +106,18 @@ static int attempt_bind(const struct fence *f)
 	if ((parent[0] != '/' && (f->base < 0 || fchdir(f->base) < 0)) || !leads_to(parent, f->dir))
 		return fchdir(f->dir) < 0 ? -errno : bind_leaf(f);
 	int rc = raise_fence(f->dir);
-	return rc < 0 ? rc : bind_as_said(f);
+	if (rc == 0)
+		rc = bind_as_said(f);
+	*astray = rc == 0 && !made_here(f) && !leads_to(parent, f->dir);
+	return rc;
 }
 
 static void *fenced(void *arg)
 {
 	struct attempt *a = arg;
 
-	a->result = attempt_bind(a->f);
+	a->result = attempt_bind(a->f, &a->astray);
 	return NULL;
-}
-
-static bool made_here(const struct fence *f)
-{
-	struct stat st;
-
-	return fstatat(f->dir, f->leaf, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISSOCK(st.st_mode);
 }
 
 int fence_bind(const struct fence *f)
@@ -125,7 +133,5 @@ int fence_bind(const struct fence *f)
 	if (rc)
 		return -rc;
 	pthread_join(thread, NULL);
-	if (a.result < 0)
-		return a.result;
-	return made_here(f) ? 0 : 1;
+	return a.result == 0 && a.astray ? 1 : a.result;
 }
