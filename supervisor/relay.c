@@ -238,6 +238,13 @@ void relay_resize(struct relay *r)
 	atomic_fetch_add(&r->changes, 1);
 }
 
+void relay_signal(struct relay *r, int sig)
+{
+	pid_t group = tcgetpgrp(r->master);
+	if (group > 0)
+		kill(-group, sig);
+}
+
 void relay_suspend(struct relay *r)
 {
 	pthread_mutex_lock(&r->lock);
@@ -256,9 +263,7 @@ void relay_resume(struct relay *r)
 		set_raw(r);
 	pthread_mutex_unlock(&r->lock);
 	relay_resize(r);
-	pid_t group = tcgetpgrp(r->master);
-	if (group > 0)
-		kill(-group, SIGCONT);
+	relay_signal(r, SIGCONT);
 	relay_kick(r);
 }
 

@@ -65,6 +65,10 @@ static void on_signal(struct session *s, struct relay *relay, const struct signa
 	}
 	if (by_terminal && !relay)
 		return;
+	if (by_terminal) { /* keys of a terminal that is not relayed: they are for the group in the foreground */
+		relay_signal(relay, sig);
+		return;
+	}
 	(void)kill(s->command, sig);
 }
 
