@@ -35,10 +35,20 @@ static int parse_set(struct parser *p, const struct line *line)
 	for (size_t i = 0; i < w[1].n || i == 0; i++)
 		if (!variable_byte(name[i], i == 0))
 			return parser_fail(p, w[1].from, "not a name; letters, digits and '_' were expected");
+	/* A name that no object has: /proc/self is never canonical. */
+	static const char nothing[] = "/proc/self/no-project";
+	glob_unit none[sizeof(nothing)];
+	const glob_unit *value = w[3].units;
 	size_t n = w[3].n;
-	while (n > 1 && (w[3].units[n - 1] & 0xff) == '/')
+	while (n > 1 && (value[n - 1] & 0xff) == '/')
 		n--;
-	int r = variables_set(p->variables, &p->rs->arena, name, w[1].n, w[3].units, n);
+	/* Started in the root directory, a built-in set must not take the whole system for the project. */
+	if (p->builtin && n == 1 && (value[0] & 0xff) == '/') {
+		for (n = 0; nothing[n]; n++)
+			none[n] = (glob_unit)((unsigned char)nothing[n] | GLOB_LITERAL);
+		value = none;
+	}
+	int r = variables_set(p->variables, &p->rs->arena, name, w[1].n, value, n);
 	return r == -ENOSPC ? parser_fail(p, w[1].from, "too many variables; at most 256 were expected") : r;
 }
 

@@ -51,6 +51,28 @@ static void test_all(void **state)
 	assert_true(n >= 5);
 }
 
+/* Started in the root directory, the system is not the project. */
+static void test_root_directory(void **state)
+{
+	static const struct variable at_root[] = {
+		{ "HOME", "/root" }, { "PWD", "/" }, { "TMPDIR", "/tmp" }, { "USER", "root" }, { "UID", "0" },
+	};
+	static const char *const names[] = { "/etc/passwd", "/x", "/opt/x", "/usr/share/x", "/var/lib/x" };
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	struct ruleset_source source = { "builtin:agent", at_root, 5 };
+	struct verdict v;
+	assert_int_equal(ruleset_load(&source, &found, &rs), 0);
+	for (size_t i = 0; i < 5; i++) {
+		struct call c = { .n_objects = 1 };
+		c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_MODIFY, .name = { names[i], (uint32_t)strlen(names[i]) } };
+		ruleset_decide(rs, &c, &v);
+		assert_int_equal(v.kind, VERDICT_ASK);
+	}
+	ruleset_free(rs);
+	diagnostics_free(&found);
+}
+
 static void test_text(void **state)
 {
 	assert_non_null(strstr(builtin_text("agent"), "default  ask"));
@@ -61,6 +83,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_all),
+		cmocka_unit_test(test_root_directory),
 		cmocka_unit_test(test_text),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
