@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "policy/question.h"
+#include "supervisor/arrange.h"
 #include "supervisor/worker.h"
 
 /* Interrupts a worker that waits in a system call. */
@@ -36,8 +37,10 @@ struct pool {
 	pthread_mutex_t lock;
 	pthread_cond_t spare;     /* something for a spare worker to do */
 	pthread_cond_t watch;     /* something for the watch to look after */
-	unsigned receivers;       /* workers receiving or walking without waiting */
-	unsigned want;            /* how many there should be */
+	atomic_uint receivers;       /* workers receiving or walking without waiting */
+	atomic_uint want;            /* how many there should be; written under the lock, read without */
+	uint64_t places;          /* cores whose place among the receivers is taken, by index */
+	struct arrangement arrangement;
 	unsigned spares;          /* workers waiting on spare */
 	unsigned threads;         /* all workers */
 	unsigned blocked;         /* workers that may be waiting */

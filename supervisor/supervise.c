@@ -106,13 +106,13 @@ static void kill_orphans(void)
 	int st;
 
 	for (int round = 0; round < 1000; round++) {
-		guardian_kill_round(getpid());
 		pid_t pid;
 		do
 			pid = waitpid(-1, &st, WNOHANG);
 		while (pid > 0);
 		if (pid < 0 && errno == ECHILD)
 			return;
+		guardian_kill_round(getpid());
 		poll(NULL, 0, 2);
 	}
 }

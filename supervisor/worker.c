@@ -6,6 +6,7 @@
 #include "supervisor/worker.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -40,6 +41,34 @@ void pool_work_locked(struct pool *p)
 		(void)worker_spawn_locked(p);
 }
 
+static void take_place_locked(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	p->receivers++;
+	w->receiving = true;
+	for (unsigned i = 0; i < p->arrangement.cores; i++) {
+		if (p->places & (uint64_t)1 << i)
+			continue;
+		p->places |= (uint64_t)1 << i;
+		w->core = (int)i;
+		return;
+	}
+}
+
+static void leave_place_locked(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	if (!w->receiving)
+		return;
+	w->receiving = false;
+	p->receivers--;
+	if (w->core >= 0)
+		p->places &= ~((uint64_t)1 << w->core);
+	w->core = -1;
+}
+
 void worker_blocking(struct worker *w)
 {
 	struct pool *p = w->session->pool;
@@ -49,10 +78,7 @@ void worker_blocking(struct worker *w)
 	pthread_mutex_lock(&p->lock);
 	w->blocking = true;
 	atomic_store(&w->interrupted, false);
-	if (w->receiving) {
-		w->receiving = false;
-		p->receivers--;
-	}
+	leave_place_locked(w);
 	p->blocked++;
 	fill_receivers_locked(p);
 	pthread_cond_signal(&p->watch);
@@ -97,14 +123,17 @@ static struct parked *next_part(struct worker *w)
 	struct pool *p = w->session->pool;
 	struct parked *k = NULL;
 
+	if (w->receiving && !p->stopping && p->receivers <= p->want)
+		return NULL; /* a look without the lock: what changes meanwhile is seen at the next call */
 	pthread_mutex_lock(&p->lock);
+	if (p->receivers > p->want)
+		leave_place_locked(w);
 	while (!p->stopping && !w->receiving) {
 		k = take_answered_locked(p);
-		if (k)
-			break;
-		if (p->receivers < p->want) {
-			p->receivers++;
-			w->receiving = true;
+		if (!k && p->receivers < p->want)
+			take_place_locked(w);
+		if (k || w->receiving) {
+			fill_receivers_locked(p); /* one spare may have been woken for two parts */
 			break;
 		}
 		p->spares++;
@@ -129,14 +158,58 @@ static void go_on(struct worker *w, struct parked *k)
 	free(k);
 }
 
+/* With the last caller gone RECV fails at once, again and again: then there is nothing left to receive. */
+static void await_caller(struct worker *w)
+{
+	struct pollfd fd = { w->session->listener, POLLIN, 0 };
+
+	if (poll(&fd, 1, 0) > 0 && (fd.revents & POLLHUP))
+		(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
+}
+
+/* Where several receive each stays on a core of its own; a single one runs where the caller wakes it. */
+static void settle(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+	int core = p->want > 1 ? w->core : -1;
+
+	if (core == w->bound)
+		return;
+	arrange_bind(&p->arrangement, core);
+	w->bound = core;
+}
+
+/* After each call: whether more or fewer should receive. */
+static void rearrange(struct worker *w, pid_t tid)
+{
+	struct pool *p = w->session->pool;
+	unsigned now = p->want;
+	unsigned want = arrange_note(&p->arrangement, tid, now);
+
+	if (want == now)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->want = want;
+	pthread_cond_broadcast(&p->spare);
+	for (unsigned have = p->receivers + p->spares; have < want && !p->stopping; have++) {
+		if (worker_spawn_locked(p) < 0)
+			break;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 static bool receive(struct worker *w)
 {
 	struct seccomp_notif *n = &w->job.notif;
 
+	settle(w);
+
 	memset(n, 0, sizeof(*n));
 	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0)
 		return true;
-	return false; /* EINTR, or ENOENT: the caller was killed in between */
+	if (errno == ENOENT)
+		await_caller(w);
+	return false; /* EINTR, or ENOENT: the caller was killed in between, or there are no callers any more */
 }
 
 static void *worker_main(void *arg)
@@ -153,7 +226,9 @@ static void *worker_main(void *arg)
 		} else if (!w->receiving) {
 			return NULL;
 		} else if (receive(w)) {
+			pid_t tid = (pid_t)w->job.notif.pid;
 			walk_new(w);
+			rearrange(w, tid);
 		} else {
 			job_reset(&w->job);
 			continue;
@@ -174,6 +249,8 @@ static int worker_spawn_locked(struct pool *p)
 	w->session = p->session;
 	w->index = p->threads;
 	w->umask_set = -1;
+	w->core = -1;
+	w->bound = -1;
 	job_init(&w->job, p->session, w);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
@@ -213,6 +290,7 @@ int pool_start(struct session *s, struct pool **out)
 		return -ENOMEM;
 	p->session = s;
 	p->want = 1;
+	arrange_init(&p->arrangement);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->spare, NULL);
 	pthread_cond_init(&p->watch, NULL);

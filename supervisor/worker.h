@@ -19,6 +19,8 @@ struct worker {
 	int umask_set;            /* umask this thread has now, -1 unknown */
 	bool dropped;             /* credentials differ from usher's own */
 	bool receiving;           /* counted in the pool's receivers */
+	int core;                 /* its place among the receivers: index of a core, -1 when none */
+	int bound;                /* the core its thread is bound to, -1: all */
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	pthread_t thread;
