@@ -95,7 +95,14 @@ int trace_poll(pid_t *tid, int *sig)
 
 void trace_release(pid_t tid, int sig)
 {
-	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
+	/*
+	 * A stopped thread that is killed leaves its stop, and its zombie is the tracer's to collect: nobody
+	 * else, not its parent and not a thread of its own that execs, gets on before.
+	 */
+	while (ptrace(PTRACE_DETACH, tid, 0, (long)sig) < 0) {
+		if (trace_wait(&tid, &sig) == TRACE_ENDED)
+			return;
+	}
 }
 
 void trace_abandon(pid_t tid)
