@@ -47,7 +47,11 @@ static int bind_path(struct job *j)
 	struct fence f = { .sock = j->sock, .leaf = job_text(j, j->target[0].leaf), .dir = j->target[0].dir, .base = -1 };
 	struct base base = { .fd = -1 };
 
-	memcpy(&f.addr, job_text(j, j->data[0]), j->data[0].len);
+	const char *said = job_text(j, j->data[0]);
+
+	if (!said || j->data[0].len > sizeof(f.addr))
+		return -EINVAL;
+	memcpy(&f.addr, said, j->data[0].len);
 	f.len = j->data[0].len;
 	if (!f.leaf || f.dir < 0)
 		return -EADDRINUSE;

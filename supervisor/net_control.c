@@ -32,7 +32,7 @@ static char *append(struct control *c, const struct cmsghdr *h, const void *data
 
 	memset(at, 0, CMSG_SPACE(len));
 	memcpy(at, &head, sizeof(head));
-	if (len)
+	if (data && len)
 		memcpy(at + CMSG_LEN(0), data, len);
 	c->len += CMSG_SPACE(len);
 	return at + CMSG_LEN(0);

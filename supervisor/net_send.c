@@ -37,9 +37,11 @@ static struct batch *batch_new(struct job *j, size_t n, unsigned flags)
 /* An address that an earlier message of the call named as well. */
 static const struct message *same_name(struct job *j, const struct batch *b, const struct message *m)
 {
-	for (const struct message *e = b->m; e < m; e++) {
-		if (e->name.off && e->name.len == m->name.len &&
-		    memcmp(job_text(j, e->name), job_text(j, m->name), m->name.len) == 0)
+	const char *name = job_text(j, m->name);
+
+	for (const struct message *e = b->m; name && e < m; e++) {
+		const char *earlier = job_text(j, e->name);
+		if (earlier && e->name.len == m->name.len && memcmp(earlier, name, m->name.len) == 0)
 			return e;
 	}
 	return NULL;
