@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #define INFLIGHT_NAME "inflight.jsonl"
-#define INFLIGHT_SLOTS 128
+#define INFLIGHT_SLOTS 64
 #define INFLIGHT_SLOT 4096
 
 struct inflight;

@@ -19,7 +19,7 @@
 #include "audit/journal.h"
 #include "audit/segment.h"
 
-#define CHUNK_FIRST ((size_t)256 << 10)
+#define CHUNK_FIRST ((size_t)128 << 10)
 #define CHUNK ((size_t)2 << 20)
 #define LOW_WATER ((size_t)1 << 20)
 /* Always kept free: the end record and its seal find room on a full disk. */

@@ -202,8 +202,6 @@ static int take_line(struct reader *r, struct line *out)
 static int is_tail(struct reader *r, const struct line *l)
 {
 	uint64_t here = r->offset + r->pos, after, len = l->len;
-	char last = l->len ? l->bytes[l->len - 1] : 0;
-	bool object = l->bytes[0] == '{' || l->bytes[0] == '"';
 	r->pos += l->len;
 	int rc = skip_blank(r, &after);
 	seek_to(r, here);
@@ -213,7 +211,6 @@ static int is_tail(struct reader *r, const struct line *l)
 		return 0;
 	r->tail.torn = len;
 	r->tail.fill = after ? after - 1 : 0; /* one newline is its own */
-	r->tail.full = object && last == '}';
 	return 1;
 }
 

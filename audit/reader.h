@@ -27,7 +27,6 @@ struct line {
 struct tail {
 	uint64_t fill; /* newlines written ahead, its own not counted */
 	uint64_t torn; /* bytes of a record that was being written */
-	bool full;     /* that record lacks nothing but its first byte, or its newline */
 	const char *file;
 	uint64_t number;
 };

@@ -225,8 +225,6 @@ static int check_tail(struct state *s, struct reader *r)
 		return tail.torn ? damage(s, &here, "something follows the final seal") : 0;
 	if (!p->writer && !tail.fill)
 		return damage(s, &here, tail.torn ? "the last record is cut short" : "the end of the journal was cut off");
-	if (!p->writer && tail.full)
-		return damage(s, &here, "the beginning or the end of the last record was changed");
 	p->torn = tail.torn;
 	for (size_t i = 0; i < s->n_anchors; i++)
 		if (s->anchors[i].seq > p->records)

@@ -3,6 +3,7 @@
  * kill -9 at random moments, under load. A child appends from several threads and reports each thing it has been
  * promised in a shared page, before and after an effect; the parent kills it, verifies the journal and compares.
  *
+ * Under the thread sanitizer every store is slow, which shows what else is rare: a record that lacks its first byte only.
  * KILLS=N in the environment sets the number of rounds.
  */
 #include <signal.h>
