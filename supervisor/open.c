@@ -300,6 +300,9 @@ int open_perform(struct job *j)
 	 */
 	if (j->word[OPEN_FLAGS] & O_PATH)
 		return j->data[0].off ? job_error(j, -ENOSYS) : job_continue(j);
+	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | TMPFILE_BIT) ? open_room(j) : 0;
+	if (rc < 0)
+		return job_error(j, rc);
 	if (t->tentative)
 		return perform_tentative(j, t);
 	return t->exists ? perform_existing(j, t) : perform_new(j, t);

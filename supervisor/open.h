@@ -26,6 +26,12 @@ int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, b
 int open_how_copy(struct job *j, uint64_t addr, uint64_t size);
 
 /*
+ * -EMFILE when the caller has no descriptor left, else 0: asked before an open that creates or truncates, as the kernel takes the
+ * number first. The size of /proc/TID/fd is how many there are since Linux 6.2; before, it is 0 and nothing is known.
+ */
+int open_room(struct job *j);
+
+/*
  * FD was opened with O_NONBLOCK so that nothing could block: makes it what the caller asked for, which may wait (a
  * FIFO). HELD is a descriptor of the object, or -1 when FD itself is the only one. Takes FD. Returns a descriptor or a negative errno;
  * -ERESTARTSYS (-512) when the caller has a signal to handle.

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The flags of open, as the kernel reads them: which are errors, which are ignored. */
+/* What the kernel checks before it opens anything: flags, and whether there is room for a descriptor. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
@@ -86,4 +89,16 @@ int open_how_copy(struct job *j, uint64_t addr, uint64_t size)
 	}
 	memcpy(&how, bytes, sizeof(how));
 	return open_flags(j, how.flags, how.mode, how.resolve, true);
+}
+
+int open_room(struct job *j)
+{
+	char path[40];
+	struct rlimit limit;
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
+	if (prlimit((pid_t)j->notif.pid, RLIMIT_NOFILE, NULL, &limit) < 0 || stat(path, &st) < 0)
+		return 0;
+	return (rlim_t)st.st_size >= limit.rlim_cur ? -EMFILE : 0;
 }

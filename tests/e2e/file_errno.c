@@ -3,7 +3,7 @@
  * Runs the file calls with a matrix of good and bad arguments and prints what each returned and left behind. Run
  * natively and under `usher run` with a policy that allows everything, the output must be the same.
  *
- * usage: errno_files DIRECTORY     an empty directory to work in
+ * usage: file_errno DIRECTORY     an empty directory to work in
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -428,7 +428,7 @@ static void try_umask(void)
 int main(int argc, char **argv)
 {
 	if (argc != 2 || chdir(argv[1]) < 0) {
-		fprintf(stderr, "usage: errno_files DIRECTORY\n");
+		fprintf(stderr, "usage: file_errno DIRECTORY\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
