@@ -213,8 +213,16 @@ static bool key_answer(int key, struct settlement *s)
 	case 's':
 		s->answer.scope = SCOPE_SESSION;
 		return true;
+	case 'm':
+		s->answer.scope = SCOPE_TIME;
+		s->answer.scope_s = 600;
+		return true;
 	case 't':
 		s->answer.scope = SCOPE_TREE;
+		return true;
+	case 'D':
+		s->answer.kind = VERDICT_DENY;
+		s->answer.scope = SCOPE_SESSION;
 		return true;
 	case 'd':
 	case '\r':

@@ -5,8 +5,8 @@
 
 #include "policy/limits.h"
 
-#define ALLOW_KEYS "  [o] allow once   [s] for this session   [t] for this process tree"
-#define DENY_KEYS "  [d] or Enter: deny"
+#define ALLOW_KEYS "  [o] allow once   [m] for 10 minutes   [t] for this process tree   [s] for this session"
+#define DENY_KEYS "  [d] or Enter: deny   [D] deny for this session"
 
 /* Where the pen is; lines beyond the last row are dropped. */
 struct pen {
