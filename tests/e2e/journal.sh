@@ -51,7 +51,7 @@ def touches(name, call, obj):
     say(len(hit) >= 1, "record of " + name, [r for r in calls if r["call"].startswith(call)][:2])
 find("the creation", "create", "a", verdict="allow"); find("mkdir", "create", "d"); touches("rename, old name", "rename", "a"); touches("rename, new name", "rename", "d/b")
 touches("link, new name", "link", "c"); touches("symlink", "symlink", "s"); find("chmod", "attr", "c"); find("truncate", "modify", "c"); find("unlink", "delete", "c"); find("unlink of the link", "delete", "s")
-find("the denial", "read", "no", verdict="deny", result="EACCES"); find("the failure", "delete", "none", verdict="allow", result="ENOENT")
+find("the denial", "read", "no", verdict="deny", result="EACCES"); find("the failure", "delete", "none", result="ENOENT")
 w = [r for r in calls if "from" in json.dumps(r) and r["verdict"] == "rewrite"]
 say(len(w) == 1 and P + "/to" in json.dumps(w), "record of the rewrite names both", w)
 n = [r for r in calls if r.get("object") == P + "/d/b" and r.get("named") and "d/../d/b" in r["named"]]

@@ -7,7 +7,7 @@
 set -u
 umask 022
 SCRIPT=$(basename "$0" .sh)
-T=$(mktemp -d "/tmp/e2e-$SCRIPT.XXXXXX") || exit 1
+T=$(mktemp -d "${TEST_TMP:-/tmp}/e2e-$SCRIPT.XXXXXX") || exit 1
 CLEANUP=()
 FAILED=0
 PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
