@@ -24,6 +24,7 @@ static void usage(FILE *to)
 	fputs("usage: usher log [DIR] [QUERY...] [--json] [--follow] [--tree] [--timeline]\n"
 	      "       usher log [DIR] who-touched PATH      all that concerned PATH, through renames and links\n"
 	      "       usher log [DIR] explain SEQ           one record: the rule as it stood, the stack, what came before\n"
+	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal\n"
 	      "       usher log diff DIR DIR                what one session did and the other did not\n"
 	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h)\n"
 	      "\n"
@@ -176,9 +177,12 @@ static int run(struct log *l)
 		return arg && l->n_words == 2 ? log_who_touched(l, arg) : complain("who-touched needs one PATH");
 	if (!strcmp(command, "diff"))
 		return l->other && l->n_words == 1 ? log_diff(l) : complain("diff needs two directories");
-	if (!strcmp(command, "explain")) {
+	bool explain = !strcmp(command, "explain"), prove = !strcmp(command, "prove");
+	if (explain || prove) {
 		uint64_t seq = arg ? strtoull(arg, &end, 10) : 0;
-		return seq && !*end && l->n_words == 2 ? log_explain(l, seq) : complain("explain needs the number of a record");
+		if (!seq || *end || l->n_words != 2)
+			return complain("explain and prove need the number of one record");
+		return explain ? log_explain(l, seq) : log_prove(l, seq);
 	}
 	return show(l);
 }

@@ -35,6 +35,7 @@ void log_show(void *context, const char *text, size_t len);
 int log_tree(struct log *l);
 int log_timeline(struct log *l);
 int log_explain(struct log *l, uint64_t seq);
+int log_prove(struct log *l, uint64_t seq);
 int log_who_touched(struct log *l, const char *name);
 int log_diff(struct log *l);
 int log_prune(struct log *l);

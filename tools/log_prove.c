@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * usher log prove SEQ: one record with what proves it to somebody who has not the journal: the path from its hash to
+ * the root in the seal of its epoch, that seal, and the key that signed it. Other records are not shown.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "audit/field.h"
+#include "audit/merkle.h"
+#include "tools/log.h"
+
+struct prover {
+	int64_t seq;
+	char *record;
+	char *seal; /* the first seal behind the record */
+	char key[DIGEST_HEX + 1];
+	struct digest *leaf; /* of the present epoch */
+	size_t n, cap, index;
+	bool failed;
+};
+
+static void keep_key(struct prover *p, const char *text, size_t len, const char *name)
+{
+	struct field f;
+	if (field_find(text, len, name, &f) && f.len == DIGEST_HEX)
+		memcpy(p->key, f.value, DIGEST_HEX);
+}
+
+static void add_leaf(struct prover *p, const char *text, size_t len)
+{
+	if (p->n == p->cap) {
+		size_t cap = p->cap ? 2 * p->cap : 4096;
+		struct digest *grown = realloc(p->leaf, cap * sizeof *grown);
+		if (!grown) {
+			p->failed = true;
+			return;
+		}
+		p->leaf = grown;
+		p->cap = cap;
+	}
+	digest_of(&p->leaf[p->n++], text, len);
+}
+
+static void note_line(void *context, const char *text, size_t len)
+{
+	struct prover *p = context;
+	struct field f;
+	int64_t seq;
+	if (p->seal || p->failed || !field_find(text, len, "seq", &f) || !field_number(&f, &seq))
+		return;
+	if (seq == 1)
+		keep_key(p, text, len, "key");
+	bool seal = field_find(text, len, "type", &f) && field_is(&f, "seal");
+	if (seal && p->record) {
+		p->seal = strndup(text, len);
+		p->failed |= !p->seal;
+		return;
+	}
+	if (seal) {
+		keep_key(p, text, len, "next");
+		p->n = 0;
+	}
+	if (seq == p->seq) {
+		p->record = strndup(text, len);
+		p->failed |= !p->record;
+		p->index = p->n;
+	}
+	add_leaf(p, text, len);
+}
+
+/* The path must lead to the root that the seal signs: otherwise the journal is damaged, and nothing is printed. */
+static int print(const struct prover *p)
+{
+	struct digest path[64], root;
+	char hex[DIGEST_HEX + 1] = "";
+	struct field f;
+	size_t n = merkle_path(p->leaf, p->n, p->index, merkle_node_blake2b, path);
+	if (!merkle_climb(&p->leaf[p->index], p->index, p->n, path, n, merkle_node_blake2b, &root))
+		return -EINVAL;
+	hex_write(hex, root.bytes, sizeof root.bytes);
+	if (!field_find(p->seal, strlen(p->seal), "root", &f) || !field_is(&f, hex)) {
+		fprintf(stderr, "usher log: the seal has another root: the journal is damaged\n");
+		return 1;
+	}
+	printf("{\"record\":%s,\"index\":%zu,\"count\":%zu,\"path\":[", p->record, p->index, p->n);
+	for (size_t i = 0; i < n; i++) {
+		hex_write(hex, path[i].bytes, sizeof path[i].bytes);
+		printf("%s\"%s\"", i ? "," : "", hex);
+	}
+	printf("],\"key\":\"%s\",\"seal\":%s}\n", p->key, p->seal);
+	return 0;
+}
+
+int log_prove(struct log *l, uint64_t seq)
+{
+	struct prover p = { .seq = (int64_t)seq };
+	int rc = log_walk(l->dir, false, note_line, &p);
+	if (rc == 0 && p.failed)
+		rc = -ENOMEM;
+	if (rc == 0 && p.seal)
+		rc = print(&p);
+	else if (rc == 0) {
+		fprintf(stderr, "usher log: record %" PRIu64 " %s\n", seq, p.record ? "is not sealed yet" : "is not there");
+		rc = 1;
+	}
+	free(p.record);
+	free(p.seal);
+	free(p.leaf);
+	return rc;
+}
