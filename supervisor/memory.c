@@ -106,5 +106,10 @@ int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out)
 
 bool job_alive(const struct job *j)
 {
-	return ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &j->notif.id) == 0;
+	/* a late interruption of the call before this one says nothing about the caller: taken for gone, it would hang */
+	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &j->notif.id) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	return true;
 }
