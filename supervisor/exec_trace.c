@@ -143,19 +143,18 @@ int trace_continue(pid_t tid, int sig)
 	return ptrace(PTRACE_CONT, tid, 0, (long)sig) < 0 ? -errno : 0;
 }
 
-/* A file system may show one device and inode in maps and others in stat (btrfs, some overlays): go by the name there. */
-static int mapping_by_name(const char *name, dev_t *dev, ino_t *ino)
+/*
+ * Overlays and btrfs show one device in maps and another in stat: the file at that name then tells which, as long as
+ * the inode number is the same (so that no other file can be slipped under the name).
+ */
+static int mapping_by_name(const char *name, dev_t *dev, const ino_t *ino)
 {
 	struct stat st;
 
 	if (name[0] != '/')
 		return -ENOENT;
-	if (lstat(name, &st) < 0)
-		return 0; /* keep what maps says */
-	if (st.st_ino != *ino || st.st_dev != *dev) {
+	if (lstat(name, &st) == 0 && st.st_ino == *ino)
 		*dev = st.st_dev;
-		*ino = st.st_ino;
-	}
 	return 0;
 }
 
