@@ -3,6 +3,8 @@
 #ifndef USHER_SUPERVISOR_FILE_H
 #define USHER_SUPERVISOR_FILE_H
 
+#include <stdbool.h>
+
 #include "supervisor/job.h"
 
 /*
@@ -38,8 +40,21 @@ int file_act(struct job *j, bool creates, long (*act)(struct job *j));
 /* The name through which a held object is reached by calls that only take names. Never followed further, even if it is a link. */
 const char *file_proc_path(int fd, char out[PROC_PATH]);
 
+/* Whether some rule may lead a file's name elsewhere: then a name is decided on even if nothing has it. */
+bool file_may_rewrite(const struct job *j);
+
+/* Whether the targets resolved so far are led elsewhere: what exists under the name that the program said does not matter then. */
+bool file_rewritten(struct job *j);
+
+/*
+ * After target INDEX was redirected: leads the other targets elsewhere too, by REDIRECT, where a rule says so. 0, -EPERM when one of them is refused, or another negative errno.
+ */
+int file_redirect_others(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to));
+
 /* redirect for a target that was resolved as an entry, or as an object. */
 int entry_redirect(struct job *j, uint32_t index, const struct object *to);
 int object_redirect(struct job *j, uint32_t index, const struct object *to);
+/* As entry_redirect(), for calls with two entries. */
+int entries_redirect(struct job *j, uint32_t index, const struct object *to);
 
 #endif

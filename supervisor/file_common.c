@@ -1,16 +1,75 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
+#include "supervisor/session.h"
+
+bool file_may_rewrite(const struct job *j)
+{
+	const struct ruleset *layer;
+
+	for (size_t i = 0; (layer = policy_layer(j->session->policy, i)); i++) {
+		if (ruleset_can(layer, VERDICT_REWRITE))
+			return true;
+	}
+	return false;
+}
+
+bool file_rewritten(struct job *j)
+{
+	struct call call;
+	struct verdict v = { 0 };
+
+	if (!file_may_rewrite(j))
+		return false;
+	job_call(j, &call);
+	policy_decide(j->session->policy, &call, &v);
+	return v.kind == VERDICT_REWRITE;
+}
+
+static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to))
+{
+	char name[PATH_MAX];
+	struct call call;
+	struct verdict v = { 0 };
+	struct object to = { 0 };
+	size_t len;
+
+	job_call(j, &call);
+	call.object[0] = call.object[index];
+	call.n_objects = 1;
+	policy_decide(j->session->policy, &call, &v);
+	if (v.kind == VERDICT_ALLOW)
+		return 0;
+	if (v.kind != VERDICT_REWRITE)
+		return -EPERM;
+	int rc = rule_rewrite(v.rule, &call.object[0], name, &len, &to);
+	if (rc < 0)
+		return rc;
+	to.name = (struct span){ name, (uint32_t)len };
+	return redirect(j, index, &to);
+}
+
+int file_redirect_others(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to))
+{
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		int rc = i == index ? 0 : redirect_one(j, i, redirect);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
 
 int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out)
 {
@@ -20,9 +79,9 @@ int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_w
 	if (rc < 0)
 		return rc;
 	if (want == ENTRY_THERE && !(*out)->exists)
-		return -ENOENT;
+		return file_rewritten(j) ? 0 : -ENOENT;
 	if (want == ENTRY_NEW && (*out)->exists)
-		return -EEXIST;
+		return file_rewritten(j) ? 0 : -EEXIST;
 	return 0;
 }
 
@@ -30,7 +89,12 @@ int file_object(struct job *j, int dirfd, unsigned path, unsigned flags, op_set 
 {
 	struct look l = { .dirfd = dirfd, .path = j->path[path], .flags = flags };
 
-	return resolve(j, &l, ops, out);
+	if (file_may_rewrite(j))
+		l.flags |= LOOK_MISSING;
+	int rc = resolve(j, &l, ops, out);
+	if (rc == 0 && !(*out)->exists && !file_rewritten(j))
+		return -ENOENT;
+	return rc;
 }
 
 int file_descriptor(struct job *j, int fd, op_set ops, struct target **out)
@@ -83,4 +147,11 @@ int object_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	/* A link that was meant itself is replaced by whatever has the other name, itself. */
 	return resolve_redirect(j, t, to->name, S_ISLNK(t->mode) ? LOOK_NOFOLLOW : 0);
+}
+
+int entries_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	int rc = entry_redirect(j, index, to);
+
+	return rc < 0 ? rc : file_redirect_others(j, index, entry_redirect);
 }

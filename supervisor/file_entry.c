@@ -229,7 +229,14 @@ int link_perform(struct job *j)
 	return file_act(j, false, do_link);
 }
 
-int link_redirect(struct job *j, uint32_t index, const struct object *to)
+static int redirect_end(struct job *j, uint32_t index, const struct object *to)
 {
 	return index == 0 ? object_redirect(j, index, to) : entry_redirect(j, index, to);
+}
+
+int link_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	int rc = redirect_end(j, index, to);
+
+	return rc < 0 ? rc : file_redirect_others(j, index, redirect_end);
 }

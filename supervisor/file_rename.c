@@ -156,7 +156,7 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 	if (rc < 0)
 		return rc;
 	/* Both directories come first in the kernel, then the entries. */
-	if (!from->exists || (exchange && !to->exists))
+	if ((!from->exists || (exchange && !to->exists)) && !file_rewritten(j))
 		return -ENOENT;
 	if (to->exists)
 		to->ops |= OP_DELETE;

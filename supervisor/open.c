@@ -21,6 +21,7 @@
 #include "policy/policy.h"
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
+#include "supervisor/file.h"
 #include "supervisor/fs.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
@@ -98,7 +99,7 @@ int open_resolve(struct job *j)
 		l.flags |= LOOK_NOFOLLOW;
 	if (flags & O_DIRECTORY)
 		l.flags |= LOOK_DIRECTORY;
-	if (creates(j))
+	if (creates(j) || file_may_rewrite(j))
 		l.flags |= LOOK_MISSING;
 	name_split(job_text(j, l.path), l.path.len, &sp);
 	/* O_CREAT with a slash behind the name is EISDIR once the directory is found. */
@@ -110,7 +111,9 @@ int open_resolve(struct job *j)
 	if (l.flags & LOOK_PARENT)
 		return -EISDIR;
 	if (exclusive && t->exists)
-		return -EEXIST;
+		return file_rewritten(j) ? 0 : -EEXIST;
+	if (!creates(j) && !t->exists)
+		return file_rewritten(j) ? 0 : -ENOENT;
 	if (creates(j))
 		t->ops = t->exists ? access_ops(j) : new_ops(j);
 	/* A pipe or socket that the tree has: opened again it is the same one, and no rule can name it. */
@@ -305,12 +308,17 @@ int open_perform(struct job *j)
 		return job_error(j, rc);
 	if (t->tentative)
 		return perform_tentative(j, t);
-	return t->exists ? perform_existing(j, t) : perform_new(j, t);
+	if (!t->exists)
+		return creates(j) ? perform_new(j, t) : job_error(j, -ENOENT);
+	if (creates(j) && (j->word[OPEN_FLAGS] & O_EXCL))
+		return job_error(j, -EEXIST);
+	return perform_existing(j, t);
 }
 
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
-	unsigned flags = j->word[OPEN_FLAGS] & O_NOFOLLOW ? LOOK_NOFOLLOW : 0;
+	bool exclusive = creates(j) && (j->word[OPEN_FLAGS] & O_EXCL);
+	unsigned flags = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
 
 	return resolve_redirect(j, &j->target[index], to->name, flags | (creates(j) ? LOOK_MISSING : 0));
 }
