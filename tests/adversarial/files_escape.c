@@ -357,6 +357,18 @@ static const struct {
 
 /* --- the stage --- */
 
+/* Runs a command on the stage; one that does not fit is not run in part. */
+static void shell(const char *before, const char *path)
+{
+	char command[512];
+	int n = snprintf(command, sizeof(command), "%s '%s'", before, path);
+
+	if (n < 0 || (size_t)n >= sizeof(command) || strncmp(path, "/tmp/usher-files.", 17) != 0 || system(command) != 0) {
+		fprintf(stderr, "could not: %s %s\n", before, path);
+		exit(2);
+	}
+}
+
 static void put(const char *name, const char *text)
 {
 	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL, 0644);
@@ -370,10 +382,10 @@ static void put(const char *name, const char *text)
 
 static void stage(const char *rules, uid_t uid)
 {
-	char command[300];
+	char owner[48];
 
-	snprintf(command, sizeof(command), "rm -rf '%s'; mkdir -p '%s'", dir, dir);
-	if (system(command) != 0 || chdir(dir) < 0)
+	shell("rm -rf", dir);
+	if (mkdir(dir, 0755) < 0 || chdir(dir) < 0)
 		exit(2);
 	mkdir("secret", 0755);
 	mkdir("xecret", 0755);
@@ -390,9 +402,8 @@ static void stage(const char *rules, uid_t uid)
 	put("guarded", "guards");
 	(void)!symlink("guarded", "guarded_link");
 	(void)!link("pinned", "alias");
-	snprintf(command, sizeof(command), "chown -R %u '%s'", (unsigned)uid, dir);
-	if (system(command) != 0)
-		exit(2);
+	snprintf(owner, sizeof(owner), "chown -R %u", (unsigned)uid);
+	shell(owner, dir);
 	FILE *f = fopen(rules, "w");
 	if (!f)
 		exit(2);
@@ -409,7 +420,7 @@ static int run(char *const *argv, uid_t uid)
 	if (pid == 0) {
 		if (geteuid() == 0 && uid && (setgid(uid) < 0 || setuid(uid) < 0))
 			_exit(99);
-		if (chdir(dir) < 0)
+		if (chdir(dir) < 0 || setenv("HOME", dir, 1) < 0)
 			_exit(99);
 		execv(argv[0], argv);
 		_exit(99);
@@ -461,9 +472,26 @@ static int try(const char *usher, const char *base, size_t i, uid_t uid)
 	return plain == MISSED || plain == SKIP ? 0 : held != MISSED;
 }
 
+static int copy_program(const char *from, const char *to)
+{
+	char buf[65536];
+	int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+	ssize_t n = -1;
+
+	while (in >= 0 && out >= 0 && (n = read(in, buf, sizeof(buf))) > 0) {
+		if (write(out, buf, (size_t)n) != n)
+			return -1;
+	}
+	if (n < 0 || fchmod(out, 0755) < 0)
+		return -1;
+	close(in);
+	close(out);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	char base[64] = "/tmp/usher-files.XXXXXX", command[128];
+	char base[64] = "/tmp/usher-files.XXXXXX", self[96], copy[96];
 	const char *usher = getenv("USHER");
 	int failed = 0;
 
@@ -483,18 +511,15 @@ int main(int argc, char **argv)
 		return 77;
 	}
 	snprintf(dir, sizeof(dir), "%s/work", base);
-	snprintf(command, sizeof(command), "cp /proc/%d/exe %s/self && cp '%s' %s/usher && chmod 755 %s/self %s/usher", (int)getpid(), base, usher, base, base, base);
-	if (system(command) != 0)
+	snprintf(self, sizeof(self), "%s/self", base);
+	snprintf(copy, sizeof(copy), "%s/usher", base);
+	if (copy_program("/proc/self/exe", self) < 0 || copy_program(usher, copy) < 0)
 		return 2;
-	snprintf(command, sizeof(command), "%s/usher", base);
 	for (size_t i = 0; i < N; i++) {
-		failed += try(command, base, i, geteuid());
+		failed += try(copy, base, i, geteuid());
 		if (geteuid() == 0)
-			failed += try(command, base, i, 1000);
+			failed += try(copy, base, i, 1000);
 	}
-	char clean[128];
-	snprintf(clean, sizeof(clean), "rm -rf '%s'", base);
-	if (system(clean) != 0)
-		fprintf(stderr, "could not remove %s\n", base);
+	shell("rm -rf", base);
 	return failed ? 1 : 0;
 }
