@@ -70,8 +70,8 @@ static void kill_tree(struct worker *w)
 {
 	evidence_open(w);
 	(void)evidence_append(w, -EPERM);
+	/* Not answered: the caller must not go on while the guardian kills what is left. */
 	session_kill(w->session);
-	reply_error(&w->job, -EPERM);
 }
 
 /* What perform left in job->reply, recorded and sent. */
