@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/random.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -203,37 +202,6 @@ static bool arm(struct tty_channel *c, const struct asked *a)
 	}
 }
 
-static bool key_answer(int key, struct settlement *s)
-{
-	s->answer.kind = VERDICT_ALLOW;
-	switch (key) {
-	case 'o':
-		s->answer.scope = SCOPE_ONCE;
-		return true;
-	case 's':
-		s->answer.scope = SCOPE_SESSION;
-		return true;
-	case 'm':
-		s->answer.scope = SCOPE_TIME;
-		s->answer.scope_s = 600;
-		return true;
-	case 't':
-		s->answer.scope = SCOPE_TREE;
-		return true;
-	case 'D':
-		s->answer.kind = VERDICT_DENY;
-		s->answer.scope = SCOPE_SESSION;
-		return true;
-	case 'd':
-	case '\r':
-	case '\n':
-		s->answer.kind = VERDICT_DENY;
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* False when nobody answered and the question is to be looked at again, if it is still there. */
 static bool read_answer(struct tty_channel *c, const struct asked *a, struct settlement *s)
 {
@@ -247,7 +215,7 @@ static bool read_answer(struct tty_channel *c, const struct asked *a, struct set
 			return false;
 		if (key < 0)
 			return false; /* a burst: discard the rest, show it anew */
-		if (key > 0 && !pass_key(c, key) && key_answer(key, s))
+		if (key > 0 && !pass_key(c, key) && tty_key(key, &s->answer))
 			return true;
 		if (!c->frame.dumb)
 			draw(c, a, true); /* the seconds that are left */
@@ -344,17 +312,6 @@ static void tell_mark(const struct tty_channel *c)
 	put(c, &t);
 }
 
-/* Six letters that the command never sees. */
-static void make_mark(char mark[8])
-{
-	static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
-	unsigned char random[6] = { 0 };
-	if (getrandom(random, sizeof(random), 0) < 0)
-		return;
-	for (int i = 0; i < 6; i++)
-		mark[i] = letters[random[i] % 32];
-}
-
 static int tty_open(struct questions *qs, const struct questions_options *options, const char *argument, void **state,
 		    const char **why)
 {
@@ -370,7 +327,7 @@ static int tty_open(struct questions *qs, const struct questions_options *option
 	c->qs = qs;
 	c->screen = options->screen;
 	c->frame = (struct tty_frame){ .dumb = !term || !*term || strcmp(term, "dumb") == 0, .mark = c->mark };
-	make_mark(c->mark);
+	tty_mark(c->mark);
 	pthread_mutex_init(&c->lock, NULL);
 	c->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	tell_mark(c);

@@ -6,16 +6,12 @@
  * answer is delivered by this thread only; nobody who asks ever waits for more than the lock.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "policy/limits.h"
-#include "policy/policy_state.h"
 #include "policy/queue.h"
 #include "policy/thread.h"
-#include "rules/rule.h"
 
 #define NS 1000000000ull
 #define SLEEP_MOST (30 * NS) /* the wake-up clock stands still while the machine sleeps */
@@ -23,11 +19,6 @@
 struct policy *questions_policy(struct questions *qs)
 {
 	return qs->options.policy;
-}
-
-static uint32_t timeout_of(const struct questions *qs, const struct verdict *v)
-{
-	return v->rule && v->rule->timeout_s ? v->rule->timeout_s : qs->timeout_s;
 }
 
 /* When stage STAGE of A gives way to the next: an equal share each; 0 for the last. */
@@ -196,117 +187,6 @@ static void *questions_main(void *arg)
 	}
 	pthread_mutex_unlock(&qs->lock);
 	return NULL;
-}
-
-static struct waiter *waiter_new(struct questions *qs, const struct question *q, uint64_t token)
-{
-	struct waiter *w = calloc(1, sizeof(*w));
-	if (!w)
-		return NULL;
-	w->token = token;
-	w->pid = q->call->by.pid;
-	w->asked_ns = clock_now_ns();
-	w->deadline_ns = w->asked_ns + timeout_of(qs, q->verdict) * NS;
-	return w;
-}
-
-static struct group *group_new(const struct questions *qs, const struct question *q, const struct waiter *w)
-{
-	struct group *g = calloc(1, sizeof(*g));
-	if (!g || asked_new(q, &g->asked) < 0) {
-		free(g);
-		return NULL;
-	}
-	g->asked->session = qs->options.session;
-	g->asked->asked_ns = w->asked_ns;
-	g->asked->deadline_ns = w->deadline_ns;
-	g->asked->asked_at = time(NULL);
-	return g;
-}
-
-static bool too_many(const struct questions *qs, pid_t pid)
-{
-	uint32_t most = qs->options.max_waiting;
-	if (qs->waiting >= most)
-		return true;
-	return qs->waiting >= most / 2 && queue_count_pid(qs, pid) >= most / 2;
-}
-
-/* A grant that came between the decision and this question answers it. */
-static bool granted_meanwhile(struct questions *qs, const struct question *q, struct answer *out)
-{
-	struct verdict v;
-	policy_decide(qs->options.policy, q->call, &v);
-	if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
-		return false;
-	*out = (struct answer){ .kind = v.kind, .channel = "grant" };
-	snprintf(out->who, sizeof(out->who), "%s", v.where ? v.where : "");
-	return true;
-}
-
-/* The same was denied again and again within a minute. */
-static bool denied_unasked(struct questions *qs, const struct question *q, struct answer *out)
-{
-	if (!queue_insists(qs, question_key(q)))
-		return false;
-	*out = (struct answer){ .kind = VERDICT_DENY, .channel = "limit", .who = "usher" };
-	snprintf(out->message, sizeof(out->message), "denied %d times within a minute", INSIST_MOST);
-	return true;
-}
-
-static int ask_locked(struct questions *qs, const struct question *q, struct waiter *w, uint64_t *id)
-{
-	if (qs->stopping || too_many(qs, w->pid))
-		return -EAGAIN;
-	struct group *g = queue_same(qs, q);
-	struct answer granted = { 0 };
-	bool answered = !g && (granted_meanwhile(qs, q, &granted) || denied_unasked(qs, q, &granted));
-	if (g) {
-		atomic_fetch_add(&g->asked->count, 1);
-	} else {
-		g = group_new(qs, q, w);
-		if (!g)
-			return -ENOMEM;
-		g->asked->id = qs->next_id + 1;
-		queue_add_group(qs, g);
-	}
-	*id = w->id = ++qs->next_id;
-	queue_add_waiter(qs, g, w);
-	if (answered)
-		queue_deliver_group(qs, g, &granted);
-	if (qs->fresh || !qs->sleeps_until || w->deadline_ns < qs->sleeps_until)
-		pthread_cond_signal(&qs->wake);
-	return 0;
-}
-
-int questions_ask(struct questions *qs, const struct question *q, uint64_t token, uint64_t *id)
-{
-	struct waiter *w = waiter_new(qs, q, token);
-	if (!w)
-		return -ENOMEM;
-	pthread_mutex_lock(&qs->lock);
-	int rc = ask_locked(qs, q, w, id);
-	pthread_mutex_unlock(&qs->lock);
-	if (rc < 0)
-		free(w);
-	return rc;
-}
-
-int questions_withdraw(struct questions *qs, uint64_t id)
-{
-	pthread_mutex_lock(&qs->lock);
-	struct waiter *w = queue_waiter(qs, id);
-	struct group *g = w ? w->group : NULL;
-	if (!w || g->state == GROUP_SETTLING) {
-		pthread_mutex_unlock(&qs->lock);
-		return 1;
-	}
-	queue_remove_waiter(qs, w);
-	if (!g->waiters)
-		queue_drop_group(qs, g);
-	pthread_mutex_unlock(&qs->lock);
-	free(w);
-	return 0;
 }
 
 static void questions_free(struct questions *qs)

@@ -2,6 +2,7 @@
 #include "policy/tty_text.h"
 
 #include <string.h>
+#include <sys/random.h>
 
 #include "policy/limits.h"
 
@@ -105,4 +106,45 @@ void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t)
 	if (f->dumb)
 		return;
 	text_add(t, "\033[0m\033[2J%s", full ? "\033[H" : "\033[?1049l\0338");
+}
+
+bool tty_key(int key, struct answer *a)
+{
+	a->kind = VERDICT_ALLOW;
+	switch (key) {
+	case 'o':
+		a->scope = SCOPE_ONCE;
+		return true;
+	case 's':
+		a->scope = SCOPE_SESSION;
+		return true;
+	case 'm':
+		a->scope = SCOPE_TIME;
+		a->scope_s = 600;
+		return true;
+	case 't':
+		a->scope = SCOPE_TREE;
+		return true;
+	case 'D':
+		a->kind = VERDICT_DENY;
+		a->scope = SCOPE_SESSION;
+		return true;
+	case 'd':
+	case '\r':
+	case '\n':
+		a->kind = VERDICT_DENY;
+		return true;
+	default:
+		return false;
+	}
+}
+
+void tty_mark(char mark[8])
+{
+	static const char letters[] = "abcdefghijkmnpqrstuvwxyz23456789";
+	unsigned char random[6] = { 0 };
+	if (getrandom(random, sizeof(random), 0) < 0)
+		return;
+	for (int i = 0; i < 6; i++)
+		mark[i] = letters[random[i] % 32];
 }

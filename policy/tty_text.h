@@ -21,4 +21,10 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t);
 void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t);
 
+/* What KEY answers; false: nothing. Only kind and scope of *a are set. */
+bool tty_key(int key, struct answer *a);
+
+/* Six letters that the command never sees. */
+void tty_mark(char mark[8]);
+
 #endif
