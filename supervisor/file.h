@@ -51,6 +51,9 @@ bool file_rewritten(struct job *j);
  */
 int file_redirect_others(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to));
 
+/* The object of path number 0 for OP_STAT, as a new target: a name whose content is led elsewhere looks like what it leads to. */
+int file_seen(struct job *j, int dirfd, unsigned look);
+
 /* redirect for a target that was resolved as an entry, or as an object. */
 int entry_redirect(struct job *j, uint32_t index, const struct object *to);
 int object_redirect(struct job *j, uint32_t index, const struct object *to);

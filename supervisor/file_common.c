@@ -155,3 +155,19 @@ int entries_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	return rc < 0 ? rc : file_redirect_others(j, index, entry_redirect);
 }
+
+int file_seen(struct job *j, int dirfd, unsigned look)
+{
+	struct look l = { .dirfd = dirfd, .path = j->path[0], .flags = look | LOOK_MISSING };
+	struct target *t;
+
+	if (!file_may_rewrite(j))
+		return file_object(j, dirfd, 0, look, OP_STAT, &t);
+	int rc = resolve(j, &l, OP_READ, &t);
+	if (rc == 0 && file_rewritten(j))
+		rc = file_redirect_others(j, UINT32_MAX, object_redirect);
+	if (rc < 0)
+		return rc;
+	t->ops = OP_STAT;
+	return t->exists ? 0 : -ENOENT;
+}

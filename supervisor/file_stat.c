@@ -22,7 +22,6 @@
 /* Resolves path number 0 for OP_STAT. An absent path means the descriptor, where the call has it so. */
 static int look_at(struct job *j, int dirfd, unsigned at)
 {
-	struct target *t;
 	unsigned look = (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u);
 
 	j->flags = at;
@@ -31,7 +30,7 @@ static int look_at(struct job *j, int dirfd, unsigned at)
 			return -EFAULT;
 		j->path[0] = job_alloc(j, 0);
 	}
-	return file_object(j, dirfd, 0, look, OP_STAT, &t);
+	return file_seen(j, dirfd, look);
 }
 
 int stat_resolve(struct job *j)

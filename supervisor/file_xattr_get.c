@@ -29,13 +29,10 @@ struct value_args {
 
 static int object_at(struct job *j, int dirfd, uint64_t at)
 {
-	struct target *t;
-
 	if (at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
 		return -EINVAL;
-	return file_object(j, dirfd, 0,
-			   (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u),
-			   OP_STAT, &t);
+	return file_seen(j, dirfd,
+			 (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u));
 }
 
 static int copy_name(struct job *j, uint64_t addr)

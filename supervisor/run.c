@@ -94,6 +94,18 @@ static int open_journal(struct run *run, const struct run_options *o)
 	return 0;
 }
 
+/* Whether a name may be led elsewhere: then it has to look like what it leads to. */
+static bool policy_rewrites(const struct policy *p)
+{
+	const struct ruleset *layer;
+
+	for (size_t i = 0; (layer = policy_layer(p, i)); i++) {
+		if (ruleset_can(layer, VERDICT_REWRITE))
+			return true;
+	}
+	return false;
+}
+
 static int build_filter(struct run *run)
 {
 	const char *why = NULL;
@@ -101,7 +113,7 @@ static int build_filter(struct run *run)
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
-		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) != 0,
+		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) || policy_rewrites(run->s.policy),
 		.domain = run->floor != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
