@@ -8,25 +8,8 @@
 #include <string.h>
 
 #include "audit/journal_state.h"
+#include "audit/put.h"
 #include "audit/stamp.h"
-
-static char *put_number(char *out, uint64_t v)
-{
-	char text[20], *p = text + sizeof text;
-	do
-		*--p = (char)('0' + v % 10);
-	while (v /= 10);
-	size_t n = (size_t)(text + sizeof text - p);
-	memcpy(out, p, n);
-	return out + n;
-}
-
-static char *put_literal(char *out, const char *text)
-{
-	size_t n = strlen(text);
-	memcpy(out, text, n);
-	return out + n;
-}
 
 static char *put_hex(char *out, const uint8_t *bytes, size_t n)
 {

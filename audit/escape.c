@@ -84,17 +84,50 @@ static size_t escape_one(char one[2 * ESCAPE_GROWTH], const unsigned char *s, si
 	return (size_t)(put_character(one, cp) - one);
 }
 
+#define EACH_BYTE(b) (UINT64_C(0x0101010101010101) * (b))
+
+/* Whether some byte of WORD is below N (at most 128), for bytes below 128. */
+static uint64_t some_below(uint64_t word, unsigned n)
+{
+	return (word - EACH_BYTE(n)) & ~word;
+}
+
+/* Whether none of eight bytes needs an escape. May say no too often. */
+static bool eight_plain(uint64_t word)
+{
+	uint64_t odd = word | some_below(word, 0x20) | some_below(word ^ EACH_BYTE('"'), 1) |
+		       some_below(word ^ EACH_BYTE('\\'), 1) | some_below(word ^ EACH_BYTE(0x7f), 1);
+	return !(odd & EACH_BYTE(0x80));
+}
+
+/* Copies what needs no escape from the front of S; returns how many bytes. */
+static size_t copy_plain(char *out, const unsigned char *s, size_t n)
+{
+	size_t i = 0;
+	for (uint64_t word; i + sizeof word <= n; i += sizeof word) {
+		memcpy(&word, s + i, sizeof word);
+		if (!eight_plain(word))
+			break;
+		memcpy(out + i, &word, sizeof word);
+	}
+	for (; i < n && is_plain(s[i]); i++)
+		out[i] = (char)s[i];
+	return i;
+}
+
 ssize_t escape(char *out, size_t cap, const char *bytes, size_t n)
 {
 	const unsigned char *s = (const unsigned char *)bytes;
 	size_t o = 0, i = 0;
 	while (i < n) {
-		if (is_plain(s[i])) {
-			if (o == cap)
-				return -1;
-			out[o++] = (char)s[i++];
-			continue;
-		}
+		size_t fit = n - i < cap - o ? n - i : cap - o;
+		size_t plain = copy_plain(out + o, s + i, fit);
+		o += plain;
+		i += plain;
+		if (i == n)
+			break;
+		if (is_plain(s[i])) /* it would fit no more */
+			return -1;
 		char one[2 * ESCAPE_GROWTH];
 		size_t used, len = escape_one(one, s + i, n - i, &used);
 		if (len > cap - o)

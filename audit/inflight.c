@@ -76,30 +76,39 @@ static void unclaim(struct inflight *f, uint32_t slot)
 	atomic_fetch_and(&f->used[slot / WORD_BITS], ~(UINT64_C(1) << slot % WORD_BITS));
 }
 
-static int put_written(struct inflight *f, uint32_t slot, const char *line, size_t len)
+static int write_at(int fd, const char *bytes, size_t n, off_t at)
 {
-	off_t at = (off_t)slot * INFLIGHT_SLOT;
-	if (pwrite(f->fd, line + 1, len - 1, at + 1) != (ssize_t)(len - 1) || pwrite(f->fd, line, 1, at) != 1)
-		return errno ? -errno : -EIO;
-	return 0;
+	if (pwrite(fd, bytes, n, at) == (ssize_t)n)
+		return 0;
+	return errno ? -errno : -EIO;
 }
 
-int inflight_put(struct inflight *f, const char *line, size_t len, uint32_t *slot)
+static int put_written(struct inflight *f, uint32_t slot, const char *head, size_t head_len, const char *body, size_t body_len)
+{
+	off_t at = (off_t)slot * INFLIGHT_SLOT;
+	int rc = write_at(f->fd, head + 1, head_len - 1, at + 1);
+	if (rc == 0)
+		rc = write_at(f->fd, body, body_len, at + (off_t)head_len);
+	return rc == 0 ? write_at(f->fd, head, 1, at) : rc;
+}
+
+int inflight_put(struct inflight *f, const char *head, size_t head_len, const char *body, size_t body_len, uint32_t *slot)
 {
 	uint32_t s;
-	if (len >= INFLIGHT_SLOT)
+	if (head_len + body_len >= INFLIGHT_SLOT)
 		return -EMSGSIZE;
 	if (!claim(f, &s))
 		return -EBUSY;
-	f->len[s] = (uint16_t)len;
+	f->len[s] = (uint16_t)(head_len + body_len);
 	f->reserved[s] = 0;
 	if (f->map) {
 		char *at = f->map + (size_t)s * INFLIGHT_SLOT;
-		segment_copy(at + 1, line + 1, len - 1);
+		memcpy(at + 1, head + 1, head_len - 1);
+		memcpy(at + head_len, body, body_len);
 		atomic_signal_fence(memory_order_seq_cst);
-		__atomic_store_n(at, line[0], __ATOMIC_RELEASE);
+		__atomic_store_n(at, head[0], __ATOMIC_RELEASE);
 	} else {
-		int rc = put_written(f, s, line, len);
+		int rc = put_written(f, s, head, head_len, body, body_len);
 		if (rc != 0) {
 			inflight_clear(f, s);
 			return rc;

@@ -20,8 +20,11 @@ struct inflight;
 
 int inflight_create(int dir, struct inflight **out);
 
-/* Puts the line into a free slot, lock free. Returns 0, -EMSGSIZE when it is longer than a slot, -EBUSY when none is free, or the errno of the write. */
-int inflight_put(struct inflight *f, const char *line, size_t len, uint32_t *slot);
+/*
+ * Puts the line made of HEAD and BODY (neither is empty) into a free slot, lock free. Returns 0, -EMSGSIZE when it is longer than a
+ * slot, -EBUSY when none is free, or the errno of the write.
+ */
+int inflight_put(struct inflight *f, const char *head, size_t head_len, const char *body, size_t body_len, uint32_t *slot);
 
 /* Bytes of the journal that were set aside for the slot's final record: a note its owner keeps here. */
 void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes);

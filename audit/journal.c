@@ -15,11 +15,15 @@
 #include <unistd.h>
 
 #include "audit/journal_state.h"
+#include "audit/put.h"
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
 /* A record's final form is its intent with what is known later: a result, an answer. */
 #define RESERVE_EXTRA 2048
+
+/* Two literals, a number, a stamp. */
+#define INTENT_HEAD 96
 
 static int write_anchor(struct journal *j)
 {
@@ -235,24 +239,15 @@ int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uin
 	return rc;
 }
 
-static char *put(char *out, const char *text, size_t n)
+/* What comes before an intent's fields in its slot. */
+static size_t intent_head(const struct journal *j, char head[INTENT_HEAD])
 {
-	memcpy(out, text, n);
-	return out + n;
-}
-
-/* The slot's line, INFLIGHT_SLOT bytes of room: 0 when it does not fit. */
-static size_t intent_line(struct journal *j, const struct record *r, size_t len, char *line)
-{
-	char head[96];
-	int n = snprintf(head, sizeof head, "{\"intent\":true,\"after\":%llu,\"time\":\"", (unsigned long long)j->seq);
-	if ((size_t)n + STAMP_LEN + 2 + len >= INFLIGHT_SLOT)
-		return 0;
-	char *o = put(line, head, (size_t)n);
+	char *o = put_literal(head, "{\"intent\":true,\"after\":");
+	o = put_number(o, j->seq);
+	o = put_literal(o, ",\"time\":\"");
 	stamp_write(o, stamp_now());
-	o = put(o + STAMP_LEN, "\",", 2);
-	o = put(o, r->buf + 1, len);
-	return (size_t)(o - line);
+	o = put_literal(o + STAMP_LEN, "\",");
+	return (size_t)(o - head);
 }
 
 static int reserve(struct journal *j, size_t need)
@@ -268,14 +263,14 @@ static int reserve(struct journal *j, size_t need)
 
 int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 {
-	char line[INFLIGHT_SLOT];
+	char head[INTENT_HEAD];
 	size_t len = record_finish(r);
 	if (!len || len > RECORD_MAX)
 		return -EMSGSIZE;
 	if (j->failed)
 		return j->failed;
-	size_t need = len + HEAD_MAX + RESERVE_EXTRA, n = intent_line(j, r, len, line);
-	int rc = n ? inflight_put(j->inflight, line, n, slot) : -EMSGSIZE;
+	size_t need = len + HEAD_MAX + RESERVE_EXTRA;
+	int rc = inflight_put(j->inflight, head, intent_head(j, head), r->buf + 1, len, slot);
 	if (rc == -EMSGSIZE || rc == -EBUSY) { /* rare: the chain itself is a slot for everybody */
 		*slot = JOURNAL_NO_SLOT;
 		return append(j, r, APPEND_INTENT, NULL);

@@ -11,16 +11,25 @@
 
 #include "audit/escape.h"
 
-static void put(struct record *r, const char *text, size_t n)
+/* Where N bytes go, or NULL: they do not fit. */
+static char *room(struct record *r, size_t n)
 {
 	if (r->broken)
-		return;
+		return NULL;
 	if (r->cap < RECORD_TAIL || n > r->cap - RECORD_TAIL - r->len) {
 		r->broken = true;
-		return;
+		return NULL;
 	}
-	memcpy(r->buf + r->len, text, n);
+	char *at = r->buf + r->len;
 	r->len += n;
+	return at;
+}
+
+static void put(struct record *r, const char *text, size_t n)
+{
+	char *at = room(r, n);
+	if (at)
+		memcpy(at, text, n);
 }
 
 static void put_string(struct record *r, const char *bytes, size_t n)
@@ -39,14 +48,19 @@ static void put_string(struct record *r, const char *bytes, size_t n)
 /* What comes before a value: a comma, and the key unless the value goes into a list. */
 static void lead(struct record *r, const char *key)
 {
-	if (!r->first)
-		put(r, ",", 1);
+	bool comma = !r->first;
+	size_t n = key ? strlen(key) : 0;
+	char *at = room(r, comma + (key ? n + 3 : 0));
 	r->first = false;
+	if (!at)
+		return;
+	if (comma)
+		*at++ = ',';
 	if (!key)
 		return;
-	put(r, "\"", 1);
-	put(r, key, strlen(key));
-	put(r, "\":", 2);
+	*at++ = '"';
+	memcpy(at, key, n);
+	memcpy(at + n, "\":", 2);
 }
 
 static void open_with(struct record *r, const char *key, bool list)

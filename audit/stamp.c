@@ -4,15 +4,9 @@
 
 #include <time.h>
 
-#define NS_PER_S UINT64_C(1000000000)
+#include "audit/put.h"
 
-static void digits(char *out, unsigned n, unsigned value)
-{
-	while (n--) {
-		out[n] = (char)('0' + value % 10);
-		value /= 10;
-	}
-}
+#define NS_PER_S UINT64_C(1000000000)
 
 /* Days since 1970 to year, month, day in the Gregorian calendar (years counted from March). */
 static void civil(uint64_t days, unsigned *y, unsigned *m, unsigned *d)
@@ -40,14 +34,18 @@ void stamp_write(char *out, uint64_t ns)
 	uint64_t s = ns / NS_PER_S;
 	unsigned y, m, d, tod = (unsigned)(s % 86400);
 	civil(s / 86400, &y, &m, &d);
-	__builtin_memcpy(out, "0000-00-00T00:00:00.000000Z", STAMP_LEN);
-	digits(out, 4, y);
-	digits(out + 5, 2, m);
-	digits(out + 8, 2, d);
-	digits(out + 11, 2, tod / 3600);
-	digits(out + 14, 2, tod / 60 % 60);
-	digits(out + 17, 2, tod % 60);
-	digits(out + 20, 6, (unsigned)(ns % NS_PER_S / 1000));
+	unsigned us = (unsigned)(ns % NS_PER_S / 1000);
+	memcpy(out, "0000-00-00T00:00:00.000000Z", STAMP_LEN);
+	put_two(out, y / 100 % 100);
+	put_two(out + 2, y % 100);
+	put_two(out + 5, m);
+	put_two(out + 8, d);
+	put_two(out + 11, tod / 3600);
+	put_two(out + 14, tod / 60 % 60);
+	put_two(out + 17, tod % 60);
+	put_two(out + 20, us / 10000);
+	put_two(out + 22, us / 100 % 100);
+	put_two(out + 24, us % 100);
 }
 
 static bool number(const char *text, unsigned n, unsigned *out)

@@ -53,6 +53,15 @@ int evidence_append(struct worker *w, int64_t result)
 	return rc;
 }
 
+int evidence_final(struct worker *w, uint32_t slot, int64_t result)
+{
+	record_result(&w->evidence, result);
+	int rc = journal_append_final(w->session->journal, &w->evidence, slot, NULL);
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+	return rc;
+}
+
 void evidence_answer(struct worker *w, const struct answer *a)
 {
 	struct job *j = &w->job;

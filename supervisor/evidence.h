@@ -17,6 +17,9 @@ int evidence_intent(struct worker *w, uint32_t *slot);
 /* Closes the open record with RESULT and appends it. Returns 0 or the negative errno that stopped the journal (and tells the session). */
 int evidence_append(struct worker *w, int64_t result);
 
+/* The same as the end of the intent in SLOT: it has the room that the intent set aside. */
+int evidence_final(struct worker *w, uint32_t slot, int64_t result);
+
 /* The answer record of a question, and what the call's own record will say of it. */
 void evidence_answer(struct worker *w, const struct answer *answer);
 

@@ -14,6 +14,7 @@
 #include "supervisor/session.h"
 
 #define PAGE 4096u
+#define NAME_USUAL 256u /* longer than nearly all names: copying a whole page costs more than the rare second read */
 
 static int memory_error(void)
 {
@@ -35,11 +36,7 @@ int memory_read(pid_t tid, uint64_t addr, void *out, size_t len)
 	return memory_error();
 }
 
-/*
- * The first read asks for up to the end of the page and a little into the next,
- * as two elements: process_vm_readv stops at whole elements, so a string that ends
- * before an unmapped page is still read.
- */
+/* No read crosses into another page, so that a string which ends before an unmapped one is still read. */
 ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
 {
 	size_t done = 0;
@@ -47,6 +44,8 @@ ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
 	while (done < cap) {
 		size_t page = PAGE - (size_t)((addr + done) & (PAGE - 1));
 		size_t want = cap - done < page ? cap - done : page;
+		if (!done && want > NAME_USUAL)
+			want = NAME_USUAL;
 		struct iovec local = { out + done, want };
 		struct iovec remote = { (void *)(uintptr_t)(addr + done), want };
 		ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
