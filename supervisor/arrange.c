@@ -3,15 +3,10 @@
 
 #include <sched.h>
 
-/*
- * A step up for each call that is not by the caller before, a step down for each that is. A shell that runs
- * programs one by one changes callers a few times in a hundred calls; programs in parallel do so at every other one.
- */
-#define STEP_UP 3
-#define STEP_DOWN 1
-#define MOST 64
-#define SPREAD 48 /* above: a worker on each core */
-#define GATHER 8  /* below: one worker */
+#define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
+#define SEQUENTIAL 3 /* up to here they do not: a shell that runs programs one by one */
+#define PINNED_MOST 8
+#define CROWD_MOST 4 /* receivers for a crowd, one for each four cores */
 
 void arrange_init(struct arrangement *a)
 {
@@ -28,20 +23,57 @@ void arrange_init(struct arrangement *a)
 		a->cores = 1;
 }
 
+struct window {
+	unsigned changes;
+	unsigned callers; /* different ones */
+};
+
+static struct window look(const struct arrangement *a)
+{
+	pid_t seen[ARRANGE_WINDOW], before = 0;
+	struct window w = { 0 };
+
+	for (unsigned i = 0; i < ARRANGE_WINDOW; i++) {
+		pid_t tid = atomic_load_explicit(&a->recent[i], memory_order_relaxed);
+		unsigned k = 0;
+
+		w.changes += i && tid != before;
+		before = tid;
+		while (k < w.callers && seen[k] != tid)
+			k++;
+		if (k == w.callers)
+			seen[w.callers++] = tid;
+	}
+	return w;
+}
+
+static unsigned crowd(const struct arrangement *a)
+{
+	unsigned n = a->cores / 4;
+
+	return n < 1 ? 1 : n > CROWD_MOST ? CROWD_MOST : n;
+}
+
 unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 {
-	pid_t last = atomic_load_explicit(&a->last, memory_order_relaxed);
-	int parallel = atomic_load_explicit(&a->parallel, memory_order_relaxed);
+	unsigned n = atomic_fetch_add_explicit(&a->calls, 1, memory_order_relaxed);
 
-	if (last != tid)
-		atomic_store_explicit(&a->last, tid, memory_order_relaxed);
-	int moved = last != tid ? parallel + STEP_UP : parallel - STEP_DOWN;
-	moved = moved < 0 ? 0 : moved > MOST ? MOST : moved;
-	if (moved != parallel)
-		atomic_store_explicit(&a->parallel, moved, memory_order_relaxed);
-	if (moved > SPREAD)
-		return a->cores;
-	return moved < GATHER ? 1 : now;
+	atomic_store_explicit(&a->recent[n % ARRANGE_WINDOW], tid, memory_order_relaxed);
+	if (n % ARRANGE_WINDOW != ARRANGE_WINDOW - 1 || a->cores == 1)
+		return now;
+	struct window w = look(a);
+	if (w.changes <= SEQUENTIAL)
+		return 1;
+	if (w.changes < PARALLEL)
+		return now;
+	if (w.callers > a->cores)
+		return crowd(a);
+	return w.callers < PINNED_MOST ? w.callers : PINNED_MOST;
+}
+
+bool arrange_pins(const struct arrangement *a, unsigned want)
+{
+	return want == a->cores && want > 1;
 }
 
 void arrange_bind(const struct arrangement *a, int index)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How many workers receive, and where. One, free to move, serves callers that come one after another: with
- * SYNC_WAKE_UP it runs on each caller's core. Served so, callers in parallel would all be pulled onto its core; then one worker
- * for each core receives, pinned there.
+ * SYNC_WAKE_UP it runs on each caller's core. While no more callers than there are cores interleave, one worker for each
+ * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave, every worker that
+ * waits is woken by every call and takes time from the callers: few receive then. docs/PERFORMANCE.md has the figures.
  */
 #ifndef USHER_SUPERVISOR_ARRANGE_H
 #define USHER_SUPERVISOR_ARRANGE_H
@@ -13,20 +14,24 @@
 #include <sys/types.h>
 
 #define ARRANGE_CORES 64
+#define ARRANGE_WINDOW 32 /* calls looked at together */
 
-/* Shared by all workers; no lock. */
+/* Shared by all workers; no lock: a call that is missed or counted twice does no harm. */
 struct arrangement {
-	unsigned cores;                  /* usable cores, at most ARRANGE_CORES */
-	uint16_t core[ARRANGE_CORES];    /* their numbers */
-	_Atomic pid_t last;              /* caller of the latest call */
-	atomic_int parallel;             /* rises when calls of different callers interleave, falls otherwise */
+	unsigned cores;                       /* usable cores, at most ARRANGE_CORES */
+	uint16_t core[ARRANGE_CORES];         /* their numbers */
+	atomic_uint calls;
+	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
 };
 
 /* Learns which cores this process may use. */
 void arrange_init(struct arrangement *a);
 
-/* Notes a call of thread TID. Returns how many workers should receive from now on. */
+/* Notes a call of thread TID. Returns how many workers should receive from now on; NOW do at present. */
 unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now);
+
+/* Whether WANT receivers are pinned, each to its core. */
+bool arrange_pins(const struct arrangement *a, unsigned want);
 
 /* Binds the calling thread to core number INDEX of the arrangement, or to all of them when INDEX is negative. */
 void arrange_bind(const struct arrangement *a, int index);
