@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "policy/question.h"
 #include "supervisor/arrange.h"
@@ -59,6 +60,9 @@ int pool_start(struct session *s, struct pool **out);
 
 /* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */
 void pool_stop(struct pool *p);
+
+/* Prints where the time of calls went, when the session asked for it. After pool_stop(). */
+void pool_profile(struct pool *p, FILE *to);
 
 /* Makes sure that a worker takes what was put into p->answered. Called with the lock held. */
 void pool_work_locked(struct pool *p);

@@ -177,6 +177,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	int rc;
 
 	s->usher = getpid();
+	s->profile = o->profile;
 	s->listener = -1;
 	s->status = -1;
 	s->control = -1;
@@ -232,6 +233,7 @@ static void run_close(struct run *run)
 
 	questions_stop(s->questions);
 	pool_stop(s->pool);
+	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	records_end(s, &run->result);
 	filter_free(&run->filter);

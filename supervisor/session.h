@@ -34,6 +34,7 @@ struct session {
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
 	atomic_uint refused;     /* denied calls, for the closing line */
 	bool quiet;              /* say nothing but errors */
+	bool profile;            /* workers keep laps */
 };
 
 /* Ends the whole tree: the guardian kills it. Any thread; idempotent. */

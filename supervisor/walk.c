@@ -81,17 +81,20 @@ static void conclude(struct worker *w, bool intent, uint32_t slot)
 	int64_t value = j->reply.value;
 	int rc = 0;
 
+	lap(w->laps, LAP_PERFORM);
 	if (j->reply.kind == REPLY_INJECT) {
 		value = reply_addfd(j);
+		lap(w->laps, LAP_REPLY);
 		j->reply.kind = value < 0 ? REPLY_ERROR : REPLY_VALUE;
 		j->reply.value = value;
 	}
 	if (intent && !j->recorded && j->reply.kind != REPLY_GONE) {
-		rc = evidence_append(w, value);
+		rc = evidence_final(w, slot, value);
 		j->recorded = true;
-	}
-	if (intent)
+	} else if (intent) {
 		journal_intent_done(w->session->journal, slot);
+	}
+	lap(w->laps, LAP_RECORD);
 	if (rc < 0)
 		reply_error(j, -EIO);
 	else if (j->reply.kind == REPLY_CONTINUE)
@@ -100,6 +103,7 @@ static void conclude(struct worker *w, bool intent, uint32_t slot)
 		(void)reply_send(j, value, 0, false);
 	else if (j->reply.kind == REPLY_ERROR)
 		reply_error(j, (int)value);
+	lap(w->laps, LAP_REPLY);
 }
 
 /* Returns PERFORM_AGAIN when the name must be resolved again, else 0. */
@@ -120,6 +124,7 @@ static int perform(struct worker *w)
 			return 0;
 		}
 	}
+	lap(w->laps, LAP_RECORD);
 	if (j->row->may_block)
 		worker_blocking(w);
 	int rc = j->row->perform(j);
@@ -198,6 +203,7 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 			j->full = true;
 			continue;
 		}
+		lap(w->laps, LAP_RESOLVE);
 		if (rc < 0)
 			return rc;
 		job_call(j, call);
@@ -271,6 +277,7 @@ static void walk(struct worker *w)
 		int rc = resolve_and_decide(w, &call);
 		if (rc == 0)
 			rc = charge(w, &call);
+		lap(w->laps, LAP_DECIDE);
 		if (rc < 0) {
 			native_failure(w, rc);
 			return;
@@ -293,8 +300,10 @@ void walk_new(struct worker *w)
 		return;
 	}
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
+	lap(w->laps, LAP_CALLER);
 	if (rc == 0)
 		rc = decode(j);
+	lap(w->laps, LAP_READ);
 	if (rc < 0)
 		native_failure(w, rc);
 	else

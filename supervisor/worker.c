@@ -171,7 +171,7 @@ static void await_caller(struct worker *w)
 static void settle(struct worker *w)
 {
 	struct pool *p = w->session->pool;
-	int core = p->want > 1 ? w->core : -1;
+	int core = arrange_pins(&p->arrangement, p->want) ? w->core : -1;
 
 	if (core == w->bound)
 		return;
@@ -203,7 +203,6 @@ static bool receive(struct worker *w)
 	struct seccomp_notif *n = &w->job.notif;
 
 	settle(w);
-
 	memset(n, 0, sizeof(*n));
 	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0)
 		return true;
@@ -227,6 +226,8 @@ static void *worker_main(void *arg)
 			return NULL;
 		} else if (receive(w)) {
 			pid_t tid = (pid_t)w->job.notif.pid;
+			if (w->laps)
+				laps_begin(w->laps);
 			walk_new(w);
 			rearrange(w, tid);
 		} else {
@@ -235,6 +236,7 @@ static void *worker_main(void *arg)
 		}
 		unblock(w);
 		job_reset(&w->job);
+		lap(w->laps, LAP_REST);
 	}
 }
 
@@ -251,12 +253,15 @@ static int worker_spawn_locked(struct pool *p)
 	w->umask_set = -1;
 	w->core = -1;
 	w->bound = -1;
+	if (p->session->profile)
+		w->laps = calloc(1, sizeof(*w->laps));
 	job_init(&w->job, p->session, w);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
 	int rc = pthread_create(&w->thread, &attr, worker_main, w);
 	pthread_attr_destroy(&attr);
 	if (rc) {
+		free(w->laps);
 		free(w);
 		return -rc;
 	}
@@ -328,4 +333,19 @@ void pool_stop(struct pool *p)
 	pthread_cond_broadcast(&p->watch);
 	interrupt_all_locked(p);
 	pthread_mutex_unlock(&p->lock);
+}
+
+void pool_profile(struct pool *p, FILE *to)
+{
+	struct laps sum = { 0 };
+
+	if (!p || !p->session->profile)
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (const struct worker *w = p->workers; w; w = w->next) {
+		if (w->laps)
+			laps_add(&sum, w->laps);
+	}
+	pthread_mutex_unlock(&p->lock);
+	laps_print(&sum, to);
 }

@@ -12,6 +12,7 @@
 
 #include "audit/record.h"
 #include "supervisor/job.h"
+#include "supervisor/laps.h"
 
 struct worker {
 	struct session *session;
@@ -25,6 +26,7 @@ struct worker {
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
+	struct laps *laps;        /* NULL: nobody asked */
 	char path[4096 + 1];      /* scratch for one name */
 	struct record evidence;   /* the current job's record, in buffer record */
 	char record[RECORD_MAX];

@@ -13,7 +13,7 @@
 
 #define MAX_LIST 64
 
-enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR };
+enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_PROFILE };
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, 'p' },
@@ -24,6 +24,7 @@ static const struct option options[] = {
 	{ "keep-fd", required_argument, NULL, OPT_KEEP },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ "floor", required_argument, NULL, OPT_FLOOR },
+	{ "profile", no_argument, NULL, OPT_PROFILE },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
 };
@@ -45,6 +46,7 @@ static void usage(FILE *to)
 		"      --keep-fd=N      let the command inherit descriptor N\n"
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
+		"      --profile        say at the end where usher's time went, for each call\n"
 		"\n"
 		"The exit status is CMD's; 125 when usher itself failed, 126 when CMD cannot be\n"
 		"executed, 127 when it is not found.\n");
@@ -120,6 +122,9 @@ static int take(struct run_options *o, struct lists *l, int c)
 	case OPT_FLOOR:
 		o->no_floor = strcmp(optarg, "off") == 0;
 		return one_of(optarg, floors) ? 0 : wrong("floor", optarg, "auto or off");
+	case OPT_PROFILE:
+		o->profile = true;
+		return 0;
 	case 'h':
 		return 1;
 	default:
