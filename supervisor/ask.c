@@ -12,9 +12,6 @@
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 
-/* The kernel's own code for "interrupted, restart if the handler says so"; not in user headers. */
-#define ERESTARTSYS 512
-
 static void parked_link(struct pool *p, struct parked *k)
 {
 	k->next = p->parked;
@@ -195,7 +192,7 @@ static void withdraw(struct pool *p, uint64_t token)
 	if (!k)
 		return;
 	/* As a native call that was interrupted: the kernel runs the handler, then restarts it or gives EINTR. */
-	(void)reply_send(k->job, 0, -ERESTARTSYS, false);
+	reply_interrupted(k->job);
 	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
 	job_discard(k->job);
 	free(k);

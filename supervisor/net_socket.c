@@ -3,6 +3,7 @@
  * MUST: a unix socket with a pathname is reached through the held descriptor that
  * was decided on, never by its name again.
  */
+#include "supervisor/reply.h"
 #include "supervisor/net_socket.h"
 
 #include <errno.h>
@@ -16,9 +17,6 @@
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
-
-/* The kernel's own: the call is restarted, or interrupted, as the handler of the signal says. */
-#define ERESTARTSYS 512
 
 static int option(int sock, int name, int *out)
 {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/reply.h"
 #include "supervisor/creds.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
@@ -23,7 +24,6 @@
 #include "supervisor/resolve.h"
 #include "supervisor/worker.h"
 
-#define ERESTARTSYS 512
 #define TTY_MAJOR 5
 #define MEM_MAJOR 1
 #define PTS_FIRST 136

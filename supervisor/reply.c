@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/exec_trace.h"
 #include "supervisor/session.h"
 
 int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
@@ -34,6 +35,24 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 			return -errno;
 	}
 	return 0;
+}
+
+/*
+ * The kernel understands ERESTARTSYS only on its way to a signal; a thread that has none on its way (a signal for
+ * the process may go to any of its threads) would see 512 as an errno. The interrupt of ptrace takes every thread that way.
+ */
+void reply_interrupted(struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+	int sig;
+
+	if (trace_seize(tid) < 0) {
+		(void)reply_send(j, 0, -EINTR, false);
+		return;
+	}
+	(void)reply_send(j, 0, -ERESTARTSYS, false);
+	if (trace_wait(&tid, &sig) != TRACE_ENDED)
+		trace_release(tid, sig);
 }
 
 int reply_addfd(struct job *j)

@@ -14,6 +14,15 @@
  */
 int reply_send(struct job *j, int64_t value, int32_t error, bool cont);
 
+/* The kernel's own code for "interrupted: run the handler, then restart or EINTR as it says"; not in user headers. */
+#define ERESTARTSYS 512
+
+/*
+ * Answers a call that waited when its caller got a signal: the kernel runs the handler, then restarts the call or
+ * gives EINTR, as natively. Where the signal has gone to another thread meanwhile the call is restarted.
+ */
+void reply_interrupted(struct job *j);
+
 /*
  * Puts job->reply.fd into the caller's table and closes our own copy before
  * anything is answered (kernel-notes: no second reference when the target runs on).

@@ -101,6 +101,8 @@ static void conclude(struct worker *w, bool intent, uint32_t slot)
 		(void)reply_send(j, 0, 0, true);
 	else if (j->reply.kind == REPLY_VALUE)
 		(void)reply_send(j, value, 0, false);
+	else if (j->reply.kind == REPLY_ERROR && value == -ERESTARTSYS)
+		reply_interrupted(j);
 	else if (j->reply.kind == REPLY_ERROR)
 		reply_error(j, (int)value);
 	lap(w->laps, LAP_REPLY);
