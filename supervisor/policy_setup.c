@@ -24,7 +24,7 @@ struct places {
 	char pwd[PATH_MAX];
 	char tmp[PATH_MAX];
 	char self[PATH_MAX];
-	char journal[PATH_MAX];
+	char journals[PATH_MAX];
 	char uid[16];
 };
 
@@ -76,39 +76,71 @@ static size_t pin_files(const struct run_options *o, const char **out)
 	return n;
 }
 
-int policy_setup(const struct run_options *o, const struct session *s, const char *terminal, struct policy **out)
+/* Files that the given ones include are pinned like them. Returns whether PINNED grew. */
+static bool pin_included(const struct policy *p, const char **pinned, size_t *n)
+{
+	const struct ruleset *layer;
+	size_t before = *n;
+
+	for (size_t i = 1; (layer = policy_layer(p, i)); i++) { /* 0 is the guard */
+		const struct ruleset_file *files;
+		size_t count = ruleset_files(layer, &files);
+		for (size_t k = 1; k < count && *n < MAX_PINNED; k++) { /* 0 is the layer's own file */
+			char *real = strncmp(files[k].path, "builtin:", 8) ? realpath(files[k].path, NULL) : NULL;
+			if (real)
+				pinned[(*n)++] = real;
+		}
+	}
+	return *n > before;
+}
+
+static int load(const struct policy_options *po, struct policy **out)
+{
+	struct diagnostics found = { 0 };
+	int rc = policy_new(po, &found, out);
+
+	print_findings(&found, rc != 0);
+	if (rc < 0)
+		fprintf(stderr, "usher: load the rules: %s\n", strerror(-rc));
+	diagnostics_free(&found);
+	return rc ? -1 : 0;
+}
+
+int policy_setup(const struct run_options *o, const char *journal, const char *terminal, struct policy **out)
 {
 	static const char *const agent[] = { "builtin:agent" };
 	struct places at = { 0 };
 	struct variable variables[8];
 	const char *pinned[MAX_PINNED + 1];
-	const char *guarded[2];
-	char grants[PATH_MAX];
-	struct diagnostics found = { 0 };
+	const char *guarded[3];
+	char grants[PATH_MAX], home[PATH_MAX];
+	size_t n_pinned = pin_files(o, pinned), n_guarded = 0;
 
-	size_t n_pinned = pin_files(o, pinned);
-	size_t n_files = n_pinned;
-	if (realpath("/proc/self/exe", at.self))
-		pinned[n_pinned++] = at.self;
-	guarded[0] = canonical(journal_dir(s->journal), at.journal);
-	guarded[1] = terminal;
+	if (n_pinned < MAX_PINNED && realpath("/proc/self/exe", at.self))
+		pinned[n_pinned++] = strdup(at.self);
+	guarded[n_guarded++] = journal;
+	if (journal_home(home, sizeof(home)) == 0)
+		guarded[n_guarded++] = canonical(home, at.journals);
+	if (terminal)
+		guarded[n_guarded++] = terminal;
 	struct policy_options po = {
 		.files = o->n_files ? o->files : agent,
 		.n_files = o->n_files ? o->n_files : 1,
 		.variables = variables,
 		.n_variables = set_variables(&at, variables),
 		.guarded = guarded,
-		.n_guarded = terminal ? 2 : 1,
+		.n_guarded = n_guarded,
 		.pinned = pinned,
 		.n_pinned = n_pinned,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
-	int rc = policy_new(&po, &found, out);
-	print_findings(&found, rc != 0);
-	if (rc < 0)
-		fprintf(stderr, "usher: load the rules: %s\n", strerror(-rc));
-	diagnostics_free(&found);
-	for (size_t i = 0; i < n_files; i++)
+	int rc = load(&po, out);
+	if (rc == 0 && pin_included(*out, pinned, &n_pinned)) {
+		po.n_pinned = n_pinned;
+		policy_free(*out);
+		rc = load(&po, out);
+	}
+	for (size_t i = 0; i < n_pinned; i++)
 		free((void *)(uintptr_t)pinned[i]);
-	return rc ? -1 : 0;
+	return rc;
 }

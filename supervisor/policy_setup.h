@@ -5,9 +5,8 @@
 
 #include "policy/policy.h"
 #include "supervisor/run.h"
-#include "supervisor/session.h"
 
-/* Loads the policy of O, with TERMINAL (may be NULL) out of the tree's reach; prints what was found. Returns 0 or -1 (told). */
-int policy_setup(const struct run_options *o, const struct session *s, const char *terminal, struct policy **out);
+/* Loads the policy of O, with JOURNAL (a canonical name, which need not exist) and TERMINAL (may be NULL) out of the tree's reach; prints what was found. Returns 0 or -1 (told). */
+int policy_setup(const struct run_options *o, const char *journal, const char *terminal, struct policy **out);
 
 #endif

@@ -55,8 +55,8 @@ struct pool {
 	bool stopping;
 };
 
-/* Starts the workers and the watch. Returns 0 or a negative errno. */
-int pool_start(struct session *s, struct pool **out);
+/* Starts the workers and the watch, and sets s->pool before the first of them runs. Returns 0 or a negative errno. */
+int pool_start(struct session *s);
 
 /* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */
 void pool_stop(struct pool *p);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,6 +43,7 @@ struct run {
 	struct launch_options launch;
 	struct supervise_result result;
 	int signals;
+	char journal[PATH_MAX];
 };
 
 static int complain(const char *what, int rc, const char *why)
@@ -70,22 +72,39 @@ static int open_proc(struct session *s)
 	return 0;
 }
 
+/* The journal's directory, before it is made: the guard layer has to know it, and broken rules should leave nothing behind. */
+static int name_journal(struct run *run, const struct run_options *o)
+{
+	char parent[PATH_MAX], real[PATH_MAX], copy[PATH_MAX];
+	const char *dir = o->journal ? o->journal : run->journal;
+
+	if (!o->journal) {
+		int rc = journal_default_dir(run->journal, sizeof(run->journal));
+		if (rc < 0)
+			return complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
+	}
+	if (strlen(dir) >= PATH_MAX)
+		return complain("make the journal", -ENAMETOOLONG, dir);
+	strcpy(parent, dir);
+	strcpy(copy, dir);
+	if (!realpath(dirname(parent), real)) {
+		fprintf(stderr, "usher: make the journal %s: its parent directory: %s\n", dir, strerror(errno));
+		return -errno;
+	}
+	int n = snprintf(run->journal, sizeof(run->journal), "%s/%s", strcmp(real, "/") == 0 ? "" : real,
+			 basename(copy));
+	return n < (int)sizeof(run->journal) ? 0 : complain("make the journal", -ENAMETOOLONG, dir);
+}
+
 static int open_journal(struct run *run, const struct run_options *o)
 {
-	char dir[PATH_MAX];
 	const char *why = NULL;
-	struct journal_options jo = { .dir = o->journal, .anchor = o->anchor };
+	struct journal_options jo = { .dir = run->journal, .anchor = o->anchor };
 
 	if (o->sync && strcmp(o->sync, "each") == 0)
 		jo.sync = SYNC_EACH;
 	else if (o->sync && strcmp(o->sync, "batch") == 0)
 		jo.sync = SYNC_BATCH;
-	if (!jo.dir) {
-		int rc = journal_default_dir(dir, sizeof(dir));
-		if (rc < 0)
-			return complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
-		jo.dir = dir;
-	}
 	int rc = journal_create(&jo, &run->s.journal, &why);
 	if (rc < 0) {
 		fprintf(stderr, "usher: make the journal %s: %s: %s\n", jo.dir, why ? why : "failed", strerror(-rc));
@@ -124,7 +143,9 @@ static int build_filter(struct run *run)
 
 static bool names_tty(const char *channel)
 {
-	return strstr(channel, "tty") != NULL;
+	if (strncmp(channel, "chain:", 6) == 0 || strncmp(channel, "any:", 4) == 0)
+		return strstr(channel, "tty") != NULL;
+	return strcmp(channel, "tty") == 0;
 }
 
 /* Without --ask: a person at the terminal, when there is one. */
@@ -145,7 +166,7 @@ static int open_terminal(struct run *run, const struct run_options *o)
 		return complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
 	policy_free(run->s.policy);
-	return policy_setup(o, &run->s, relay_terminal(run->relay), &run->s.policy);
+	return policy_setup(o, run->journal, relay_terminal(run->relay), &run->s.policy);
 }
 
 static int start_questions(struct run *run, const struct run_options *o)
@@ -186,15 +207,15 @@ static int prepare(struct run *run, const struct run_options *o)
 	rc = harden_start();
 	if (rc < 0)
 		return complain("harden usher's own process", rc, NULL);
-	if (open_proc(s) < 0 || open_journal(run, o) < 0)
+	if (open_proc(s) < 0 || name_journal(run, o) < 0)
 		return -1;
-	if (policy_setup(o, s, NULL, &s->policy) < 0)
+	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
 		return -1;
 	for (size_t i = 0; policy_layer(s->policy, i); i++)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
-	if (build_filter(run) < 0 || open_terminal(run, o) < 0)
+	if (build_filter(run) < 0 || open_terminal(run, o) < 0 || open_journal(run, o) < 0)
 		return -1;
 	return 0;
 }
@@ -216,7 +237,7 @@ static int start(struct run *run, const struct run_options *o, char *const *envp
 		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
-	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = pool_start(s, &s->pool)) < 0)
+	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = pool_start(s)) < 0)
 		return complain("start the workers", rc, NULL);
 	return 0;
 }
@@ -279,6 +300,8 @@ int run_session(const struct run_options *o, int *by_signal)
 	run_close(run);
 	status = exit_status(run, o, by_signal);
 out:
+	if (run->s.journal)
+		journal_close(run->s.journal, NULL); /* the session never began */
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
 	return status;
 }

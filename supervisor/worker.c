@@ -287,7 +287,7 @@ static void install_interrupt(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-int pool_start(struct session *s, struct pool **out)
+int pool_start(struct session *s)
 {
 	struct pool *p = calloc(1, sizeof(*p));
 
@@ -311,7 +311,6 @@ int pool_start(struct session *s, struct pool **out)
 		free(p);
 		return rc;
 	}
-	*out = p;
 	return 0;
 }
 
