@@ -73,8 +73,21 @@ static void guard_closed(FILE *to, const char *name)
 	guard_parents(to, name);
 }
 
-/* As guard_closed(), for a name that may lead over links and whose end may not exist yet. */
-static void guard_real(FILE *to, const char *name)
+/* Of NAME, which does not exist, the first part that is missing may not come to be anything else. REAL is what exists of it. */
+static void guard_missing(FILE *to, const char *whole, size_t real)
+{
+	struct span first = { whole, (uint32_t)real };
+	while (whole[first.len] == '/')
+		first.len++;
+	while (whole[first.len] && whole[first.len] != '/')
+		first.len++;
+	fputs("deny create", to);
+	guard_pattern(to, "", first, "");
+	fputs(" reason=\"usher's own files will be below\"\n", to);
+}
+
+/* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
+static void guard_real(FILE *to, const char *name, bool parts)
 {
 	char real[PATH_MAX], head[PATH_MAX], whole[2 * PATH_MAX];
 	size_t len = strlen(name);
@@ -92,6 +105,8 @@ static void guard_real(FILE *to, const char *name)
 		real[0] = '\0';
 	snprintf(whole, sizeof(whole), "%s%s", real, name + (len > 1 ? len : 0));
 	guard_closed(to, whole);
+	if (parts && len != strlen(name))
+		guard_missing(to, whole, strlen(real));
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */
@@ -102,7 +117,7 @@ static void guard_grants(FILE *to, const char *file)
 	char *slash = strrchr(dir, '/');
 	if (slash && slash != dir)
 		*slash = '\0';
-	guard_real(to, dir);
+	guard_real(to, dir, true);
 }
 
 static void guard_process(FILE *to, pid_t self)
@@ -127,7 +142,7 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 		guard_grants(to, options->grants_file);
 	char desk[PATH_MAX];
 	if (policy_desk_dir(desk, sizeof(desk)) == 0)
-		guard_real(to, desk);
+		guard_real(to, desk, false);
 	bool failed = ferror(to) != 0;
 	return fclose(to) != 0 || failed ? -ENOMEM : 0;
 }

@@ -68,9 +68,8 @@ static int load_standing(struct policy *p, const struct policy_options *o, struc
 	p->grants_file = strdup(o->grants_file);
 	if (!p->grants_file)
 		return -ENOMEM;
-	standing_parents(p->grants_file); /* what is there can be guarded against being replaced */
 	if (access(o->grants_file, F_OK) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+		return 0; /* out of this user's reach, or not there: no standing grants, and nobody in the tree can make one */
 	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };
 	return ruleset_load(&source, found, &p->standing);
 }
@@ -99,6 +98,8 @@ static int policy_fill(struct policy *p, const struct policy_options *o, struct 
 	if (!p->layer)
 		return -ENOMEM;
 	int rc = grants_new(&p->grants);
+	if (o->grants_file)
+		standing_place(o->grants_file);
 	if (rc == 0)
 		rc = layer_guard(o, &p->layer[0]);
 	if (rc < 0)

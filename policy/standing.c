@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,7 +108,23 @@ int standing_rule(const struct asked *a, enum verdict_kind kind, struct span dir
 	return answers(out, a, kind) ? 0 : -EINVAL;
 }
 
-void standing_parents(const char *file)
+void standing_place(const char *file)
+{
+	char dir[PATH_MAX];
+	struct stat st;
+	if ((size_t)snprintf(dir, sizeof(dir), "%s", file) >= sizeof(dir))
+		return;
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(dir, '/');
+		if (!slash || slash == dir)
+			return;
+		*slash = '\0';
+	}
+	if (lstat(dir, &st) < 0 && errno == ENOENT)
+		mkdir(dir, 0700); /* where it cannot be made, the guard layer closes its name */
+}
+
+static void make_parents(const char *file)
 {
 	CLEANUP_FREE char *path = strdup(file);
 	if (!path)
@@ -123,7 +140,7 @@ int standing_append(const char *file, const char *text)
 {
 	if (!file)
 		return -ENOENT;
-	standing_parents(file);
+	make_parents(file);
 	CLEANUP_FD int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)

@@ -15,8 +15,11 @@
  */
 int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap);
 
-/* Makes the directories above FILE that are missing, with mode 0700. */
-void standing_parents(const char *file);
+/*
+ * Where FILE's directory would have no place to be ("~/.config" is missing): makes that place, with mode 0700, so that nobody in the
+ * tree can put one of its own there. Makes nothing else; that it cannot is no fault.
+ */
+void standing_place(const char *file);
 
 /* Appends TEXT to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative errno. */
 int standing_append(const char *file, const char *text);
