@@ -196,7 +196,7 @@ static void guard_cannot_be_loosened(void **state)
 	assert_int_equal(decide(f, grants, OP_READ), VERDICT_DENY);
 	snprintf(sub, sizeof(sub), "%s/conf/usher", f->dir);
 	assert_int_equal(decide(f, sub, OP_CREATE), VERDICT_DENY);
-	assert_int_equal(rmdir(sub), 0);
+	assert_int_equal(access(sub, F_OK), -1); /* only the place where it would be is made */
 	snprintf(sub, sizeof(sub), "%s/conf", f->dir);
 	assert_int_equal(decide(f, sub, OP_DELETE), VERDICT_DENY);
 	assert_int_equal(rmdir(sub), 0);
