@@ -20,6 +20,7 @@
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
+#include "supervisor/session.h"
 
 int chdir_resolve(struct job *j)
 {
@@ -30,6 +31,18 @@ int chdir_resolve(struct job *j)
 
 int chdir_perform(struct job *j)
 {
+	return job_continue(j);
+}
+
+int umask_resolve(struct job *j)
+{
+	(void)j;
+	return 0;
+}
+
+int umask_perform(struct job *j)
+{
+	umask_moves(&j->session->umasks, (pid_t)j->notif.pid);
 	return job_continue(j);
 }
 

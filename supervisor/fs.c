@@ -74,7 +74,7 @@ void fs_base_done(struct base *b)
 	b->fd = -1;
 }
 
-int fs_umask(struct job *j)
+static int read_umask(struct job *j)
 {
 	char path[40], text[512];
 	unsigned mask;
@@ -91,6 +91,21 @@ int fs_umask(struct job *j)
 	if (!at || sscanf(at, "\nUmask: %o", &mask) != 1)
 		return -EIO;
 	return (int)(mask & 0777);
+}
+
+int fs_umask(struct job *j)
+{
+	struct umasks *u = &j->session->umasks;
+	pid_t tid = (pid_t)j->notif.pid;
+	int mask;
+
+	if (j->proc && umask_known(u, atomic_load(proc_umask(j->proc)), tid, &mask))
+		return mask;
+	uint64_t before = umask_before(u);
+	mask = read_umask(j);
+	if (j->proc && mask >= 0)
+		atomic_store(proc_umask(j->proc), umask_remember(u, before, tid, mask));
+	return mask;
 }
 
 int fs_take_umask(struct job *j)

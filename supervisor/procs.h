@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "rules/call.h"
+#include "supervisor/umask.h"
 
 struct procs;
 struct proc;
@@ -43,6 +44,9 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
  */
 void *proc_slot_take(struct proc *p);
 void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
+
+/* A place for the umask that was read last for a thread of P. Atomic. */
+_Atomic umask_note *proc_umask(struct proc *p);
 
 /*
  * A dynamic loader runs in P and was approved for one program, the file DEV, INO: the first file it reads must be that one.

@@ -36,6 +36,7 @@ struct proc {
 	atomic_bool expects; /* expect_dev and expect_ino are valid; they change under lock */
 	dev_t expect_dev;
 	ino_t expect_ino;
+	_Atomic umask_note umask;
 	void *value;
 	void (*drop)(void *);
 };

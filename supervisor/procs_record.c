@@ -148,6 +148,11 @@ bool proc_met(struct proc *p, dev_t dev, ino_t ino)
 	return met;
 }
 
+_Atomic umask_note *proc_umask(struct proc *p)
+{
+	return &p->umask;
+}
+
 void *proc_slot_take(struct proc *p)
 {
 	pthread_mutex_lock(&p->lock);

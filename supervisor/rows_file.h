@@ -133,6 +133,8 @@ int getdents64_perform(struct job *j);
 int getdents_perform(struct job *j);
 
 /* file_place.c */
+int umask_resolve(struct job *j);
+int umask_perform(struct job *j);
 int chdir_resolve(struct job *j);
 int chdir_perform(struct job *j);
 int chroot_resolve(struct job *j);

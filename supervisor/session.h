@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "supervisor/umask.h"
+
 struct policy;
 struct questions;
 struct journal;
@@ -24,6 +26,7 @@ struct session {
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */
+	struct umasks umasks;    /* when a umask has to be read again */
 	struct policy *policy;
 	struct questions *questions;
 	struct journal *journal;

@@ -302,6 +302,7 @@ void walk_new(struct worker *w)
 		return;
 	}
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
+	umask_settled(&w->session->umasks, (pid_t)j->notif.pid);
 	lap(w->laps, LAP_CALLER);
 	if (rc == 0)
 		rc = decode(j);
