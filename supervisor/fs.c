@@ -6,10 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
@@ -72,6 +74,76 @@ void fs_base_done(struct base *b)
 	if (b->fd >= 0)
 		close(b->fd);
 	b->fd = -1;
+}
+
+static bool same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static void link_path(const struct job *j, const char *what, char out[40])
+{
+	snprintf(out, 40, "%d/%s", (int)j->notif.pid, what);
+}
+
+bool fs_cwd_holds(struct job *j, const char *name)
+{
+	char path[40];
+	struct stat cwd, named;
+
+	link_path(j, "cwd", path);
+	return fstatat(j->session->self_proc, path, &cwd, 0) == 0 && lstat(name, &named) == 0 && same(&cwd, &named);
+}
+
+#define DELETED " (deleted)"
+#define SEEN_NS 100000000u
+
+static uint64_t coarse_now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What was seen to hold is believed for a while, for the same process and the same name. */
+static bool seen_to_hold(struct job *j, const char *name, size_t len)
+{
+	struct worker *w = j->worker;
+	uint64_t now = coarse_now();
+
+	if (w->cwd_tid == j->notif.pid && w->cwd_len == len && now - w->cwd_seen < SEEN_NS && memcmp(w->cwd, name, len) == 0)
+		return true;
+	if (!fs_cwd_holds(j, name))
+		return false;
+	w->cwd_len = 0;
+	if (len > sizeof(w->cwd))
+		return true;
+	memcpy(w->cwd, name, len);
+	w->cwd_len = len;
+	w->cwd_tid = j->notif.pid;
+	w->cwd_seen = now;
+	return true;
+}
+
+int fs_cwd_name(struct job *j, struct text *out)
+{
+	const size_t tail = sizeof(DELETED) - 1;
+	char path[40];
+	struct text t = job_alloc(j, PATH_MAX);
+	char *name = job_text(j, t);
+
+	if (!name || !j->worker)
+		return 0;
+	link_path(j, "cwd", path);
+	ssize_t n = readlinkat(j->session->self_proc, path, name, PATH_MAX);
+	job_trim(j, &t, n < 0 ? 0 : (size_t)n);
+	if (n <= 0 || n == PATH_MAX || name[0] != '/')
+		return 0;
+	if ((size_t)n > tail && memcmp(name + n - tail, DELETED, tail) == 0)
+		return 0;
+	*out = t;
+	return seen_to_hold(j, name, (size_t)n);
 }
 
 static int read_umask(struct job *j)

@@ -15,6 +15,16 @@ struct base {
 int fs_base(struct job *j, int dirfd, struct base *out);
 void fs_base_done(struct base *b);
 
+/*
+ * The name of the caller's working directory, as the kernel has it now, into the arena: nothing is held. 1: it leads to the
+ * directory, as far as was seen within the last tenth of a second. 0: it may not (removed, hidden below a mount): use fs_base().
+ * A rename in between can make it lead nowhere or elsewhere: what is opened below it is then what the name says.
+ */
+int fs_cwd_name(struct job *j, struct text *out);
+
+/* Whether NAME leads to the caller's working directory at this moment. */
+bool fs_cwd_holds(struct job *j, const char *name);
+
 /* The caller's umask, or a negative errno. */
 int fs_umask(struct job *j);
 

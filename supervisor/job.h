@@ -47,6 +47,7 @@ struct target {
 	int fd;            /* O_PATH descriptor of the object itself, -1 */
 	int dir;           /* O_PATH descriptor of its parent directory, -1 */
 	struct text leaf;  /* last component below dir */
+	struct text below; /* tentative: the name of the working directory that name was made of, else absent */
 	bool exists;
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
 	bool magic;        /* reached through a /proc magic link of the caller's own */

@@ -215,6 +215,12 @@ static bool still_allowed(struct job *j, struct target *t, const struct stat *st
 	return verdict.kind == VERDICT_ALLOW;
 }
 
+/* The name was made of the working directory's. That directory may be reached without search permission on the way, or have moved. */
+static bool cwd_is_elsewhere(struct job *j, const struct target *t, int error)
+{
+	return t->below.off && (error == -EACCES || !fs_cwd_holds(j, job_text(j, t->below)));
+}
+
 static int perform_tentative(struct job *j, struct target *t)
 {
 	struct stat st;
@@ -226,7 +232,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	int fd CLEANUP_FD = open_named(j, t->dir < 0 ? AT_FDCWD : t->dir, name, 0,
 				       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN)
+	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd < 0 && cwd_is_elsewhere(j, t, fd)))
 		return PERFORM_AGAIN;
 	if (fd < 0)
 		return job_error(j, fd);

@@ -8,6 +8,8 @@
 #include "supervisor/resolve_tentative.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -69,10 +71,29 @@ static bool needs_walk(struct job *j, const char *name, size_t len)
 	return pid > 0 && pid != proc_pid(j->proc);
 }
 
+/* A name below the working directory as an absolute one: what is decided on is what is opened, wherever the directory goes. 1 or 0. */
+static int below_cwd(struct job *j, struct text folded, struct target *t)
+{
+	struct text cwd, name;
+
+	if (!fs_cwd_name(j, &cwd) || name_below(job_text(j, cwd), cwd.len, "/proc", 5))
+		return 0;
+	name = join_name(j, cwd, job_text(j, folded), folded.len);
+	if (!name.off || name.len >= PATH_MAX || needs_walk(j, job_text(j, name), name.len))
+		return 0;
+	t->name = name;
+	t->below = cwd;
+	t->tentative = true;
+	return 1;
+}
+
 /* A name below the working directory or a descriptor: opened from there. */
 static int below_base(struct job *j, const struct look *l, struct text folded, struct target *t)
 {
 	struct base base;
+
+	if (l->dirfd == AT_FDCWD && below_cwd(j, folded, t))
+		return 1;
 	int rc = fs_base(j, l->dirfd, &base);
 
 	if (rc < 0)

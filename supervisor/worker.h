@@ -26,6 +26,11 @@ struct worker {
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
+	/* the working directory whose name was last seen to lead to it: see fs_cwd_name() */
+	uint32_t cwd_tid;
+	size_t cwd_len;
+	uint64_t cwd_seen;        /* CLOCK_MONOTONIC_COARSE, nanoseconds */
+	char cwd[256];
 	struct laps *laps;        /* NULL: nobody asked */
 	char path[4096 + 1];      /* scratch for one name */
 	struct record evidence;   /* the current job's record, in buffer record */
