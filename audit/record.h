@@ -53,6 +53,9 @@ void record_close(struct record *r);                   /* closes the innermost l
  */
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict);
 
+/* An object's name as records give it: a path, "tcp:ADDRESS:PORT", "unix:/path", "unix:@name". */
+void record_name(struct record *r, const char *key, const struct object *o);
+
 /* result: the value returned, or the errno's name for -4095..-1. */
 void record_result(struct record *r, int64_t result);
 

@@ -17,17 +17,33 @@ static const char *scope_name(enum answer_scope scope)
 	return names[scope];
 }
 
+/* A record is about what was asked for; where a rewrite led is said beside it. */
+static void put_back(const struct job *j, struct call *call, struct object *to)
+{
+	struct object *o = &call->object[j->redirected_index];
+
+	*to = *o;
+	o->kind = j->asked_kind;
+	o->name = job_span(j, j->asked_name);
+	o->named = job_span(j, j->asked_named);
+	o->inet = j->asked_inet;
+}
+
 void evidence_open(struct worker *w)
 {
 	struct job *j = &w->job;
 	struct call call;
 	struct record *r = &w->evidence;
 
+	struct object to = { .kind = OBJECT_NONE };
+
 	job_call(j, &call);
+	if (j->redirected && j->redirected_index < call.n_objects)
+		put_back(j, &call, &to);
 	record_begin(r, w->record, sizeof(w->record), "call");
 	record_call(r, &call, &j->verdict);
-	if (j->rewritten.off)
-		record_bytes(r, "to", job_span(j, j->rewritten));
+	if (to.kind != OBJECT_NONE)
+		record_name(r, "to", &to);
 	if (j->limit_used)
 		record_int(r, "count", j->limit_used);
 	if (j->answered)

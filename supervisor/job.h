@@ -102,7 +102,12 @@ struct job {
 	uint32_t limit_used;     /* calls so far in the period of the rule's limit */
 	struct text answer;      /* who answered, for the record */
 	struct text rewritten;   /* rewrite: the other object's name */
-	struct inet_endpoint rewritten_inet;
+	bool redirected;         /* target redirected_index is not what was asked for any more: asked_* is */
+	uint32_t redirected_index;
+	enum object_kind asked_kind;
+	struct text asked_name;
+	struct text asked_named;
+	struct inet_endpoint asked_inet;
 	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
 	uid_t uid;               /* the caller's effective uid */
 	uint64_t flags;          /* the call's own flag word, for people and records; set by resolve */

@@ -164,9 +164,14 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	if (to.kind != OBJECT_INET) {
 		to.name = (struct span){ w->path, (uint32_t)len };
 		j->rewritten = job_copy(j, w->path, len);
-	} else {
-		j->rewritten_inet = to.inet;
 	}
+	const struct target *t = &j->target[j->verdict.object];
+	j->redirected = true;
+	j->redirected_index = j->verdict.object;
+	j->asked_kind = t->kind;
+	j->asked_name = t->name;
+	j->asked_named = t->named;
+	j->asked_inet = t->inet;
 	return j->row->redirect(j, j->verdict.object, &to);
 }
 

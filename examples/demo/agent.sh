@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # A small program that behaves as a coding agent does: reads the project, builds it, and then
 # reaches for things that are none of its business. It only knows what it is told by errno.
-step() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then bold=$(printf '\033[1m') plain=$(printf '\033[0m'); else bold= plain=; fi
+step() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
 try() { # WHAT COMMAND...
 	what=$1
 	shift
