@@ -15,6 +15,7 @@
 #include "supervisor/file.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
+#include "supervisor/session.h"
 
 static const char *leaf(struct job *j, unsigned i)
 {
@@ -135,6 +136,8 @@ static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
 
 	j->word[FILE_FLAGS] = mode & 0xffff; /* the kernel's umode_t */
 	j->word[FILE_A] = dev;
+	if (S_ISFIFO(type))
+		atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
 	return rc < 0 ? rc : device_target(j, type, (unsigned)dev);
 }

@@ -221,17 +221,32 @@ static bool cwd_is_elsewhere(struct job *j, const struct target *t, int error)
 	return t->below.off && (error == -EACCES || !fs_cwd_holds(j, job_text(j, t->below)));
 }
 
+/*
+ * Opening a FIFO to read makes a reader, which lets a writer go on, and a reader that came too early cannot be taken back. Where
+ * there are FIFOs the tentative open looks first: the open of the held object waits as the caller would.
+ */
+static bool reads_fifo(struct job *j, int dir, const char *name)
+{
+	struct stat st;
+	uint64_t flags = j->word[OPEN_FLAGS];
+
+	if (!atomic_load_explicit(&j->session->fifos, memory_order_relaxed))
+		return false;
+	return !(flags & O_NONBLOCK) && (flags & O_ACCMODE) == O_RDONLY &&
+	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode);
+}
+
 static int perform_tentative(struct job *j, struct target *t)
 {
 	struct stat st;
 	const char *name = job_text(j, t->dir < 0 ? t->name : t->leaf);
+	int dir = t->dir < 0 ? AT_FDCWD : t->dir;
 	/* What is truncated must be known first. */
 	bool truncates = (j->word[OPEN_FLAGS] & O_TRUNC) && j->session->identity;
 
-	if (truncates)
+	if (truncates || reads_fifo(j, dir, name))
 		return PERFORM_AGAIN;
-	int fd CLEANUP_FD = open_named(j, t->dir < 0 ? AT_FDCWD : t->dir, name, 0,
-				       RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd CLEANUP_FD = open_named(j, dir, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd < 0 && cwd_is_elsewhere(j, t, fd)))
 		return PERFORM_AGAIN;
 	if (fd < 0)

@@ -16,12 +16,13 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-#include "supervisor/reply.h"
 #include "supervisor/creds.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 #include "supervisor/pool.h"
+#include "supervisor/reply.h"
 #include "supervisor/resolve.h"
+#include "supervisor/session.h"
 #include "supervisor/worker.h"
 
 #define TTY_MAJOR 5
@@ -84,9 +85,10 @@ static bool writer_seen(int fd)
 }
 
 /*
- * The reader of a FIFO. FD counts as a reader already, as that of a caller who waits in open does, so that writers go
- * on. A writer that comes and goes before the second open would leave it waiting for the next one: hence the look at FD
- * before, and the timer that interrupts it to look again.
+ * The reader of a FIFO that was not expected to be one. FD counts as a reader already, as that of a caller who waits in open does,
+ * so that writers go on. A writer that comes and goes before the second open would leave it waiting for the next one: hence the look
+ * at FD before, and the timer that interrupts it to look again. When it is given up, a writer that comes at that very moment loses its
+ * reader: from here on FIFOs are expected (open.c), and one that is held is opened by the kernel's own wait alone.
  */
 static int read_fifo(struct job *j, int fd)
 {
@@ -97,6 +99,7 @@ static int read_fifo(struct job *j, int fd)
 	int got = -EINTR;
 
 	ev._sigev_un._tid = gettid();
+	atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
 	worker_blocking(j->worker);
@@ -110,7 +113,7 @@ static int read_fifo(struct job *j, int fd)
 			break;
 		}
 		got = open_as_caller(j, own, again_flags(j) & ~O_NONBLOCK);
-		if (got == -EINTR && worker_interrupted(j->worker))
+		if (got == -EINTR && worker_interrupted(j->worker) && !writer_seen(own))
 			got = -ERESTARTSYS;
 	}
 	timer_delete(timer);
@@ -143,8 +146,11 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 int open_held(struct job *j, int held, const struct stat *st)
 {
 	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
-	int fd = open_as_caller(j, held, again_flags(j) | O_NONBLOCK);
 
+	/* The kernel's own wait: whether a writer came or the signal was first is one decision there. */
+	if (wait && S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
+		return open_waiting(j, held);
+	int fd = open_as_caller(j, held, again_flags(j) | O_NONBLOCK);
 	if (fd >= 0)
 		return open_settle(j, fd, st);
 	/* The writer of a FIFO without readers, or a lease */

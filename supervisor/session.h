@@ -27,6 +27,7 @@ struct session {
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	struct umasks umasks;    /* when a umask has to be read again */
+	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct policy *policy;
 	struct questions *questions;
 	struct journal *journal;

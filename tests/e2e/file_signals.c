@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that change files, under a timer that fires every millisecond, with and without SA_RESTART: every effect happens once or, where
+ * the call says EINTR, not at all. Then readers and writers that meet at a FIFO and are interrupted while they wait.
+ *
+ * usage: file_signals DIRECTORY    prints the same natively and under a policy that allows everything
+ *
+ * Without SA_RESTART a supervised call may say EINTR where a native one never does (SECURITY.md): counted as no effect, not as a fault.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ROUNDS 3000
+#define MEETINGS 100
+#define GIVE_UP 120000 /* signals, about as many milliseconds */
+
+static volatile sig_atomic_t hits;
+
+static void on_timer(int sig)
+{
+	(void)sig;
+	if (++hits > GIVE_UP)
+		_exit(3);
+}
+
+static void timer(bool on, bool restart)
+{
+	struct sigaction sa = { .sa_handler = on_timer, .sa_flags = restart ? SA_RESTART : 0 };
+	struct itimerval every = { { 0, on ? 1000 : 0 }, { 0, on ? 1000 : 0 } };
+
+	hits = 0;
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static bool there(const char *name)
+{
+	struct stat st;
+
+	while (lstat(name, &st) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	return true;
+}
+
+static int make_directory(void)
+{
+	return mkdir("d", 0755);
+}
+
+static int remove_directory(void)
+{
+	return rmdir("d");
+}
+
+static int make_file(void)
+{
+	int fd = open("f", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	return fd < 0 ? -1 : close(fd);
+}
+
+static int make_link(void)
+{
+	return link("f", "d");
+}
+
+static int rename_file(void)
+{
+	return rename("f", "d");
+}
+
+static int make_symlink(void)
+{
+	return symlink("nowhere", "d");
+}
+
+static int remove_file(void)
+{
+	return unlink("d");
+}
+
+static int remove_f(void)
+{
+	return unlink("f");
+}
+
+static int make_fifo(void)
+{
+	return mkfifo("d", 0600);
+}
+
+/* Makes or removes NAME by ACT until it is done. Returns what was wrong: an effect that is there twice, or not at all. */
+static int once(int (*act)(void), const char *name, bool want, bool restart)
+{
+	for (;;) {
+		int rc = act();
+		int error = errno;
+		bool is = there(name);
+		if (rc == 0)
+			return is != want;
+		if (error != EINTR || restart || is == want)
+			return 1;
+	}
+}
+
+static void changes(bool restart)
+{
+	int wrong = 0;
+
+	timer(true, restart);
+	for (int i = 0; i < ROUNDS && !wrong; i++) {
+		wrong += once(make_directory, "d", true, restart) + once(remove_directory, "d", false, restart);
+		wrong += once(make_file, "f", true, restart);
+		wrong += once(make_link, "d", true, restart) + once(remove_file, "d", false, restart);
+		wrong += once(rename_file, "d", true, restart) + once(remove_file, "d", false, restart);
+		wrong += once(make_symlink, "d", true, restart) + once(remove_file, "d", false, restart);
+		wrong += once(make_fifo, "d", true, restart) + once(remove_file, "d", false, restart);
+	}
+	bool signals = hits > 0;
+	timer(false, true);
+	printf("changes, %s: %s, %d wrong\n", restart ? "SA_RESTART" : "no SA_RESTART", signals ? "signals came" : "no signal", wrong);
+	(void)remove_f();
+	(void)remove_file();
+	(void)remove_directory();
+}
+
+static int open_again(const char *name, int flags, bool restart)
+{
+	for (;;) {
+		int fd = open(name, flags | O_CLOEXEC);
+		if (fd >= 0 || errno != EINTR || restart)
+			return fd;
+	}
+}
+
+static int write_once(bool restart)
+{
+	timer(true, restart);
+	usleep((useconds_t)(getpid() % 7) * 1000);
+	int fd = open_again("p", O_WRONLY, restart);
+	ssize_t n = fd < 0 ? -1 : write(fd, "x", 1);
+	return n == 1 ? 0 : 1;
+}
+
+static int read_once(bool restart)
+{
+	char c = 0;
+	ssize_t n;
+	int fd = open_again("p", O_RDONLY, restart);
+
+	if (fd < 0)
+		return 1;
+	do
+		n = read(fd, &c, 1);
+	while (n < 0 && errno == EINTR);
+	close(fd);
+	return n == 1 && c == 'x' ? 0 : 1;
+}
+
+static void meetings(bool restart)
+{
+	int wrong = 0, status;
+
+	if (mkfifo("p", 0600) < 0)
+		exit(2);
+	signal(SIGPIPE, SIG_IGN);
+	timer(true, restart);
+	for (int i = 0; i < MEETINGS; i++) {
+		pid_t child = fork();
+		if (child == 0)
+			_exit(write_once(restart));
+		wrong += read_once(restart);
+		while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+			;
+		wrong += !WIFEXITED(status) || WEXITSTATUS(status);
+	}
+	timer(false, true);
+	printf("meetings at a FIFO, %s: %d wrong\n", restart ? "SA_RESTART" : "no SA_RESTART", wrong);
+	unlink("p");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2 || chdir(argv[1]) < 0)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	changes(true);
+	changes(false);
+	meetings(true);
+	meetings(false);
+	return 0;
+}
