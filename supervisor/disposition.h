@@ -26,6 +26,7 @@ enum call_when {
 	WHEN_PRIVILEGED = 1 << 1, /* usher, and so the command, starts with privileges */
 	WHEN_BLIND = 1 << 2,      /* usher cannot read a process that hides itself (no CAP_SYS_PTRACE) */
 	WHEN_UNSCOPED = 1 << 3,   /* the kernel has no signal scope (Landlock ABI 6) */
+	WHEN_DESCENT = 1 << 5,    /* a rule asks for ancestors: usher learns of every fork */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 

@@ -39,6 +39,8 @@ static int look_of(const struct job *j, struct look *out)
 	if (!is_at(j))
 		return 0;
 	uint64_t flags = j->arg[4];
+	if (!j->path[0].len && !(flags & AT_EMPTY_PATH))
+		return -ENOENT;
 	if (flags & ~(uint64_t)(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW | USHER_AT_EXECVE_CHECK))
 		return -EINVAL;
 	out->dirfd = (int)j->arg[0];

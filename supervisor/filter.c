@@ -44,6 +44,8 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_UNSCOPED;
 	if (!(o->domain || o->scoped) || !likeness_holds(o->policy))
 		mode |= WHEN_APART;
+	if (likeness_descent(o->policy))
+		mode |= WHEN_DESCENT;
 	return mode;
 }
 

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,12 +88,49 @@ static void lineage_set(struct lineage *l, uint32_t i, const struct image *image
 	l->names[i] = name_hold(name);
 }
 
+static bool same_file(const struct image *a, const struct image *b)
+{
+	return a->ino == b->ino && a->dev == b->dev;
+}
+
+/*
+ * Which ancestor of L goes when there is no room for one more: one whose image stands there again, so that none
+ * is lost; else the one before the first of the tree.
+ */
+static uint32_t expendable(const struct lineage *l, bool *again)
+{
+	*again = true;
+	for (uint32_t i = l->n; i--;) {
+		if (same_file(&l->ancestor[i], &l->image))
+			return i;
+		for (uint32_t k = 0; k < i; k++) {
+			if (same_file(&l->ancestor[i], &l->ancestor[k]))
+				return i;
+		}
+	}
+	*again = false;
+	return l->n > 1 ? l->n - 2 : 0;
+}
+
+bool lineage_full(const struct lineage *l)
+{
+	bool again;
+
+	if (l->n < LINEAGE_MAX)
+		return false;
+	(void)expendable(l, &again);
+	return !again;
+}
+
 int lineage_fork(const struct image *image, const struct lineage *parent, struct lineage **out)
 {
-	uint32_t n = parent ? parent->n + 1 : 0;
+	uint32_t n = parent ? parent->n + 1 : 0, without = UINT32_MAX;
+	bool again;
 
-	if (n > LINEAGE_MAX)
+	if (n > LINEAGE_MAX) {
 		n = LINEAGE_MAX;
+		without = expendable(parent, &again);
+	}
 	struct name *own = name_for(image, parent);
 	struct lineage *l = own ? lineage_alloc(n) : NULL;
 	if (!l) {
@@ -103,7 +141,7 @@ int lineage_fork(const struct image *image, const struct lineage *parent, struct
 	if (n)
 		lineage_set(l, 0, &parent->image, parent->own);
 	for (uint32_t i = 1; i < n; i++) {
-		uint32_t from = i == n - 1 ? parent->n - 1 : i - 1;
+		uint32_t from = i - 1 < without ? i - 1 : i;
 
 		lineage_set(l, i, &parent->ancestor[from], parent->names[from]);
 	}

@@ -13,7 +13,10 @@
 
 #include "rules/call.h"
 
-/* Ancestors kept: the nearest ones and always the first of the tree. */
+/*
+ * Ancestors kept. When there are more, those go whose image stands there a second time, so that
+ * no image is forgotten; when there is none, the farthest but the first of the tree.
+ */
 #define LINEAGE_MAX 48
 
 struct lineage;
@@ -33,6 +36,9 @@ void lineage_put(struct lineage *l); /* safe on NULL */
 /* The process's own image and its ancestors; spans live as long as L. */
 const struct image *lineage_image(const struct lineage *l);
 const struct image *lineage_ancestors(const struct lineage *l, uint32_t *n);
+
+/* Whether one more ancestor would make L's children forget an image. */
+bool lineage_full(const struct lineage *l);
 
 /* Whether L's own image is the file DEV, INO. */
 bool lineage_runs(const struct lineage *l, uint64_t dev, uint64_t ino);

@@ -10,13 +10,15 @@
 
 #include "policy/policy.h"
 
-static bool tells_apart(const struct ruleset *layer)
+static const char *const any_word[] = { "by=", "tree=", "uid=", "depth=", NULL };
+static const char *const descent_word[] = { "tree=", "depth=", NULL };
+
+static bool layer_says(const struct ruleset *layer, const char *const *words)
 {
-	static const char *const words[] = { "by=", "tree=", "uid=", "depth=" };
 	const struct rule *rule;
 
 	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		for (size_t w = 0; w < sizeof(words) / sizeof(words[0]); w++) {
+		for (size_t w = 0; words[w]; w++) {
 			if (strstr(rule->text, words[w]))
 				return true;
 		}
@@ -24,15 +26,23 @@ static bool tells_apart(const struct ruleset *layer)
 	return false;
 }
 
-bool likeness_holds(const struct policy *policy)
+static bool policy_says(const struct policy *policy, const char *const *words)
 {
 	const struct ruleset *layer;
 
-	if (!policy)
-		return true;
-	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
-		if (tells_apart(layer))
-			return false;
+	for (size_t i = 0; policy && (layer = policy_layer(policy, i)); i++) {
+		if (layer_says(layer, words))
+			return true;
 	}
-	return true;
+	return false;
+}
+
+bool likeness_holds(const struct policy *policy)
+{
+	return !policy_says(policy, any_word);
+}
+
+bool likeness_descent(const struct policy *policy)
+{
+	return policy_says(policy, descent_word);
 }

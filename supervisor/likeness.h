@@ -13,4 +13,7 @@ struct policy;
  */
 bool likeness_holds(const struct policy *policy);
 
+/* Whether some rule asks for a caller's ancestors (tree=, depth=). */
+bool likeness_descent(const struct policy *policy);
+
 #endif

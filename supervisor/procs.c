@@ -94,8 +94,11 @@ static void shard_drop(struct shard *sh, struct thread *t)
 	proc_unref(p, false);
 }
 
-/* Makes room: ended threads go first, then, beyond the limit or when FORCE, the least recently used. */
-static void shard_sweep(struct shard *sh, unsigned max, bool force)
+/*
+ * Makes room: ended threads go first, then, beyond the limit or when FORCE, the least recently used. With DESCENT
+ * processes stay as long as they live: whose child one was cannot be learned again.
+ */
+static void shard_sweep(struct shard *sh, unsigned max, bool force, bool descent)
 {
 	struct thread *t = sh->oldest;
 
@@ -109,7 +112,7 @@ static void shard_sweep(struct shard *sh, unsigned max, bool force)
 	for (t = sh->oldest; t && (force || sh->count > max);) {
 		struct thread *newer = t->newer;
 
-		if (!proc_used(t->proc)) {
+		if (!proc_used(t->proc) && !(descent && t->tid == t->proc->pid)) {
 			shard_drop(sh, t);
 			force = false;
 		}
@@ -123,7 +126,7 @@ static void procs_shrink(struct procs *ps)
 		struct shard *sh = &ps->shard[i];
 
 		pthread_mutex_lock(&sh->lock);
-		shard_sweep(sh, ps->shard_max, true);
+		shard_sweep(sh, ps->shard_max, true, ps->session->descent);
 		pthread_mutex_unlock(&sh->lock);
 	}
 }
@@ -183,7 +186,7 @@ static int procs_enter(struct procs *ps, pid_t tid, struct thread_ref ref, struc
 	*at = t;
 	age_newest(sh, t);
 	sh->count++;
-	shard_sweep(sh, ps->shard_max, false);
+	shard_sweep(sh, ps->shard_max, false, ps->session->descent);
 	pthread_mutex_unlock(&sh->lock);
 	return 0;
 }
@@ -239,17 +242,13 @@ static __attribute__((noinline)) int lineage_seen(pid_t tgid, pid_t tid, pid_t p
 	return err;
 }
 
-static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct proc **out)
+/* The record of TGID, seen as TID, that REF holds (taken over); PARENT (may be NULL) as for lineage_seen(). *out is held. */
+static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct thread_ref ref,
+			struct proc **out)
 {
 	struct lineage *lineage;
-	struct thread_ref ref;
-	int err = thread_open(tgid, &ref);
+	int err = lineage_seen(tgid, tid, ppid, parent, &lineage);
 
-	if (err)
-		return err;
-	struct proc *parent = parent_of(ps, tgid, ppid, depth);
-	err = lineage_seen(tgid, tid, ppid, parent, &lineage);
-	proc_put(parent);
 	if (err) {
 		close(ref.fd);
 		return err == -ENOENT ? -ESRCH : err;
@@ -264,6 +263,36 @@ static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsi
 	err = procs_enter(ps, tgid, ref, out);
 	if (err)
 		proc_put(steal_pointer(out));
+	return err;
+}
+
+static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct proc **out)
+{
+	struct thread_ref ref;
+	int err = thread_open(tgid, &ref);
+
+	if (err)
+		return err;
+	struct proc *parent = parent_of(ps, tgid, ppid, depth);
+	err = enter_leader(ps, tgid, tid, ppid, parent, ref, out);
+	proc_put(parent);
+	return err;
+}
+
+int procs_born(struct procs *ps, struct proc *parent, pid_t child)
+{
+	struct proc *p;
+	struct thread_ref ref;
+	int err = thread_open(child, &ref);
+
+	if (err == -EMFILE || err == -ENFILE) {
+		procs_shrink(ps);
+		err = thread_open(child, &ref);
+	}
+	if (!err)
+		err = enter_leader(ps, child, child, parent->pid, parent, ref, &p);
+	if (!err)
+		proc_put(p);
 	return err;
 }
 

@@ -61,6 +61,15 @@ bool proc_met(struct proc *p, dev_t dev, ino_t ino);
 struct handovers;
 struct handovers *procs_handovers(struct procs *ps);
 
+/*
+ * PARENT has forked CHILD, which has not run yet: its record is made now, so that its ancestors are known whoever
+ * of them lives on. Returns 0 or a negative errno.
+ */
+int procs_born(struct procs *ps, struct proc *parent, pid_t child);
+
+/* Whether a child of P would have more ancestors than can be remembered. */
+bool proc_deep(const struct proc *p);
+
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);
 

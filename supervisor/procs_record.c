@@ -102,6 +102,11 @@ void proc_subject(const struct proc *p, struct subject *out)
 	out->ancestors = lineage_ancestors(l, &out->n_ancestors);
 }
 
+bool proc_deep(const struct proc *p)
+{
+	return lineage_full(atomic_load(&p->lineage));
+}
+
 int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino)
 {
 	struct image image = { .exe = exe, .dev = dev, .ino = ino, .pid = p->pid };

@@ -9,6 +9,10 @@ int exec_resolve(struct job *j);
 int exec_perform(struct job *j);
 int exec_redirect(struct job *j, uint32_t index, const struct object *to);
 
+/* fork, vfork and clone of a process, where rules ask for ancestors: the child is in the table before it runs. */
+int fork_resolve(struct job *j);
+int fork_perform(struct job *j);
+
 /*
  * For any call of a process that proc_expects(): 0 go on, PERFORM_AGAIN resolve in full first, or the negative
  * errno with which the call is refused.

@@ -25,6 +25,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/kernel.h"
 #include "supervisor/launch.h"
+#include "supervisor/likeness.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
 #include "supervisor/pool.h"
@@ -213,6 +214,7 @@ static int prepare(struct run *run, const struct run_options *o)
 		return -1;
 	for (size_t i = 0; policy_layer(s->policy, i); i++)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
+	s->descent = likeness_descent(s->policy);
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
 	if (build_filter(run) < 0 || open_terminal(run, o) < 0 || open_journal(run, o) < 0)

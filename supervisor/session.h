@@ -23,6 +23,7 @@ struct session {
 	pid_t guardian;          /* parent of the command; every process of the tree descends from it */
 	pid_t command;           /* first process of the tree */
 	bool privileged;         /* usher holds privileges that a target may have dropped: check credentials */
+	bool descent;            /* some rule asks for ancestors: every fork is told to usher */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */

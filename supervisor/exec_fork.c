@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who forked whom: the caller is held by ptrace for the length of one fork, so that its child stops before its first
+ * instruction. An orphan's parents cannot be asked for later.
+ *
+ * MUST: a child runs only when its record is in the table; nobody stays traced.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "supervisor/exec_trace.h"
+#include "supervisor/procs.h"
+#include "supervisor/reply.h"
+#include "supervisor/rows_exec.h"
+#include "supervisor/session.h"
+
+#define FORK_OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)
+#define LOOK_NS (20 * 1000) /* between two looks, */
+#define LOOKS 100           /* so many of them before the caller is interrupted: a fork that failed stops nowhere */
+
+int trace_seize_fork(pid_t tid)
+{
+	while (ptrace(PTRACE_SEIZE, tid, 0, FORK_OPTIONS) < 0) {
+		if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
+}
+
+/* The next tracee that stopped or ended, *status as wait gives it; 0: none yet (with WNOHANG), -1: none is left. */
+static pid_t next_event(int flags, int *status)
+{
+	pid_t got;
+
+	do
+		got = waitpid(-1, status, __WALL | __WNOTHREAD | flags);
+	while (got < 0 && errno == EINTR);
+	return got;
+}
+
+/* One that was killed in its stop cannot be detached: its end is the next event. */
+static void child_stopped(pid_t child, trace_born born, void *context)
+{
+	if (born(context, child) < 0)
+		kill(child, SIGKILL); /* its number is safe while it is our tracee */
+	(void)ptrace(PTRACE_DETACH, child, 0, 0);
+}
+
+/* With the signal it was about to get, if that is what stopped it. */
+static void caller_stopped(pid_t tid, int status)
+{
+	long sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+
+	(void)ptrace(PTRACE_DETACH, tid, 0, sig);
+}
+
+void trace_fork(pid_t tid, trace_born born, void *context)
+{
+	const struct timespec look = { .tv_nsec = LOOK_NS };
+	bool caller = false;
+	int status, looks = 0;
+
+	for (;;) {
+		bool hurry = !caller && looks < LOOKS;
+		pid_t got = next_event(hurry ? WNOHANG : 0, &status);
+		if (got < 0)
+			return;
+		if (got == 0 && ++looks == LOOKS)
+			(void)trace_interrupt(tid);
+		else if (got == 0)
+			nanosleep(&look, NULL);
+		else if (got != tid && WIFSTOPPED(status))
+			child_stopped(got, born, context);
+		else if (got == tid && WIFSTOPPED(status))
+			caller_stopped(tid, status);
+		caller = caller || got == tid;
+	}
+}
+
+int fork_resolve(struct job *j)
+{
+	/* A child that tracers do not see would be one that usher does not see. */
+	if (j->notif.data.nr == __NR_clone && (j->arg[0] & CLONE_UNTRACED))
+		return -EPERM;
+	return proc_deep(j->proc) ? -EAGAIN : 0;
+}
+
+static int enter_child(void *context, pid_t child)
+{
+	struct job *j = context;
+
+	return procs_born(j->session->procs, j->proc, child);
+}
+
+int fork_perform(struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+
+	if (trace_seize_fork(tid) < 0)
+		return job_error(j, -EPERM);
+	if (reply_send(j, 0, 0, true) < 0)
+		(void)trace_interrupt(tid); /* it is being killed */
+	trace_fork(tid, enter_child, j);
+	j->reply.kind = REPLY_GONE;
+	return PERFORM_DONE;
+}
