@@ -112,7 +112,7 @@ void disposition_print(FILE *to)
 	print_refused(to);
 	fputs("\nAny other number, x32 and other architectures: ENOSYS.\n\n### Decided on register values\n\n", to);
 	print_conditions(to);
-	fputs("\nsocket and socketpair: TCP, UDP, unix and netlink route sockets; other families EAFNOSUPPORT, "
+	fputs("\nsocket and socketpair: TCP, unix and netlink route sockets, UDP where a rule could allow it; other families EAFNOSUPPORT, "
 	      "other types ESOCKTNOSUPPORT, other protocols EPROTONOSUPPORT.\n\n### Mediated\n\n", to);
 	print_mediated(to, 0, "Always");
 	print_mediated(to, WHEN_STAT, "\nWhen a rule names `stat`");

@@ -27,7 +27,6 @@
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
 #include "supervisor/net_filter.h"
-#include "supervisor/net_filter.h"
 
 #define FRONT_MAX 128
 #define RET_ERRNO(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e) & SECCOMP_RET_DATA))
@@ -164,7 +163,7 @@ static unsigned front_bits(struct sock_filter *f, unsigned n, unsigned room)
 }
 
 /* Returns the number of instructions, more than FRONT_MAX when they do not fit. */
-static unsigned front(struct sock_filter *f)
+static unsigned front(bool udp, struct sock_filter *f)
 {
 	unsigned n = 0;
 
@@ -180,14 +179,14 @@ static unsigned front(struct sock_filter *f)
 	n = front_bits(f, n, FRONT_MAX - NET_FILTER_LEN);
 	if (n + NET_FILTER_LEN > FRONT_MAX)
 		return FRONT_MAX + 1;
-	net_filter(f + n);
+	net_filter(udp, f + n);
 	return n + NET_FILTER_LEN;
 }
 
-static int join(int fd, struct sock_fprog *out)
+static int join(int fd, bool udp, struct sock_fprog *out)
 {
 	struct sock_filter head[FRONT_MAX];
-	unsigned n = front(head);
+	unsigned n = front(udp, head);
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -220,7 +219,7 @@ int filter_build(const struct filter_options *options, struct sock_fprog *out, c
 		rc = seccomp_export_bpf(ctx, fd);
 	}
 	if (rc == 0)
-		rc = join(fd, out);
+		rc = join(fd, options->udp, out);
 	if (ctx)
 		seccomp_release(ctx);
 	return rc;

@@ -18,6 +18,7 @@ struct filter_options {
 	bool privileged;             /* the command starts as root or with capabilities */
 	bool sighted;                /* usher reads processes that hide themselves: privileges_read_any() */
 	bool trap_stat;              /* some rule names stat */
+	bool udp;                    /* some rule could allow UDP */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
 };

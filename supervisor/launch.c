@@ -18,6 +18,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
+#include "supervisor/isolate.h"
 
 /* As fork(), but the descriptor table stays shared. */
 static pid_t fork_sharing_files(void)
@@ -91,6 +92,11 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	int keep[64];
 	size_t n = 0;
 
+	int rc = isolate_enter(o->isolation);
+	if (rc < 0) {
+		errno = -rc;
+		fail(status, "enter the network namespace");
+	}
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
 		fail(status, "tie the command to its guardian");
 	restore_limits(o);

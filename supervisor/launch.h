@@ -19,6 +19,7 @@
 #include "supervisor/session.h"
 
 struct floor;
+struct isolation;
 
 struct launch_options {
 	char *const *argv;
@@ -27,6 +28,7 @@ struct launch_options {
 	size_t n_keep;
 	const struct sock_fprog *filter;
 	const struct floor *floor;     /* NULL: none */
+	const struct isolation *isolation;
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
 	sigset_t mask;                 /* the signal mask usher was started with */
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */

@@ -5,6 +5,9 @@
  * decide on, or reaches parts of the kernel that programs do without: raw, packet, ping, vsock, MPTCP, SCTP, SMC,
  * ALG, Bluetooth, other netlink. The errno is the one of a kernel that was built without it, so that programs fall back.
  *
+ * Without UDP its sockets get EAFNOSUPPORT: resolvers make one to order what they found by its own address, and that errno alone
+ * all of them take for "not from here" instead of for a failure.
+ *
  * Written out because libseccomp cannot say "is none of": refusing by blocks of values takes it 200 rules and 2 ms at start.
  */
 #include "supervisor/net_filter.h"
@@ -19,6 +22,8 @@
 
 #define TYPE_MASK 0xf /* SOCK_TYPE_MASK: above are SOCK_CLOEXEC and SOCK_NONBLOCK */
 #define END (NET_FILTER_LEN - 1)
+#define NO_FAMILY 27 /* jumps lead forward */
+#define DATAGRAM 10
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LOW(n) (offsetof(struct seccomp_data, args) + 8 * (n))
@@ -51,7 +56,7 @@ static const struct line lines[NET_FILTER_LEN] = {
 	[7] = LOAD(LOW(1)),
 	[8] = AND(TYPE_MASK),
 	[9] = IS(SOCK_STREAM, 12, 10),
-	[10] = IS(SOCK_DGRAM, 15, 11),
+	[DATAGRAM] = IS(SOCK_DGRAM, 15, 11),
 	[11] = REFUSE(ESOCKTNOSUPPORT),
 	[12] = LOAD(LOW(2)),
 	[13] = IS(0, END, 14),
@@ -70,11 +75,11 @@ static const struct line lines[NET_FILTER_LEN] = {
 	[24] = IS(AF_UNIX, END, 25),
 	[25] = IS(AF_INET, END, 26),
 	[26] = IS(AF_INET6, END, 27),
-	[27] = REFUSE(EAFNOSUPPORT),
+	[NO_FAMILY] = REFUSE(EAFNOSUPPORT),
 	[END] = LOAD(offsetof(struct seccomp_data, nr)),
 };
 
-void net_filter(struct sock_filter out[NET_FILTER_LEN])
+void net_filter(bool udp, struct sock_filter out[NET_FILTER_LEN])
 {
 	for (unsigned i = 0; i < NET_FILTER_LEN; i++) {
 		const struct line *l = &lines[i];
@@ -85,4 +90,6 @@ void net_filter(struct sock_filter out[NET_FILTER_LEN])
 		out[i].jt = (uint8_t)(l->yes - (i + 1));
 		out[i].jf = (uint8_t)(l->no - (i + 1));
 	}
+	if (!udp)
+		out[DATAGRAM].jt = (uint8_t)(NO_FAMILY - (DATAGRAM + 1));
 }

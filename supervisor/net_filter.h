@@ -2,20 +2,21 @@
 /*
  * Which sockets can be made at all: decided in the filter, by registers.
  *
- * MUST: a family, type or protocol that is not in the list does not exist; only low
+ * MUST: a family, type or protocol that is not in the list does not exist, nor does UDP where no rule could allow it; only low
  * halves are compared, since the kernel takes ints.
  */
 #ifndef USHER_SUPERVISOR_NET_FILTER_H
 #define USHER_SUPERVISOR_NET_FILTER_H
 
 #include <linux/filter.h>
+#include <stdbool.h>
 
 #define NET_FILTER_LEN 29
 
 /*
- * Writes NET_FILTER_LEN instructions: they answer socket and socketpair calls that are refused, and let all else fall
- * out at the end. The accumulator holds the call's number on the way in and out; no argument of another call is loaded.
+ * Writes NET_FILTER_LEN instructions: they answer socket and socketpair calls that are refused (those for UDP too
+ * unless UDP is set), and let all else fall out at the end. The accumulator holds the call's number on the way in and out; no argument of another call is loaded.
  */
-void net_filter(struct sock_filter out[NET_FILTER_LEN]);
+void net_filter(bool udp, struct sock_filter out[NET_FILTER_LEN]);
 
 #endif

@@ -92,7 +92,7 @@ static void write_command(struct record *r, const struct run_options *o)
 	record_close(r);
 }
 
-int records_start(struct session *s, const struct run_options *o)
+int records_start(struct session *s, const struct run_options *o, const char *isolation)
 {
 	char *buf = malloc(RECORD_MAX);
 	char floor[512];
@@ -108,6 +108,8 @@ int records_start(struct session *s, const struct run_options *o)
 		record_text(&r, "floor", "off");
 	else if (floor_describe(floor, sizeof(floor)) > 0)
 		record_text(&r, "floor", floor);
+	if (isolation)
+		record_text(&r, "isolate", isolation);
 	record_text(&r, "sync", o->sync ? o->sync : "none");
 	record_text(&r, "not_seen",
 		    "reads and writes through descriptors after their open was decided; what the filter refuses or allows by number alone");

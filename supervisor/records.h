@@ -7,8 +7,8 @@
 #include "supervisor/session.h"
 #include "supervisor/supervise.h"
 
-/* Writes what the session is: version, kernel, command, rules in full, mechanisms in force. 0 or a negative errno (told). */
-int records_start(struct session *s, const struct run_options *o);
+/* Writes what the session is: version, kernel, command, rules in full, mechanisms in force (ISOLATION: the namespaces, NULL: none). 0 or a negative errno (told). */
+int records_start(struct session *s, const struct run_options *o, const char *isolation);
 
 /* Writes how it ended and closes the journal. */
 void records_end(struct session *s, const struct supervise_result *r);

@@ -23,9 +23,11 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/harden.h"
+#include "supervisor/isolate.h"
 #include "supervisor/kernel.h"
 #include "supervisor/launch.h"
 #include "supervisor/likeness.h"
+#include "supervisor/net_reach.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
 #include "supervisor/pool.h"
@@ -40,6 +42,7 @@ struct run {
 	struct session s;
 	struct sock_fprog filter;
 	struct floor *floor;
+	struct isolation isolation;
 	struct relay *relay;
 	struct launch_options launch;
 	struct supervise_result result;
@@ -129,11 +132,15 @@ static bool policy_rewrites(const struct policy *p)
 static int build_filter(struct run *run)
 {
 	const char *why = NULL;
+	struct net_reach can;
+
+	net_reach(run->s.policy, &can);
 	struct filter_options fo = {
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
 		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) || policy_rewrites(run->s.policy),
+		.udp = can.udp,
 		.domain = run->floor != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
@@ -217,6 +224,9 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->descent = likeness_descent(s->policy);
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
+	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);
+	if (rc < 0)
+		return complain("--isolate=net: make a network namespace", rc, NULL);
 	if (build_filter(run) < 0 || open_terminal(run, o) < 0 || open_journal(run, o) < 0)
 		return -1;
 	return 0;
@@ -233,8 +243,10 @@ static int start(struct run *run, const struct run_options *o, char *const *envp
 	run->launch.n_keep = o->n_keep;
 	run->launch.filter = &run->filter;
 	run->launch.floor = run->floor;
+	run->launch.isolation = &run->isolation;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	int rc = launch(s, &run->launch, &report);
+	isolate_done(&run->isolation);
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
@@ -293,7 +305,7 @@ int run_session(const struct run_options *o, int *by_signal)
 		return RUN_FAILED;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
 		goto out;
-	if (records_start(&run->s, o) < 0 || start_questions(run, o) < 0)
+	if (records_start(&run->s, o, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
 		goto out;
 	if (start(run, o, environ) < 0)
 		goto out;

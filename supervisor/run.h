@@ -20,6 +20,7 @@ struct run_options {
 	size_t n_keep;
 	bool wait;                /* wait for processes the command leaves behind */
 	bool no_floor;            /* without the Landlock floor */
+	const char *isolate;      /* auto, none or net; NULL: auto */
 	bool profile;             /* say at the end where the time of a call went */
 };
 

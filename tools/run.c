@@ -13,7 +13,7 @@
 
 #define MAX_LIST 64
 
-enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_PROFILE };
+enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_ISOLATE, OPT_PROFILE };
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, 'p' },
@@ -24,6 +24,7 @@ static const struct option options[] = {
 	{ "keep-fd", required_argument, NULL, OPT_KEEP },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ "floor", required_argument, NULL, OPT_FLOOR },
+	{ "isolate", required_argument, NULL, OPT_ISOLATE },
 	{ "profile", no_argument, NULL, OPT_PROFILE },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -46,6 +47,8 @@ static void usage(FILE *to)
 		"      --keep-fd=N      let the command inherit descriptor N\n"
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
+		"      --isolate=HOW    net: a network namespace of its own with nothing but loopback;\n"
+		"                       auto (default): as root, where no rule can allow the network; none\n"
 		"      --profile        say at the end where usher's time went, for each call\n"
 		"\n"
 		"The exit status is CMD's; 125 when usher itself failed, 126 when CMD cannot be\n"
@@ -98,6 +101,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 {
 	static const char *const syncs[] = { "each", "batch", "none", NULL };
 	static const char *const floors[] = { "auto", "off", NULL };
+	static const char *const isolations[] = { "auto", "none", "net", NULL };
 
 	switch (c) {
 	case 'p':
@@ -122,6 +126,9 @@ static int take(struct run_options *o, struct lists *l, int c)
 	case OPT_FLOOR:
 		o->no_floor = strcmp(optarg, "off") == 0;
 		return one_of(optarg, floors) ? 0 : wrong("floor", optarg, "auto or off");
+	case OPT_ISOLATE:
+		o->isolate = optarg;
+		return one_of(optarg, isolations) ? 0 : wrong("isolate", optarg, "auto, none or net");
 	case OPT_PROFILE:
 		o->profile = true;
 		return 0;

@@ -29,9 +29,9 @@
 #define E(n) (SECCOMP_RET_ERRNO | (n))
 #define HIGH 0xdead000000000000ULL
 
-static const struct filter_options user = { .domain = true, .scoped = true };
-static const struct filter_options root = { .domain = true, .scoped = true, .privileged = true, .sighted = true };
-static const struct filter_options hidden = { .domain = true, .scoped = true, .trap_stat = true };
+static const struct filter_options user = { .domain = true, .scoped = true, .udp = true };
+static const struct filter_options root = { .domain = true, .scoped = true, .udp = true, .privileged = true, .sighted = true };
+static const struct filter_options hidden = { .domain = true, .scoped = true, .udp = true, .trap_stat = true };
 static const struct filter_options bare = { 0 };
 
 static uint32_t load(const struct seccomp_data *d, uint32_t off)

@@ -5,6 +5,7 @@
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -20,33 +21,38 @@
 
 #define JUNK 0xdeadbeef00000000ul
 
-static void enter(void)
+static void enter(bool udp)
 {
 	struct sock_filter f[NET_FILTER_LEN + 2];
 	struct sock_fprog prog = { .len = NET_FILTER_LEN + 2, .filter = f };
 
 	f[0] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	net_filter(f + 1);
+	net_filter(udp, f + 1);
 	f[NET_FILTER_LEN + 1] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog) < 0)
 		_exit(200);
 }
 
 /* The errno of the call in a filtered child, 0 for a socket. */
-static int outcome(long nr, unsigned long domain, unsigned long type, unsigned long protocol)
+static int outcome_in(bool udp, long nr, unsigned long domain, unsigned long type, unsigned long protocol)
 {
 	int pair[2];
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		enter();
+		enter(udp);
 		long rc = syscall(nr, domain, type, protocol, pair);
 		_exit(rc < 0 ? errno : 0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	return WEXITSTATUS(status);
+}
+
+static int outcome(long nr, unsigned long domain, unsigned long type, unsigned long protocol)
+{
+	return outcome_in(true, nr, domain, type, protocol);
 }
 
 struct row {
@@ -99,6 +105,17 @@ static void test_socket(void **state)
 	}
 }
 
+static void test_without_udp(void **state)
+{
+	(void)state;
+	assert_int_equal(outcome_in(false, SYS_socket, AF_INET, SOCK_DGRAM, 0), EAFNOSUPPORT);
+	assert_int_equal(outcome_in(false, SYS_socket, AF_INET6 | JUNK, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP), EAFNOSUPPORT);
+	assert_int_equal(outcome_in(false, SYS_socket, AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE), EAFNOSUPPORT);
+	assert_int_equal(outcome_in(false, SYS_socket, AF_INET, SOCK_STREAM, 0), 0);
+	assert_int_equal(outcome_in(false, SYS_socket, AF_UNIX, SOCK_DGRAM, 0), 0);
+	assert_int_equal(outcome_in(false, SYS_socket, AF_NETLINK, SOCK_RAW, 0), 0);
+}
+
 static void test_pair(void **state)
 {
 	(void)state;
@@ -118,6 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_socket),
+		cmocka_unit_test(test_without_udp),
 		cmocka_unit_test(test_pair),
 		cmocka_unit_test(test_other_calls),
 	};
