@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/rescue.h"
 
 #define MAX_SCAN 16384
 
@@ -152,15 +153,17 @@ static bool reap(pid_t command, int status)
 	}
 }
 
-static bool ordered_to_kill(int control)
+static bool ordered_to_kill(int control, const struct rescue *rescue)
 {
 	char order;
 	ssize_t n = read(control, &order, 1);
 
+	if (n == 0 && rescue)
+		rescue_terminal(rescue);
 	return n == 0 || (n > 0 && order == GUARDIAN_KILL);
 }
 
-void guardian_main(pid_t command, int control, int status)
+void guardian_main(pid_t command, int control, int status, const struct rescue *rescue)
 {
 	pid_t self = getpid();
 	bool killing = false;
@@ -182,7 +185,7 @@ void guardian_main(pid_t command, int control, int status)
 		if (n > 0 && fds[0].revents)
 			while (read(children, &si, sizeof(si)) > 0)
 				;
-		if (n > 0 && fds[1].revents && ordered_to_kill(control))
+		if (n > 0 && fds[1].revents && ordered_to_kill(control, rescue))
 			killing = true;
 	}
 	_exit(0);

@@ -26,6 +26,8 @@ enum report_kind {
 	REPORT_EXITED,      /* value: wait status of the command */
 };
 
+struct rescue;
+
 struct report {
 	int kind;
 	int value;
@@ -38,7 +40,7 @@ void report_send(int fd, enum report_kind kind, int value, const char *step);
 /* One round of killing everything that descends from SELF; nobody below can fork any more (root excepted). */
 void guardian_kill_round(pid_t self);
 
-/* The guardian's life after the command has started; does not return. */
-_Noreturn void guardian_main(pid_t command, int control, int status);
+/* The guardian's life after the command has started; does not return. RESCUE (may be NULL): the terminal to give back when usher was killed. */
+_Noreturn void guardian_main(pid_t command, int control, int status, const struct rescue *rescue);
 
 #endif

@@ -19,6 +19,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/isolate.h"
+#include "supervisor/rescue.h"
 
 /* As fork(), but the descriptor table stays shared. */
 static pid_t fork_sharing_files(void)
@@ -139,12 +140,16 @@ static _Noreturn void guardian_start(const struct launch_options *o, int control
 		fail(status, "fork the command");
 	if (command == 0)
 		command_main(o, self, status);
-	int keep[] = { control < status ? control : status, control < status ? status : control };
-	if (keep_only(keep, 2) < 0)
+	int keep[3] = { control, status };
+	size_t n = 2;
+	if (o->rescue)
+		keep[n++] = o->rescue->tty;
+	qsort(keep, n, sizeof(keep[0]), by_number);
+	if (keep_only(keep, n) < 0)
 		fail(status, "close the guardian's descriptors");
 	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
 	report_send(status, REPORT_COMMAND, command, NULL);
-	guardian_main(command, control, status);
+	guardian_main(command, control, status, o->rescue);
 }
 
 int launch_report(struct session *s, struct report *report)

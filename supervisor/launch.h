@@ -20,6 +20,7 @@
 
 struct floor;
 struct isolation;
+struct rescue;
 
 struct launch_options {
 	char *const *argv;
@@ -29,6 +30,7 @@ struct launch_options {
 	const struct sock_fprog *filter;
 	const struct floor *floor;     /* NULL: none */
 	const struct isolation *isolation;
+	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
 	sigset_t mask;                 /* the signal mask usher was started with */
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */

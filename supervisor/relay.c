@@ -33,21 +33,32 @@ static void set_raw(struct relay *r)
 {
 	struct termios raw = r->modes;
 	cfmakeraw(&raw);
+	if (r->rescue) {
+		r->rescue->modes = r->modes;
+		r->rescue->raw = true;
+	}
 	r->raw = tcsetattr(r->tty, TCSANOW, &raw) == 0;
+}
+
+static void not_raw(struct relay *r)
+{
+	r->raw = false;
+	if (r->rescue)
+		r->rescue->raw = false;
 }
 
 static void set_back(struct relay *r)
 {
 	if (r->raw)
 		tcsetattr(r->tty, TCSANOW, &r->modes);
-	r->raw = false;
+	not_raw(r);
 }
 
 void relay_modes(struct relay *r)
 {
 	bool front = relay_foreground(r);
 	if (r->raw && !front)
-		r->raw = false; /* whoever is in front now has set its own modes */
+		not_raw(r); /* whoever is in front now has set its own modes */
 	else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0)
 		set_raw(r);
 }
@@ -100,6 +111,8 @@ static int screen_take(void *context, bool *full)
 	if (r->taken && !r->raw && tcgetattr(r->tty, &r->modes) == 0)
 		set_raw(r);
 	*full = scan_full_screen(&r->scan);
+	if (r->rescue)
+		r->rescue->asking = r->taken && !*full;
 	if (r->taken)
 		put(r, calm, scan_calm(&r->scan, calm, sizeof(calm)));
 	int rc = r->taken ? 0 : -EAGAIN;
@@ -118,6 +131,8 @@ static void screen_give(void *context)
 	if (!r->keyboard)
 		set_back(r);
 	r->taken = false;
+	if (r->rescue)
+		r->rescue->asking = false;
 	pthread_mutex_unlock(&r->lock);
 	relay_kick(r);
 }
@@ -158,6 +173,7 @@ static int open_terminal(struct relay *r)
 	if (r->tty < 0 || tcgetattr(r->tty, &r->modes) < 0)
 		return -ENOTTY;
 	name_terminal(r);
+	r->rescue = rescue_new(r->tty);
 	return 0;
 }
 
@@ -216,6 +232,11 @@ const char *relay_terminal(const struct relay *r)
 	return r->name[0] ? r->name : NULL;
 }
 
+const struct rescue *relay_rescue(const struct relay *r)
+{
+	return r->rescue;
+}
+
 const struct screen *relay_screen(struct relay *r)
 {
 	return &r->screen;
@@ -251,7 +272,7 @@ void relay_suspend(struct relay *r)
 	r->suspended = true;
 	if (relay_foreground(r))
 		set_back(r);
-	r->raw = false;
+	not_raw(r);
 	pthread_mutex_unlock(&r->lock);
 }
 
@@ -286,6 +307,7 @@ void relay_close(struct relay *r)
 	cleanup_fd(&r->master);
 	cleanup_fd(&r->slave);
 	cleanup_fd(&r->wake);
+	rescue_free(r->rescue);
 	free(r->out.bytes);
 	free(r->in.bytes);
 	pthread_mutex_destroy(&r->lock);

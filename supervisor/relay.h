@@ -20,6 +20,7 @@
 #define USHER_SUPERVISOR_RELAY_H
 
 struct relay;
+struct rescue;
 struct screen;
 
 /* Makes the pty, with the real terminal's modes and size. Returns 0, -ENOTTY without a controlling terminal, or a negative errno. */
@@ -27,6 +28,10 @@ int relay_open(struct relay **out);
 
 int relay_slave(const struct relay *r);
 const char *relay_terminal(const struct relay *r);
+
+/* For launch_options.rescue. NULL when there is none. */
+const struct rescue *relay_rescue(const struct relay *r);
+
 const struct screen *relay_screen(struct relay *r);
 
 /* Starts relaying; the terminal is raw while usher is in its foreground. Returns 0 or a negative errno. */

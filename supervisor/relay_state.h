@@ -12,6 +12,7 @@
 
 #include "policy/screen.h"
 #include "supervisor/relay_scan.h"
+#include "supervisor/rescue.h"
 
 #define RELAY_CHUNK (64 * 1024)
 #define RELAY_HELD (4 * 1024 * 1024) /* output kept while a question is on the screen; then the command waits */
@@ -32,6 +33,7 @@ struct relay {
 	bool keyboard;       /* the command may read keys: nobody else in the pipeline does */
 	char name[64];       /* the real terminal */
 	struct termios modes; /* as they were */
+	struct rescue *rescue; /* may be NULL */
 	struct screen screen;
 	pthread_t thread;
 	bool started;

@@ -244,6 +244,7 @@ static int start(struct run *run, const struct run_options *o, char *const *envp
 	run->launch.filter = &run->filter;
 	run->launch.floor = run->floor;
 	run->launch.isolation = &run->isolation;
+	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	int rc = launch(s, &run->launch, &report);
 	isolate_done(&run->isolation);

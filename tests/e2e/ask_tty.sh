@@ -239,10 +239,20 @@ else
 	skip "the program cannot answer itself" "no python3"
 fi
 
+# usher killed with a question up: what was started with it gives the terminal back. The shell around it does not.
+begin
+J=$((J + 1))
+keys "sh -c 'stty -a >before; $USHER run -p $T/etc/ask.rules --journal $T/j$J -- cat secret; sleep 0.5; stty -a >after'" Enter
+wait_text "$ARMED"
+kill -9 "$(pgrep -f "^$USHER run .*$T/j$J " | head -1)"
+check "the screen is given back" wait_gone "$ARMED"
+sleep 1
+same "the modes too" "$(cat before)" "$(cat after)"
+
 mark=$(screen | grep -o 'mark \[[a-z0-9]*\]' | head -1)
 if [ -n "$mark" ]; then ok "the mark is told at the start"; else not_ok "the mark is told at the start" "$(screen)"; fi
 
-for n in $(seq "$J"); do
+for n in $(seq $((J - 1))); do # the last was killed
 	"$USHER" verify "$T/j$n" >/dev/null || not_ok "journal $n is whole"
 done
 if "$USHER" log "$T/j1" --json 2>/dev/null | grep '"answer"' | grep -q '"tty"'; then

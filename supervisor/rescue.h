@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the guardian needs to give the real terminal back when usher was killed and could not. Memory that both see.
+ *
+ * MUST: usher alone writes it; the guardian reads it only after usher has ended.
+ */
+#ifndef USHER_SUPERVISOR_RESCUE_H
+#define USHER_SUPERVISOR_RESCUE_H
+
+#include <stdbool.h>
+#include <termios.h>
+
+struct rescue {
+	int tty;              /* the real terminal, by its number in usher's descriptor table */
+	struct termios modes; /* as they are to be again */
+	volatile bool raw;    /* usher has changed them */
+	volatile bool asking; /* a question is on a screen of its own */
+};
+
+/* NULL when there is no memory: then nobody can help. */
+struct rescue *rescue_new(int tty);
+void rescue_free(struct rescue *r);
+
+/* Async-signal-safe. From a process that does not have the terminal as its own, so that no job control stops it. */
+void rescue_terminal(const struct rescue *r);
+
+#endif
