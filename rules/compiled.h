@@ -41,6 +41,14 @@ struct conditions {
 	struct range uid, depth;
 };
 
+/* One word of an env statement. */
+struct env_statement {
+	enum env_says says;
+	const struct glob *glob; /* keep, drop */
+	uint32_t n;
+	const char *setting;     /* set */
+};
+
 /* Where a rewrite leads. */
 struct rewrite {
 	enum object_kind kind;
@@ -140,6 +148,8 @@ struct ruleset {
 	uint32_t n_files, room_files;
 	struct expectation *expect;
 	uint32_t n_expect, room_expect;
+	struct env_statement *env;
+	uint32_t n_env, room_env;
 	struct pin *pin;
 	uint32_t n_pins, room_pins;
 	struct index index;

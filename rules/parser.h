@@ -73,6 +73,9 @@ int parser_fail_word(struct parser *p, size_t at, const char *word, const char *
 /* "ENOENT" to its number; 0 when there is none of that name. */
 int errno_parse(const char *name);
 
+/* environment.c: an env line. */
+int parse_env(struct parser *p, const struct line *line);
+
 /* query.c: the rest of an expect line from word FIRST on. */
 int parse_expect(struct parser *p, const struct line *line);
 

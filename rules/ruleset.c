@@ -111,6 +111,7 @@ void ruleset_free(struct ruleset *rs)
 	free(rs->rule);
 	free(rs->file);
 	free(rs->expect);
+	free(rs->env);
 	free(rs->pin);
 	arena_free(&rs->arena);
 	free(rs);

@@ -167,6 +167,14 @@ bool rule_own(const struct rule *rule);
 /* The column RULE begins at, from 1. */
 uint32_t rule_column(const struct rule *rule);
 
+/*
+ * What the env statements of this layer say of variable NAME (LEN bytes): the first that matches. And the
+ * settings in order, "NAME=VALUE", INDEX from 0; NULL past the end.
+ */
+enum env_says { ENV_SILENT = 0, ENV_KEEP, ENV_DROP, ENV_SET };
+enum env_says ruleset_env(const struct ruleset *rs, const char *name, size_t len);
+const char *ruleset_env_setting(const struct ruleset *rs, size_t index);
+
 /* An expect line: what CALL (one object) is to be decided as by this layer alone. */
 struct expectation {
 	enum verdict_kind kind;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The lines of a file: rules, and set, default, include, expect. */
+/* The lines of a file: rules, and set, default, include, env, expect. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -163,17 +163,12 @@ static int refuse_limit(struct parser *p, const struct line *line)
 	return parser_fail(p, line->word[0].from, "limits on the whole tree are not enforced by this version, and a statement that does nothing is refused");
 }
 
-static int refuse_env(struct parser *p, const struct line *line)
-{
-	return parser_fail(p, line->word[0].from, "env is not enforced by this version, and a statement that does nothing is refused");
-}
-
 static const struct {
 	const char *word;
 	int (*parse)(struct parser *p, const struct line *line);
 } statements[] = {
 	{ "set", parse_set },       { "default", parse_default }, { "include", parse_include },
-	{ "expect", parse_expect }, { "limit", refuse_limit },    { "env", refuse_env },
+	{ "expect", parse_expect }, { "limit", refuse_limit },    { "env", parse_env },
 };
 
 static int parse_line(struct parser *p, const struct line *line)
@@ -185,9 +180,9 @@ static int parse_line(struct parser *p, const struct line *line)
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
 		if (word_is(&line->word[0], statements[i].word))
 			return statements[i].parse(p, line);
-	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", NULL };
+	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", "env", NULL };
 	return parser_fail_word(p, line->word[0].from, word_text(&p->scratch, &line->word[0], 0), known,
-				"allow, deny, ask, rewrite or kill, or set, default, include or expect was expected");
+				"allow, deny, ask, rewrite or kill, or set, default, include, env or expect was expected");
 }
 
 int parse_source(struct parser *p, const struct source *source)

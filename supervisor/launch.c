@@ -6,6 +6,7 @@
 #include <linux/close_range.h>
 #include <limits.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -121,7 +122,8 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	if (o->terminal >= 3)
 		close(o->terminal);
 	restore_signals(o);
-	execvpe(o->argv[0], o->argv, o->envp);
+	environ = (char **)(uintptr_t)o->envp; /* its PATH counts, as with env(1) */
+	execvp(o->argv[0], o->argv);
 	int error = errno;
 	report_send(status, REPORT_EXEC_FAILED, error, NULL);
 	_exit(error == ENOENT ? 127 : 126);

@@ -13,6 +13,7 @@
 #include "audit/journal.h"
 #include "policy/policy.h"
 #include "rules/ruleset.h"
+#include "supervisor/environment.h"
 #include "supervisor/floor.h"
 
 static void hash_hex(const char *text, size_t len, char out[65])
@@ -76,7 +77,15 @@ static void write_identity(struct record *r)
 	record_int(r, "pid", getpid());
 }
 
-static void write_command(struct record *r, const struct run_options *o)
+static void write_names(struct record *r, const char *key, char *const *list)
+{
+	record_list(r, key);
+	for (; *list; list++)
+		record_item(r, (struct span){ *list, (uint32_t)strcspn(*list, "=") });
+	record_close(r);
+}
+
+static void write_command(struct record *r, const struct run_options *o, const struct environment *e)
 {
 	char cwd[4096];
 
@@ -86,13 +95,12 @@ static void write_command(struct record *r, const struct run_options *o)
 	record_close(r);
 	if (getcwd(cwd, sizeof(cwd)))
 		record_text(r, "cwd", cwd);
-	record_list(r, "environment");
-	for (char **e = environ; *e; e++)
-		record_item(r, (struct span){ *e, (uint32_t)strcspn(*e, "=") });
-	record_close(r);
+	write_names(r, "environment", e->list);
+	if (*e->dropped)
+		write_names(r, "environment_dropped", e->dropped);
 }
 
-int records_start(struct session *s, const struct run_options *o, const char *isolation)
+int records_start(struct session *s, const struct run_options *o, const struct environment *e, const char *isolation)
 {
 	char *buf = malloc(RECORD_MAX);
 	char floor[512];
@@ -103,7 +111,7 @@ int records_start(struct session *s, const struct run_options *o, const char *is
 		return -ENOMEM;
 	record_begin(&r, buf, RECORD_MAX, "start");
 	write_identity(&r);
-	write_command(&r, o);
+	write_command(&r, o, e);
 	if (o->no_floor)
 		record_text(&r, "floor", "off");
 	else if (floor_describe(floor, sizeof(floor)) > 0)

@@ -7,8 +7,10 @@
 #include "supervisor/session.h"
 #include "supervisor/supervise.h"
 
+struct environment;
+
 /* Writes what the session is: version, kernel, command, rules in full, mechanisms in force (ISOLATION: the namespaces, NULL: none). 0 or a negative errno (told). */
-int records_start(struct session *s, const struct run_options *o, const char *isolation);
+int records_start(struct session *s, const struct run_options *o, const struct environment *e, const char *isolation);
 
 /* Writes how it ended and closes the journal. */
 void records_end(struct session *s, const struct supervise_result *r);

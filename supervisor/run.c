@@ -20,6 +20,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
 #include "supervisor/compat.h"
+#include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/harden.h"
@@ -43,6 +44,7 @@ struct run {
 	struct sock_fprog filter;
 	struct floor *floor;
 	struct isolation isolation;
+	struct environment environment;
 	struct relay *relay;
 	struct launch_options launch;
 	struct supervise_result result;
@@ -229,16 +231,18 @@ static int prepare(struct run *run, const struct run_options *o)
 		return complain("--isolate=net: make a network namespace", rc, NULL);
 	if (build_filter(run) < 0 || open_terminal(run, o) < 0 || open_journal(run, o) < 0)
 		return -1;
-	return 0;
+	/* Last: its strings are those of the policy that stays. */
+	rc = environment_make(s->policy, environ, &run->environment);
+	return rc < 0 ? complain("make the command's environment", rc, NULL) : 0;
 }
 
-static int start(struct run *run, const struct run_options *o, char *const *envp)
+static int start(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
 	struct report report;
 
 	run->launch.argv = o->argv;
-	run->launch.envp = envp;
+	run->launch.envp = run->environment.list;
 	run->launch.keep = o->keep;
 	run->launch.n_keep = o->n_keep;
 	run->launch.filter = &run->filter;
@@ -274,6 +278,7 @@ static void run_close(struct run *run)
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);
+	environment_free(&run->environment);
 }
 
 static int exit_status(const struct run *run, const struct run_options *o, int *by_signal)
@@ -306,9 +311,9 @@ int run_session(const struct run_options *o, int *by_signal)
 		return RUN_FAILED;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
 		goto out;
-	if (records_start(&run->s, o, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
+	if (records_start(&run->s, o, &run->environment, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
 		goto out;
-	if (start(run, o, environ) < 0)
+	if (start(run, o) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);

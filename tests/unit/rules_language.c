@@ -140,7 +140,12 @@ static void test_errors(void **state)
 	refused("set 1x = 2\n", 1, 5, "not a name");
 	refused("include builtin:nothing\n", 1, 9, "no built-in rules");
 	refused("limit processes 10\n", 1, 1, "not enforced");
-	refused("env keep PATH\n", 1, 1, "not enforced");
+	refused("env\n", 1, 4, "env keep NAME");
+	refused("env kep PATH\n", 1, 5, "did you mean 'keep'");
+	refused("env drop\n", 1, 9, "env keep NAME");
+	refused("env set PATH\n", 1, 9, "NAME=VALUE");
+	refused("env set =x\n", 1, 9, "NAME=VALUE");
+
 	refused("expect maybe read /x\n", 1, 8, "expect VERDICT");
 	refused("expect deny read x\n", 1, 18, "absolute");
 	refused("allow read /x\r\n", 1, 14, "carriage return");
@@ -316,6 +321,24 @@ static void test_memfd(void **state)
 	decides("allow exec memfd:jit*\n", "exec memfd:x", VERDICT_NONE);
 	decides("allow read,exec **\n", "read memfd:x", VERDICT_ALLOW);
 	decides("deny read /a\nallow read /**\n", "read memfd:x", VERDICT_ALLOW);
+}
+
+/* Of one file the first statement that matches decides. */
+static void environment(void **state)
+{
+	static const char text[] = "env keep MY_KEY PATH\nenv drop *_{KEY,TOKEN} AWS_*\nenv set A=\"b c\" D=\nenv keep AWS_REGION\n";
+	static const struct {
+		const char *name;
+		enum env_says says;
+	} names[] = { { "MY_KEY", ENV_KEEP }, { "YOUR_KEY", ENV_DROP }, { "_TOKEN", ENV_DROP }, { "TOKEN", ENV_SILENT },
+		      { "AWS_REGION", ENV_DROP }, { "XAWS_REGION", ENV_SILENT }, { "my_key", ENV_SILENT }, { "A", ENV_SILENT } };
+	struct ruleset *rs = parse(text);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_int_equal(ruleset_env(rs, names[i].name, strlen(names[i].name)), names[i].says);
+	assert_string_equal(ruleset_env_setting(rs, 0), "A=b c");
+	assert_string_equal(ruleset_env_setting(rs, 1), "D=");
+	assert_null(ruleset_env_setting(rs, 2));
+	ruleset_free(rs);
 }
 
 static void rewritten(const char *rules, const char *query, const char *expected)
@@ -593,7 +616,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_defaults_of_includes),
 		cmocka_unit_test(test_pins_and_links),
-		cmocka_unit_test(test_parts),
+		cmocka_unit_test(environment), cmocka_unit_test(test_parts),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

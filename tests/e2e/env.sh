@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What the first command gets of usher's environment.
+. "$(dirname "$0")/lib.sh"
+fresh
+R=$T/etc/env.rules S=$T/etc/more.rules
+names() { # RULES...: the command's variables, sorted
+	local args=() f
+	for f; do args+=(-p "$f"); done
+	env -i PATH="$PATH" HOME="$HOME" TMPDIR="$TMPDIR" XDG_STATE_HOME="$XDG_STATE_HOME" A_KEY=1 B_TOKEN=2 C=3 LD_X=4 "$USHER" run "${args[@]}" --ask=deny --journal "$T/j$RANDOM$RANDOM" -- /usr/bin/env 2>&1 |
+		grep -vE '^(PATH|HOME|TMPDIR|XDG_STATE_HOME)=' | sort | tr '\n' ' '
+}
+rules() { printf '%s\n' "$@" 'default allow'; }
+rules '# none' >"$R"; chmod 600 "$R"
+same "without env statements all of it" "A_KEY=1 B_TOKEN=2 C=3 LD_X=4 " "$(names "$R")"
+rules 'env keep A_KEY' 'env drop *_KEY *_TOKEN' >"$R"
+same "keep before drop" "A_KEY=1 C=3 LD_X=4 " "$(names "$R")"
+rules 'env keep PATH HOME C' 'env drop *' >"$R"
+same "nothing but what is named" "C=3 " "$(names "$R")"
+rules 'env drop C' 'env set C="new value" D=5' >"$R"
+same "set comes after drop" "A_KEY=1 B_TOKEN=2 C=new value D=5 LD_X=4 " "$(names "$R")"
+rules 'env drop D' 'env set A_KEY=9' >"$S"; chmod 600 "$S"
+same "another file drops what one sets" "A_KEY=9 B_TOKEN=2 C=new value LD_X=4 " "$(names "$R" "$S")"
+rules 'env set PATH=/nonexistent' >"$R"
+(cd "$T/project" && "$USHER" run -p "$R" --journal "$T/jp" -- ls) >/dev/null 2>&1
+same "the command is looked for in its own PATH" 127 $?
+
+cd "$T/project" || exit 1
+out=$(env GITHUB_TOKEN=1 AWS_SECRET_ACCESS_KEY=2 NPM_TOKEN=3 MY_API_KEY=4 DB_PASSWORD=5 OPENAI_API_KEY=6 LANG=C CI=true "$USHER" run --ask=deny --journal "$T/ja" -- /usr/bin/env)
+same "builtin:agent drops secrets" "" "$(grep -E '^(GITHUB_TOKEN|AWS_SECRET_ACCESS_KEY|NPM_TOKEN|MY_API_KEY|DB_PASSWORD)=' <<<"$out")"
+same "builtin:agent keeps the rest" "3" "$(grep -cE '^(OPENAI_API_KEY=6|LANG=C|CI=true)' <<<"$out")"
+same "the journal names what was dropped" "1" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c '"environment_dropped":\[.*"NPM_TOKEN"')"
+same "and holds no value" "0" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c 'NPM_TOKEN=')"
+finish
