@@ -19,6 +19,7 @@
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
+#include "supervisor/patience.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/resolve.h"
@@ -98,10 +99,12 @@ static void exec_arrived(struct job *j, pid_t pid)
 	if (differs) {
 		record_text(r, "raced", differs);
 		(void)walk_record(j, -EPERM);
+		worker_blocking(j->worker);
 		trace_kill(pid);
 		return;
 	}
 	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
+		worker_blocking(j->worker);
 		trace_kill(pid);
 		return;
 	}
@@ -128,11 +131,23 @@ static void exec_returned(struct job *j, pid_t tid, int sig)
 	trace_release(tid, sig);
 }
 
+/* Some execs wait: for a file system that somebody serves, for threads that must end first. */
+static enum trace_event await_exec(struct worker *w, pid_t *tid, int *sig)
+{
+	int event;
+
+	patience_begin(w);
+	while ((event = trace_wait_once(tid, sig)) == 0)
+		patience_over(w);
+	patience_end(w);
+	return (enum trace_event)event;
+}
+
 static void exec_watch(struct job *j, pid_t tid)
 {
 	int sig;
 
-	switch (trace_wait(&tid, &sig)) {
+	switch (await_exec(j->worker, &tid, &sig)) {
 	case TRACE_EXEC:
 		exec_arrived(j, tid);
 		break;
@@ -165,12 +180,15 @@ int exec_perform(struct job *j)
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
 	}
+	if (j->rewritten.off)
+		worker_blocking(j->worker);
 	int err = trace_seize(tid);
 	if (err)
 		return job_error(j, err == -ESRCH ? -EPERM : err);
 	if (j->rewritten.off && handover_restart(j, &tid) < 0)
 		return exec_gone(j); /* it ended, or was let go with an error */
 	if (reply_send(j, 0, 0, true) < 0) {
+		worker_blocking(j->worker);
 		handover_answered(j);
 		trace_abandon(tid);
 		return exec_gone(j);

@@ -65,17 +65,14 @@ static enum trace_event event_of(int status, int *sig)
 	return TRACE_BACK;
 }
 
-/* Not by number: a thread that execs comes back under its leader's. */
+/* Not by number: a thread that execs comes back under its leader's. 0: nothing has happened, or a signal interrupted. */
 static int wait_any(int flags, pid_t *tid, int *sig)
 {
 	int status;
-	pid_t got;
+	pid_t got = waitpid(-1, &status, __WALL | __WNOTHREAD | flags);
 
 	*sig = 0;
-	do
-		got = waitpid(-1, &status, __WALL | __WNOTHREAD | flags);
-	while (got < 0 && errno == EINTR);
-	if (got == 0)
+	if (got == 0 || (got < 0 && errno == EINTR))
 		return 0;
 	if (got < 0)
 		return TRACE_ENDED;
@@ -83,9 +80,19 @@ static int wait_any(int flags, pid_t *tid, int *sig)
 	return event_of(status, sig);
 }
 
+int trace_wait_once(pid_t *tid, int *sig)
+{
+	return wait_any(0, tid, sig);
+}
+
 enum trace_event trace_wait(pid_t *tid, int *sig)
 {
-	return (enum trace_event)wait_any(0, tid, sig);
+	int event;
+
+	do
+		event = wait_any(0, tid, sig);
+	while (!event);
+	return (enum trace_event)event;
 }
 
 int trace_poll(pid_t *tid, int *sig)

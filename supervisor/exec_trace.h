@@ -27,6 +27,9 @@ int trace_seize(pid_t tid);
 /* Waits for the next event; *tid is updated, *sig gets a signal that was about to be delivered (pass it to trace_release). */
 enum trace_event trace_wait(pid_t *tid, int *sig);
 
+/* As trace_wait(), but 0 when a signal interrupted it. */
+int trace_wait_once(pid_t *tid, int *sig);
+
 /* As trace_wait() without waiting: 0 when nothing has happened. */
 int trace_poll(pid_t *tid, int *sig);
 

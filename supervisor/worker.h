@@ -9,6 +9,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
 
 #include "audit/record.h"
 #include "supervisor/job.h"
@@ -24,6 +25,9 @@ struct worker {
 	int bound;                /* the core its thread is bound to, -1: all */
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
+	bool has_timer;           /* timer interrupts this thread: see patience.h */
+	bool patient;             /* it is running */
+	timer_t timer;
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
 	/* the working directory whose name was last seen to lead to it: see fs_cwd_name() */
