@@ -15,6 +15,7 @@
 
 #include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
+#include "supervisor/net_swap.h"
 #include "supervisor/worker.h"
 
 /* job->word[] of connect. */
@@ -22,6 +23,7 @@ enum {
 	WORD_COPIED, /* the address is in job->data[0] */
 	WORD_TARGET, /* number of the target that the address stands for, plus one */
 	WORD_TYPE,
+	WORD_SWAPPED, /* job->sock is to take the place of the caller's socket */
 };
 
 int net_connect_resolve(struct job *j)
@@ -141,7 +143,26 @@ int net_connect_perform(struct job *j)
 		rc = do_connect(j, &to, (socklen_t)len);
 		net_ids_leave(&mine);
 	}
+	if (j->word[WORD_SWAPPED] && (rc == 0 || rc == -EINPROGRESS)) {
+		int swap = net_swap_install(j, (int)j->arg[0]);
+		rc = swap < 0 ? swap : rc;
+	}
 	return net_answer(j, rc);
+}
+
+int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	struct socket_kind kind;
+
+	if (j->n_targets != 1 || index + 1 != j->word[WORD_TARGET])
+		return -EPERM;
+	int rc = net_socket(j, (int)j->arg[0], &kind);
+	if (rc == 0)
+		rc = net_swap_prepare(j, &kind, to);
+	if (rc < 0)
+		return rc;
+	j->word[WORD_SWAPPED] = (uint64_t)rc;
+	return net_retarget(j, &j->target[index], to, &j->data[0]);
 }
 
 int net_redirect(struct job *j, uint32_t index, const struct object *to)

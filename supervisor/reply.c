@@ -70,3 +70,20 @@ int reply_addfd(struct job *j)
 	while (at < 0 && errno == EINTR);
 	return at < 0 ? -errno : at;
 }
+
+int reply_replace(struct job *j, int fd, int at, bool cloexec)
+{
+	struct seccomp_notif_addfd add = {
+		.id = j->notif.id,
+		.flags = SECCOMP_ADDFD_FLAG_SETFD,
+		.srcfd = (uint32_t)fd,
+		.newfd = (uint32_t)at,
+		.newfd_flags = cloexec ? O_CLOEXEC : 0,
+	};
+	int rc;
+
+	do
+		rc = ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	while (rc < 0 && errno == EINTR);
+	return rc < 0 ? -errno : 0;
+}

@@ -30,4 +30,10 @@ void reply_interrupted(struct job *j);
  */
 int reply_addfd(struct job *j);
 
+/*
+ * Puts FD (stays ours) into the caller's table in the place of its descriptor AT. The kernel refuses it when the
+ * caller is gone. Returns 0 or a negative errno.
+ */
+int reply_replace(struct job *j, int fd, int at, bool cloexec);
+
 #endif

@@ -85,4 +85,65 @@ fetch="import urllib.request as u; print(u.urlopen('http://127.0.0.1:1/moved.txt
 { echo "$BASE"; echo "rewrite connect tcp:127.0.0.1:1 -> tcp:127.0.0.1:$PORT"; } | rules moved.rules
 check "nothing is there natively" bash -c "! python3 -c \"$fetch\""
 same "rewrite connect" "b'moved\\n'" "$(supervise "$T/etc/moved.rules" python3 -c "$fetch")"
+
+# To another family: the socket is exchanged under its number
+cat >"$T/serve.py" <<'P'
+import http.server as h, os, socket, socketserver, sys, threading
+class H(h.SimpleHTTPRequestHandler):
+	def address_string(self): return "somebody"
+	def log_message(self, *a): pass
+class Six(h.ThreadingHTTPServer): address_family = socket.AF_INET6
+class Unix(socketserver.ThreadingUnixStreamServer):
+	def get_request(self): return super().get_request()[0], ("", 0)
+six = Six(("::1", int(sys.argv[1])), H)
+unix = Unix(sys.argv[2], H)
+os.chmod(sys.argv[2], 0o777)
+threading.Thread(target=six.serve_forever).start()
+unix.serve_forever()
+P
+PORT6=$(free_port)
+mkdir "$T/served"
+echo moved >"$T/served/moved.txt"
+(cd "$T/served" && exec python3 "$T/serve.py" "$PORT6" "$T/served/sock" 2>"$T/serve.err") & six=$!
+at_exit "kill $six 2>/dev/null"
+if ! wait_for test -S "$T/served/sock"; then
+	skip "to another family" "no IPv6: $(tail -n 1 "$T/serve.err")"
+	finish
+fi
+{ echo "$BASE"; echo "rewrite connect tcp:127.0.0.1:1 -> tcp:[::1]:$PORT6"; } | rules six.rules
+{ echo "$BASE"; echo "rewrite connect tcp:127.0.0.1:1 -> unix:$T/served/sock"; } | rules unix.rules
+same "rewrite IPv4 to IPv6 (python)" "b'moved\\n'" "$(supervise "$T/etc/six.rules" python3 -c "$fetch")"
+peers='import socket, os, fcntl, select
+s = socket.socket(); s.settimeout(9); n = s.fileno(); e = select.epoll(); e.register(s, select.EPOLLOUT)
+s.connect(("127.0.0.1", 1)); p = socket.socket(fileno=os.dup(n)).getpeername(); print(p if isinstance(p, str) else p[0], s.fileno() == n, fcntl.fcntl(n, fcntl.F_GETFD), bool(fcntl.fcntl(n, fcntl.F_GETFL) & os.O_NONBLOCK), e.poll(5)[0][0] == n)
+e.modify(s, select.EPOLLIN); s.sendall(b"GET /moved.txt HTTP/1.0\r\n\r\n"); print(e.poll(5)[0][1] & select.EPOLLIN)
+b = b""
+while d := s.recv(9999): b += d
+print(b[-6:]); e.unregister(s)'
+same "the new socket is like the old (IPv6)" "::1 True 1 True True 1 b'moved\\n'" "$(supervise "$T/etc/six.rules" python3 -c "$peers" | tr '\n' ' ' | sed 's/ $//')"
+same "the new socket is like the old (unix)" "$T/served/sock True 1 True True 1 b'moved\\n'" "$(supervise "$T/etc/unix.rules" python3 -c "$peers" | tr '\n' ' ' | sed -e 's/ $//' -e "s#/proc/self/fd/[0-9]*#$T/served/sock#")"
+if command -v curl >/dev/null; then
+	for r in six unix; do same "curl ($r)" moved "$(supervise "$T/etc/$r.rules" curl -s --max-time 9 http://127.0.0.1:1/moved.txt)"; done
+fi
+if command -v node >/dev/null; then
+	for r in six unix; do same "node ($r)" moved "$(supervise "$T/etc/$r.rules" node -e 'require("http").get("http://127.0.0.1:1/moved.txt", r => r.pipe(process.stdout))')"; done
+fi
+if command -v go >/dev/null; then
+	mkdir "$T/go"
+	printf 'package main\nimport ("io"; "net/http"; "os")\nfunc main() { r, err := http.Get("http://127.0.0.1:1/moved.txt"); if err != nil { panic(err) }; io.Copy(os.Stdout, r.Body) }\n' >"$T/go/main.go"
+	if (cd "$T/go" && HOME=$T/go GO111MODULE=off go build -o client main.go) 2>"$T/go.log"; then
+		for r in six unix; do same "Go, which registers first ($r)" moved "$(supervise "$T/etc/$r.rules" "$T/go/client")"; done
+	else not_ok go "$(tail -n 3 "$T/go.log")"; fi
+fi
+udp='import socket
+try: s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("127.0.0.1", 1)); print("connected")
+except OSError as e: print(e.errno)'
+{ echo "$BASE"; echo "rewrite connect udp:127.0.0.1:1 -> udp:[::1]:$PORT6"; } | rules six.rules
+same "datagrams do not change their family" 97 "$(supervise "$T/etc/six.rules" python3 -c "$udp")"
+
+# bind led elsewhere
+serve="import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('0.0.0.0', 1)); s.listen(); print(*s.getsockname())"
+PORT=$(free_port)
+{ echo "$BASE"; echo "rewrite bind tcp:0.0.0.0:1 -> tcp:127.0.0.1:$PORT"; } | rules bind.rules
+same "rewrite bind" "127.0.0.1 $PORT" "$(supervise "$T/etc/bind.rules" python3 -c "$serve")"
 finish

@@ -45,6 +45,8 @@ static const struct row rows[] = {
 	{ "default allow\n", "deny net tcp:*:* udp:*:*\n", ABSTRACT },
 	{ "default allow\n", "default deny\nallow net tcp:127.0.0.1:80\n", TCP },
 	{ "default deny\n", "default allow\n", 0 },
+	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP },
+	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT },
 	{ "allow read /**\n", "allow net tcp:*:*\n", TCP },
 };
 
