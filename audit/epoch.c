@@ -63,7 +63,6 @@ int epoch_new(struct epoch **out)
 	e->number = 1;
 	e->first = 1;
 	crypto_sign_keypair(e->public, e->keys->secret);
-	epoch_prepare(e);
 	*out = steal_pointer(&e);
 	return 0;
 }

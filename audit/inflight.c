@@ -18,17 +18,22 @@
 #define WORDS (INFLIGHT_SLOTS / WORD_BITS)
 #define SIZE ((size_t)INFLIGHT_SLOTS * INFLIGHT_SLOT)
 
+/* The slots beyond the first count as used until they are there. */
+#define NOT_THERE (~UINT64_C(0) << INFLIGHT_FIRST)
+_Static_assert(WORDS == 1 && INFLIGHT_FIRST < WORD_BITS, "one word of slots");
+
 struct inflight {
 	int fd;
 	char *map; /* NULL: written with pwrite() */
 	_Atomic uint64_t used[WORDS];
 	size_t reserved[INFLIGHT_SLOTS]; /* each belongs to the slot's owner */
 	uint16_t len[INFLIGHT_SLOTS];
+	atomic_bool grown;               /* all slots are there, not only the first */
 };
 
 static int prepare(struct inflight *f)
 {
-	int rc = segment_fill(f->fd, 0, SIZE);
+	int rc = segment_fill(f->fd, 0, (size_t)INFLIGHT_FIRST * INFLIGHT_SLOT);
 	if (rc != 0 || !segment_may_map(f->fd))
 		return rc;
 	void *map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, f->fd, 0);
@@ -47,6 +52,7 @@ int inflight_create(int dir, struct inflight **out)
 	f->fd = openat(dir, INFLIGHT_NAME, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (f->fd < 0)
 		return -errno;
+	f->used[0] = NOT_THERE;
 	int rc = prepare(f);
 	if (rc != 0) {
 		close(f->fd);
@@ -54,6 +60,20 @@ int inflight_create(int dir, struct inflight **out)
 	}
 	*out = steal_pointer(&f);
 	return 0;
+}
+
+void inflight_grow(struct inflight *f)
+{
+	size_t first = (size_t)INFLIGHT_FIRST * INFLIGHT_SLOT;
+	if (f->grown || segment_fill(f->fd, first, SIZE - first) != 0)
+		return;
+	atomic_fetch_and(&f->used[0], ~NOT_THERE);
+	f->grown = true;
+}
+
+bool inflight_grown(const struct inflight *f)
+{
+	return f->grown;
 }
 
 static bool claim(struct inflight *f, uint32_t *slot)
@@ -158,6 +178,8 @@ void inflight_close(struct inflight *f, int dir)
 	uint64_t used = 0;
 	for (unsigned w = 0; w < WORDS; w++)
 		used |= f->used[w];
+	if (!f->grown)
+		used &= ~NOT_THERE;
 	if (f->map)
 		munmap(f->map, SIZE);
 	close(f->fd);

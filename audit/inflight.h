@@ -4,21 +4,27 @@
  * operation between its intent and its record; what is found there after the death of
  * the process may have taken effect without a record of its outcome.
  *
- * MUST: the '{' is stored last and taken away first; all blocks are there from the start.
+ * MUST: the '{' is stored last and taken away first; a slot is used only when its blocks are there.
  */
 #ifndef USHER_AUDIT_INFLIGHT_H
 #define USHER_AUDIT_INFLIGHT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define INFLIGHT_NAME "inflight.jsonl"
 #define INFLIGHT_SLOTS 64
 #define INFLIGHT_SLOT 4096
+#define INFLIGHT_FIRST 16 /* there from the start */
 
 struct inflight;
 
 int inflight_create(int dir, struct inflight **out);
+
+/* Makes the other slots there. For one thread; a failure leaves the first ones. */
+void inflight_grow(struct inflight *f);
+bool inflight_grown(const struct inflight *f);
 
 /*
  * Puts the line made of HEAD and BODY (neither is empty) into a free slot, lock free. Returns 0, -EMSGSIZE when it is longer than a

@@ -130,6 +130,15 @@ static struct journal *allocate(void)
 	return j;
 }
 
+/* The names of the files, and that of the directory. */
+static int flush_names(const struct journal *j)
+{
+	CLEANUP_FD int parent = openat(j->dirfd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0 && errno == EACCES)
+		return fsync(j->dirfd) == 0 ? 0 : -errno;
+	return parent >= 0 && fsync(j->dirfd) == 0 && fsync(parent) == 0 ? 0 : -errno;
+}
+
 int journal_create(const struct journal_options *options, struct journal **out, const char **why)
 {
 	*why = "cannot start libsodium";
@@ -143,9 +152,9 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, why);
 	if (rc == 0)
 		rc = open_parts(j, options->anchor, why);
-	if (rc == 0 && j->sync != SYNC_NONE && fsync(j->dirfd) != 0) {
+	if (rc == 0 && j->sync != SYNC_NONE) {
 		*why = "cannot flush the journal's directory";
-		rc = -errno;
+		rc = flush_names(j);
 	}
 	if (rc != 0) {
 		keeper_stop(j);

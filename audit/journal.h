@@ -9,6 +9,7 @@
 #ifndef USHER_AUDIT_JOURNAL_H
 #define USHER_AUDIT_JOURNAL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "audit/record.h"
@@ -29,11 +30,21 @@ struct journal_options {
  */
 int journal_create(const struct journal_options *options, struct journal **out, const char **why);
 
-/* A fresh directory name below $XDG_STATE_HOME/usher (parents made, mode 0700). Returns 0 or a negative errno. */
+/*
+ * A fresh directory name below the first of journal_place() that can be written (parents made, mode 0700). Where that is
+ * not the first, says so on stderr. Returns 0 or a negative errno.
+ */
 int journal_default_dir(char *out, size_t cap);
 
-/* Where default directories are made: $XDG_STATE_HOME/usher or ~/.local/state/usher. Returns 0 or a negative errno. */
-int journal_home(char *out, size_t cap);
+/*
+ * Where default directories are made, best first: INDEX 0 is $XDG_STATE_HOME/usher or ~/.local/state/usher, 1 is
+ * $XDG_RUNTIME_DIR/usher-journals, 2 is /tmp/usher-UID. Returns 0, 1 past the end, -ENOENT when the environment does not
+ * name that one, or -ENAMETOOLONG.
+ */
+int journal_place(unsigned index, char *out, size_t cap);
+
+/* Whether the directory is this user's and nobody else's to enter or write: what is found in a shared place is believed only then. */
+bool journal_place_ours(const char *path);
 
 /* The directory, for messages and for the guard layer. Lives as long as the journal. */
 const char *journal_dir(const struct journal *j);
@@ -64,6 +75,12 @@ int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uin
 
 /* Without a final record by journal_append_final(). Once the journal has failed the slot stays as it is, as evidence. */
 void journal_intent_done(struct journal *j, uint32_t slot);
+
+/*
+ * Asks for a note with the hash of the program that runs (/proc/self/exe), made by the helper thread once the session
+ * has lived for 20 ms: a shorter one has none.
+ */
+void journal_name_program(struct journal *j);
 
 /* The errno that stopped the journal, 0 while it works. */
 int journal_failed(const struct journal *j);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,17 +15,36 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
-int journal_home(char *out, size_t cap)
+static int below(char *out, size_t cap, const char *base, const char *rest)
 {
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	int n;
-	if (state && state[0] == '/')
-		n = snprintf(out, cap, "%s/usher", state);
-	else if (home && home[0] == '/')
-		n = snprintf(out, cap, "%s/.local/state/usher", home);
-	else
+	if (!base || base[0] != '/')
 		return -ENOENT;
+	int n = snprintf(out, cap, "%s%s", base, rest);
 	return n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+}
+
+int journal_place(unsigned index, char *out, size_t cap)
+{
+	const char *state = getenv("XDG_STATE_HOME");
+	char own[32];
+	switch (index) {
+	case 0:
+		return state && state[0] == '/' ? below(out, cap, state, "/usher") :
+						  below(out, cap, getenv("HOME"), "/.local/state/usher");
+	case 1:
+		return below(out, cap, getenv("XDG_RUNTIME_DIR"), "/usher-journals");
+	case 2:
+		snprintf(own, sizeof own, "/usher-%u", (unsigned)geteuid());
+		return below(out, cap, "/tmp", own);
+	default:
+		return 1;
+	}
+}
+
+bool journal_place_ours(const char *path)
+{
+	struct stat st;
+	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & (S_IRWXG | S_IRWXO));
 }
 
 /* mkdir -p; PATH is changed and put back. */
@@ -42,14 +62,22 @@ static int make_parents(char *path)
 	}
 }
 
-int journal_default_dir(char *out, size_t cap)
+/* Makes the place and asks whether a directory can be made there. The last one lies where everybody can make names. */
+static int try_place(unsigned index, char *out, size_t cap)
 {
-	int rc = journal_home(out, cap);
+	int rc = journal_place(index, out, cap);
 	if (rc == 0)
 		rc = make_parents(out);
-	if (rc != 0)
-		return rc;
-	/* Names sort by time: 20261120T101726.123456Z-PID. */
+	if (rc == 0 && faccessat(AT_FDCWD, out, W_OK | X_OK, AT_EACCESS) != 0)
+		rc = -errno;
+	if (rc == 0 && index == 2 && !journal_place_ours(out))
+		rc = -EPERM;
+	return rc;
+}
+
+/* Names sort by time: 20261120T101726.123456Z-PID. */
+static int session_name(char *out, size_t cap)
+{
 	char stamp[STAMP_LEN], name[STAMP_LEN + 1];
 	size_t n = 0, len = strlen(out);
 	stamp_write(stamp, stamp_now());
@@ -59,6 +87,20 @@ int journal_default_dir(char *out, size_t cap)
 	name[n] = '\0';
 	int m = snprintf(out + len, cap - len, "/%s-%d", name, (int)getpid());
 	return m < 0 || (size_t)m >= cap - len ? -ENAMETOOLONG : 0;
+}
+
+int journal_default_dir(char *out, size_t cap)
+{
+	char best[PATH_MAX] = "";
+	int first = try_place(0, out, cap), rc = first;
+	if (rc != 0)
+		snprintf(best, sizeof best, "%s", first == -ENOENT && !getenv("HOME") ? "no HOME" : out);
+	for (unsigned i = 1; rc != 0 && rc != 1; i++) {
+		rc = try_place(i, out, cap);
+		if (rc == 0)
+			fprintf(stderr, "usher: %s: %s; the journal goes below %s\n", best, strerror(-first), out);
+	}
+	return rc == 0 ? session_name(out, cap) : first;
 }
 
 /* An existing directory will do when it is empty, ours, and nobody else's to write. */

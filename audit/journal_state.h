@@ -19,7 +19,7 @@
 #include "audit/journal.h"
 #include "audit/segment.h"
 
-#define CHUNK_FIRST ((size_t)128 << 10)
+#define CHUNK_FIRST ((size_t)64 << 10)
 #define CHUNK ((size_t)2 << 20)
 #define LOW_WATER ((size_t)1 << 20)
 /* Always kept free: the end record and its seal find room on a full disk. */
@@ -31,6 +31,8 @@ _Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 #define SEAL_RECORDS 4096
 #define SEAL_NS (UINT64_C(5) * 1000000000)
 #define BATCH_NS (UINT64_C(200) * 1000000)
+/* A session that lives so long can pay for the hash of the program. */
+#define PROGRAM_NS (UINT64_C(20) * 1000000)
 
 struct journal {
 	char *dir;
@@ -67,6 +69,8 @@ struct journal {
 	_Atomic uint64_t first_unsealed; /* time of the oldest record without a seal, 0: none */
 	_Atomic uint32_t unsealed;       /* records since the last seal */
 	atomic_bool dirty;               /* SYNC_BATCH: something to flush */
+	uint64_t next_flush;             /* SYNC_BATCH: the keeper's */
+	_Atomic uint64_t program_due;    /* when to hash the program, 0: never or done */
 };
 
 enum append_flags {

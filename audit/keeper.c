@@ -12,6 +12,7 @@
 
 #include "audit/journal_state.h"
 #include "audit/stamp.h"
+#include "rules/cleanup.h"
 
 /* Small while the session is small, then ahead of any burst. With grow held. */
 static size_t next_size(const struct segment *s, size_t need)
@@ -74,7 +75,7 @@ int keeper_rotate(struct journal *j)
 {
 	pthread_mutex_lock(&j->grow);
 	int rc = make_next(j);
-	if (rc == 0 && j->sync != SYNC_NONE && fdatasync(j->seg->fd) != 0)
+	if (rc == 0 && j->sync != SYNC_NONE && (fdatasync(j->seg->fd) != 0 || fsync(j->dirfd) != 0))
 		rc = -errno;
 	if (rc == 0) {
 		retire(j, j->seg);
@@ -129,8 +130,10 @@ static void seal(struct journal *j)
 
 static void flush(struct journal *j)
 {
-	if (j->sync != SYNC_BATCH || !atomic_exchange(&j->dirty, false))
+	if (j->sync != SYNC_BATCH || !j->dirty || stamp_now() < j->next_flush)
 		return;
+	j->dirty = false;
+	j->next_flush = stamp_now() + BATCH_NS;
 	pthread_mutex_lock(&j->grow);
 	int fd = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0);
 	pthread_mutex_unlock(&j->grow);
@@ -140,17 +143,63 @@ static void flush(struct journal *j)
 		close(fd);
 }
 
+/* Only while the session goes on: a short one ends without it. Read as a whole by whoever owns the file. */
+static bool hash_program(const struct journal *j, char hex[DIGEST_HEX])
+{
+	CLEANUP_FD int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	unsigned char part[16384];
+	struct digest hash;
+	crypto_generichash_state state;
+	ssize_t n = -1;
+	crypto_generichash_init(&state, NULL, 0, sizeof hash.bytes);
+	while (fd >= 0 && !j->stop && (n = read(fd, part, sizeof part)) > 0)
+		crypto_generichash_update(&state, part, (size_t)n);
+	crypto_generichash_final(&state, hash.bytes, sizeof hash.bytes);
+	hex_write(hex, hash.bytes, sizeof hash.bytes);
+	return n == 0;
+}
+
+static void name_program(struct journal *j)
+{
+	char buf[512], hex[DIGEST_HEX];
+	struct record r;
+	uint64_t due = j->program_due;
+	if (!due || stamp_now() < due)
+		return;
+	j->program_due = 0;
+	if (!hash_program(j, hex))
+		return;
+	record_begin(&r, buf, sizeof buf, "note");
+	record_text(&r, "event", "program");
+	record_bytes(&r, "hash", (struct span){ hex, sizeof hex });
+	journal_append(j, &r, NULL);
+}
+
+void journal_name_program(struct journal *j)
+{
+	j->program_due = stamp_now() + PROGRAM_NS;
+	keeper_wake(j);
+}
+
+/* The time until DUE where that is sooner than WAIT (0: for ever). A clock that was set back must not make it long. */
+static uint64_t sooner(uint64_t wait, uint64_t due, uint64_t now)
+{
+	uint64_t left = due > now ? due - now : 1;
+	left = left < SEAL_NS ? left : SEAL_NS;
+	return !wait || left < wait ? left : wait;
+}
+
 /* How long to sleep: until the epoch is old enough, or a batch is to be flushed; 0: until woken. */
 static uint64_t patience(const struct journal *j)
 {
-	uint64_t since = j->first_unsealed, now = stamp_now();
+	uint64_t since = j->first_unsealed, program = j->program_due, now = stamp_now(), wait = 0;
 	if (j->failed)
 		return 0;
 	if (j->sync == SYNC_BATCH && j->dirty)
-		return BATCH_NS;
-	if (!since)
-		return 0;
-	return since + SEAL_NS > now ? since + SEAL_NS - now : 1;
+		wait = sooner(wait, j->next_flush, now);
+	if (since)
+		wait = sooner(wait, since + SEAL_NS, now);
+	return program ? sooner(wait, program, now) : wait;
 }
 
 static void wait_for_work(struct journal *j)
@@ -173,12 +222,16 @@ static void wait_for_work(struct journal *j)
 static void *keep(void *context)
 {
 	struct journal *j = context;
+	/* What the first call need not wait for. */
+	epoch_prepare(j->epoch);
+	inflight_grow(j->inflight);
 	while (!j->stop) {
 		wait_for_work(j);
 		j->woken = false;
 		tend(j);
 		seal(j);
 		flush(j);
+		name_program(j);
 	}
 	return NULL;
 }

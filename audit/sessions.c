@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,23 +33,32 @@ static bool is_session(int home, const char *name)
 	return fstatat(home, first, &st, 0) == 0;
 }
 
+/* The newest name in PATH that is later than BEST goes there. */
+static bool newest_in(const char *path, char best[NAME_MAX + 1])
+{
+	bool found = false;
+	DIR *d = opendir(path);
+	if (!d)
+		return false;
+	for (const struct dirent *e; (e = readdir(d));) {
+		if (strcmp(e->d_name, best) > 0 && is_session(dirfd(d), e->d_name)) {
+			strcpy(best, e->d_name);
+			found = true;
+		}
+	}
+	closedir(d);
+	return found;
+}
+
 int journal_newest(char *out, size_t cap)
 {
-	char best[NAME_MAX + 1] = "";
-	int rc = journal_home(out, cap);
-	if (rc != 0)
-		return rc;
-	DIR *d = opendir(out);
-	if (!d)
-		return -errno;
-	for (const struct dirent *e; (e = readdir(d));)
-		if (strcmp(e->d_name, best) > 0 && is_session(dirfd(d), e->d_name))
-			strcpy(best, e->d_name);
-	closedir(d);
-	size_t n = strlen(out);
-	if (!best[0])
-		return -ENOENT;
-	if (snprintf(out + n, cap - n, "/%s", best) >= (int)(cap - n))
-		return -ENAMETOOLONG;
-	return 0;
+	char best[NAME_MAX + 1] = "", place[PATH_MAX];
+	int rc = -ENOENT;
+	for (unsigned i = 0; journal_place(i, place, sizeof place) != 1; i++) {
+		if (journal_place(i, place, sizeof place) != 0 || (i && !journal_place_ours(place)) || !newest_in(place, best))
+			continue;
+		int n = snprintf(out, cap, "%s/%s", place, best);
+		rc = n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+	}
+	return rc;
 }

@@ -114,30 +114,48 @@ static bool parse_age(const char *text, time_t *out)
 	return unit != 0;
 }
 
-int log_prune(struct log *l)
+static int prune_place(const char *home, time_t before, unsigned *removed)
+{
+	int rc = 0;
+	CLEANUP_FD int fd = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
+	if (!d)
+		return -errno;
+	for (const struct dirent *e; rc >= 0 && (e = readdir(d));) {
+		if (e->d_name[0] == '.')
+			continue;
+		rc = consider(fd, home, e->d_name, before);
+		*removed += rc == 1;
+	}
+	closedir(d);
+	return rc < 0 ? rc : 0;
+}
+
+/* Every default place that is there. */
+static int prune_places(time_t before, unsigned *removed)
 {
 	char path[PATH_MAX];
+	int rc = 0;
+	for (unsigned i = 0; rc == 0 && journal_place(i, path, sizeof path) != 1; i++) {
+		if (journal_place(i, path, sizeof path) != 0 || (i && !journal_place_ours(path)))
+			continue;
+		rc = prune_place(path, before, removed);
+		if (rc == -ENOENT || rc == -EACCES)
+			rc = 0;
+	}
+	return rc;
+}
+
+int log_prune(struct log *l)
+{
+	unsigned removed = 0;
 	time_t age;
 	if (!parse_age(l->keep, &age) || l->n_words != 1) {
 		fprintf(stderr, "usher log: prune needs --keep AGE, such as 30d or 12h\n");
 		return 1;
 	}
-	int rc = l->dir ? 0 : journal_home(path, sizeof path);
-	const char *home = l->dir ? l->dir : path;
-	if (rc != 0)
-		return rc;
-	CLEANUP_FD int fd = open(home, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *d = fd < 0 ? NULL : fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
-	if (!d)
-		return -errno;
-	unsigned removed = 0;
-	for (const struct dirent *e; rc >= 0 && (e = readdir(d));) {
-		if (e->d_name[0] == '.')
-			continue;
-		rc = consider(fd, home, e->d_name, time(NULL) - age);
-		removed += rc == 1;
-	}
-	closedir(d);
+	time_t before = time(NULL) - age;
+	int rc = l->dir ? prune_place(l->dir, before, &removed) : prune_places(before, &removed);
 	printf("%u sessions removed\n", removed);
-	return rc < 0 ? rc : 0;
+	return rc;
 }
