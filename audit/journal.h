@@ -46,6 +46,9 @@ int journal_place(unsigned index, char *out, size_t cap);
 /* Whether the directory is this user's and nobody else's to enter or write: what is found in a shared place is believed only then. */
 bool journal_place_ours(const char *path);
 
+/* The name of the file beside the journal DIR that can open what was redacted: DIR.salts. */
+void journal_salts(char *out, size_t cap, const char *dir);
+
 /* The directory, for messages and for the guard layer. Lives as long as the journal. */
 const char *journal_dir(const struct journal *j);
 

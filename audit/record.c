@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "audit/escape.h"
+#include "audit/redact.h"
 
 /* Where N bytes go, or NULL: they do not fit. */
 static char *room(struct record *r, size_t n)
@@ -32,9 +33,8 @@ static void put(struct record *r, const char *text, size_t n)
 		memcpy(at, text, n);
 }
 
-static void put_string(struct record *r, const char *bytes, size_t n)
+static void put_escaped(struct record *r, const char *bytes, size_t n)
 {
-	put(r, "\"", 1);
 	if (r->broken)
 		return;
 	ssize_t len = escape(r->buf + r->len, r->cap - RECORD_TAIL - r->len, bytes, n);
@@ -42,6 +42,28 @@ static void put_string(struct record *r, const char *bytes, size_t n)
 		r->broken = true;
 	else
 		r->len += (size_t)len;
+}
+
+static void put_string(struct record *r, const char *bytes, size_t n)
+{
+	put(r, "\"", 1);
+	put_escaped(r, bytes, n);
+	put(r, "\"", 1);
+}
+
+/* Rare: the value at AT, and those behind it, as commitments. */
+static void put_redacted(struct record *r, const char *bytes, size_t n, size_t at, size_t len)
+{
+	char commitment[REDACT_LEN];
+	size_t from = 0;
+	put(r, "\"", 1);
+	do {
+		put_escaped(r, bytes + from, at - from);
+		redact_commit(r->redactor, bytes + at, len, commitment);
+		put(r, commitment, sizeof commitment);
+		from = at + len;
+	} while (!r->broken && redact_find(r->redactor, bytes, n, from, &at, &len));
+	put_escaped(r, bytes + from, n - from);
 	put(r, "\"", 1);
 }
 
@@ -95,8 +117,21 @@ void record_bytes(struct record *r, const char *key, struct span value)
 {
 	if (!value.bytes)
 		return;
+	size_t at, len;
 	lead(r, key);
-	put_string(r, value.bytes, value.len);
+	if (r->redactor && redact_find(r->redactor, value.bytes, value.len, 0, &at, &len))
+		put_redacted(r, value.bytes, value.len, at, len);
+	else
+		put_string(r, value.bytes, value.len);
+}
+
+void record_secret(struct record *r, struct span value)
+{
+	lead(r, NULL);
+	if (r->redactor && value.len)
+		put_redacted(r, value.bytes, value.len, 0, value.len);
+	else
+		put_string(r, value.bytes, value.len);
 }
 
 void record_item(struct record *r, struct span value)

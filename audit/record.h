@@ -24,6 +24,8 @@
 #define HEAD_MAX 640
 #define JOURNAL_FORMAT "usher-journal/1"
 
+struct redactor;
+
 struct record {
 	char *buf;
 	size_t len;
@@ -32,6 +34,7 @@ struct record {
 	uint8_t depth;
 	bool first; /* no field in the current object or list yet */
 	uint32_t lists; /* bit D: what is open at depth D is a list */
+	struct redactor *redactor; /* replaces secrets in bytes written from here on; NULL after record_begin() */
 };
 
 /* Starts a record of TYPE (start, call, answer, note, seal, end) in BUF, which stays the caller's. */
@@ -45,6 +48,7 @@ void record_bool(struct record *r, const char *key, bool value);
 void record_list(struct record *r, const char *key);   /* opens a list */
 void record_object(struct record *r, const char *key); /* opens an object; KEY NULL inside a list */
 void record_item(struct record *r, struct span value); /* a string in the open list */
+void record_secret(struct record *r, struct span value); /* the same, redacted as a whole */
 void record_close(struct record *r);                   /* closes the innermost list or object */
 
 /*

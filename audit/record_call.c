@@ -2,6 +2,7 @@
 /* The fields of a decided call, and the names of results. */
 #include "audit/digest.h"
 #include "audit/record.h"
+#include "audit/redact.h"
 
 #include <arpa/inet.h>
 #include <limits.h>
@@ -122,8 +123,12 @@ static void record_argv(struct record *r, struct span argv)
 		record_bytes(r, "argv", argv);
 		return;
 	}
+	size_t at, len;
 	record_bytes(r, "argv", (struct span){ argv.bytes, ARGV_KEPT });
 	record_int(r, "argv_len", argv.len);
+	/* A hash without a salt could be tried out. */
+	if (r->redactor && redact_find(r->redactor, argv.bytes, argv.len, 0, &at, &len))
+		return;
 	digest_of(&whole, argv.bytes, argv.len);
 	hex_write(hex, whole.bytes, sizeof whole.bytes);
 	record_bytes(r, "argv_hash", (struct span){ hex, sizeof hex });

@@ -152,6 +152,8 @@ struct ruleset {
 	uint32_t n_env, room_env;
 	struct pin *pin;
 	uint32_t n_pins, room_pins;
+	const char **redact; /* what stands before a value that is kept out of the journal */
+	uint32_t n_redact, room_redact;
 	struct index index;
 	enum verdict_kind otherwise; /* default; VERDICT_NONE: none given */
 	const char *otherwise_where;

@@ -113,6 +113,7 @@ void ruleset_free(struct ruleset *rs)
 	free(rs->expect);
 	free(rs->env);
 	free(rs->pin);
+	free(rs->redact);
 	arena_free(&rs->arena);
 	free(rs);
 }
@@ -152,6 +153,11 @@ size_t ruleset_files(const struct ruleset *rs, const struct ruleset_file **out)
 const struct rule *ruleset_rule(const struct ruleset *rs, size_t index)
 {
 	return index < rs->n_rules ? &rs->rule[index].pub : NULL;
+}
+
+const char *ruleset_redact(const struct ruleset *rs, size_t index)
+{
+	return index < rs->n_redact ? rs->redact[index] : NULL;
 }
 
 const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t index)

@@ -175,6 +175,9 @@ enum env_says { ENV_SILENT = 0, ENV_KEEP, ENV_DROP, ENV_SET };
 enum env_says ruleset_env(const struct ruleset *rs, const char *name, size_t len);
 const char *ruleset_env_setting(const struct ruleset *rs, size_t index);
 
+/* What stands before a value that the journal does not keep as it is (redact token=*: "token="). INDEX from 0; NULL past the end. */
+const char *ruleset_redact(const struct ruleset *rs, size_t index);
+
 /* An expect line: what CALL (one object) is to be decided as by this layer alone. */
 struct expectation {
 	enum verdict_kind kind;

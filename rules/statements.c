@@ -158,6 +158,27 @@ static int parse_include(struct parser *p, const struct line *line)
 	return r;
 }
 
+/* Only what stands before a value is said: so it can be looked for in any bytes without backtracking. */
+static int parse_redact(struct parser *p, const struct line *line)
+{
+	struct ruleset *rs = p->rs;
+	for (size_t i = 1; i < line->n || i == 1; i++) {
+		const struct word *w = i < line->n ? &line->word[i] : NULL;
+		size_t n = w ? w->n : 0, k = 0;
+		while (k + 1 < n && (w->units[k] & GLOB_LITERAL ? w->units[k] != GLOB_LITERAL : !strchr("*?[{", (int)(w->units[k] & 0xff))))
+			k++;
+		if (n < 4 || k + 1 != n || w->units[k] != '*')
+			return parser_fail(p, w ? w->from : line->to, "at least three bytes and then '*' for the value were expected, as in token=*");
+		int r = reserve((void **)(void *)&rs->redact, &rs->room_redact, rs->n_redact + 1, sizeof(*rs->redact));
+		char *text = r ? NULL : word_text(&rs->arena, w, 0);
+		if (!text)
+			return -ENOMEM;
+		text[n - 1] = '\0';
+		rs->redact[rs->n_redact++] = text;
+	}
+	return 0;
+}
+
 static int refuse_limit(struct parser *p, const struct line *line)
 {
 	return parser_fail(p, line->word[0].from, "limits on the whole tree are not enforced by this version, and a statement that does nothing is refused");
@@ -168,7 +189,8 @@ static const struct {
 	int (*parse)(struct parser *p, const struct line *line);
 } statements[] = {
 	{ "set", parse_set },       { "default", parse_default }, { "include", parse_include },
-	{ "expect", parse_expect }, { "limit", refuse_limit },    { "env", parse_env },
+	{ "expect", parse_expect }, { "redact", parse_redact },   { "limit", refuse_limit },
+	{ "env", parse_env },
 };
 
 static int parse_line(struct parser *p, const struct line *line)
@@ -180,9 +202,10 @@ static int parse_line(struct parser *p, const struct line *line)
 	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
 		if (word_is(&line->word[0], statements[i].word))
 			return statements[i].parse(p, line);
-	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", "env", NULL };
+	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", "env",
+					     "redact", NULL };
 	return parser_fail_word(p, line->word[0].from, word_text(&p->scratch, &line->word[0], 0), known,
-				"allow, deny, ask, rewrite or kill, or set, default, include, env or expect was expected");
+				"allow, deny, ask, rewrite or kill, or set, default, include, env, redact or expect was expected");
 }
 
 int parse_source(struct parser *p, const struct source *source)

@@ -41,6 +41,7 @@ void evidence_open(struct worker *w)
 	if (j->redirected && j->redirected_index < call.n_objects)
 		put_back(j, &call, &to);
 	record_begin(r, w->record, sizeof(w->record), "call");
+	r->redactor = w->session->redactor;
 	record_call(r, &call, &j->verdict);
 	if (to.kind != OBJECT_NONE)
 		record_name(r, "to", &to);
@@ -58,24 +59,30 @@ int evidence_intent(struct worker *w, uint32_t *slot)
 	return journal_intent(w->session->journal, &w->evidence, slot);
 }
 
+/* The end record has the counts. */
+static int written(struct worker *w, int rc)
+{
+	if (rc < 0)
+		session_journal_failed(w->session, rc);
+	else
+		atomic_fetch_add_explicit(&w->session->verdicts[w->job.verdict.kind], 1, memory_order_relaxed);
+	return rc;
+}
+
 int evidence_append(struct worker *w, int64_t result)
 {
 	uint64_t seq;
 
 	record_result(&w->evidence, result);
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
-	if (rc < 0)
-		session_journal_failed(w->session, rc);
-	return rc;
+	return written(w, rc);
 }
 
 int evidence_final(struct worker *w, uint32_t slot, int64_t result)
 {
 	record_result(&w->evidence, result);
 	int rc = journal_append_final(w->session->journal, &w->evidence, slot, NULL);
-	if (rc < 0)
-		session_journal_failed(w->session, rc);
-	return rc;
+	return written(w, rc);
 }
 
 void evidence_answer(struct worker *w, const struct answer *a)
@@ -94,6 +101,7 @@ void evidence_answer(struct worker *w, const struct answer *a)
 	struct call call;
 	job_call(j, &call);
 	record_begin(r, w->record, sizeof(w->record), "answer");
+	r->redactor = w->session->redactor;
 	record_int(r, "question", (int64_t)j->question);
 	record_call(r, &call, &j->verdict);
 	record_object(r, "answer");

@@ -12,6 +12,7 @@
 #include "rules/cleanup.h"
 
 #define MAX_PINNED 128
+#define PLACES 3
 
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
 static const char *canonical(const char *path, char out[PATH_MAX])
@@ -24,7 +25,8 @@ struct places {
 	char pwd[PATH_MAX];
 	char tmp[PATH_MAX];
 	char self[PATH_MAX];
-	char journals[PATH_MAX];
+	char journals[PLACES][PATH_MAX];
+	char salts[PATH_MAX + 8];
 	char uid[16];
 };
 
@@ -51,6 +53,19 @@ static size_t set_variables(struct places *at, struct variable *v)
 	v[n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };
 	v[n++] = (struct variable){ "USER", pw ? pw->pw_name : at->uid };
 	v[n++] = (struct variable){ "UID", at->uid };
+	return n;
+}
+
+/* Where other sessions' journals are: out of reach too. A place that is not there would only be a name the tree cannot make. */
+static size_t journal_places(struct places *at, const char **out)
+{
+	char name[PATH_MAX];
+	size_t n = 0;
+
+	for (unsigned i = 0; i < PLACES; i++) {
+		if (journal_place(i, name, sizeof(name)) == 0 && (i == 0 || access(name, F_OK) == 0))
+			out[n++] = canonical(name, at->journals[i]);
+	}
 	return n;
 }
 
@@ -112,15 +127,16 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	struct places at = { 0 };
 	struct variable variables[8];
 	const char *pinned[MAX_PINNED + 1];
-	const char *guarded[3];
-	char grants[PATH_MAX], home[PATH_MAX];
+	const char *guarded[3 + PLACES];
+	char grants[PATH_MAX];
 	size_t n_pinned = pin_files(o, pinned), n_guarded = 0;
 
 	if (n_pinned < MAX_PINNED && realpath("/proc/self/exe", at.self))
 		pinned[n_pinned++] = strdup(at.self);
 	guarded[n_guarded++] = journal;
-	if (journal_home(home, sizeof(home)) == 0)
-		guarded[n_guarded++] = canonical(home, at.journals);
+	journal_salts(at.salts, sizeof(at.salts), journal);
+	guarded[n_guarded++] = at.salts;
+	n_guarded += journal_places(&at, guarded + n_guarded);
 	if (terminal)
 		guarded[n_guarded++] = terminal;
 	struct policy_options po = {

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/records.h"
 
+#include <elf.h>
 #include <errno.h>
+#include <limits.h>
+#include <link.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +14,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "audit/redact.h"
 #include "policy/policy.h"
 #include "rules/ruleset.h"
 #include "supervisor/environment.h"
@@ -64,11 +68,35 @@ static int write_rules(struct session *s, char *buf, size_t cap)
 	return 0;
 }
 
+/* The linker's hash of this program: a note in the image. The first object is the program itself. */
+static int find_build(struct dl_phdr_info *info, size_t size, void *out)
+{
+	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		const char *at = (const char *)(info->dlpi_addr + ph->p_vaddr), *end = at + ph->p_memsz;
+		while (ph->p_type == PT_NOTE && end - at > (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			ElfW(Nhdr) note;
+			memcpy(&note, at, sizeof(note));
+			const char *name = at + sizeof(note), *body = name + ((note.n_namesz + 3) & ~3U);
+			if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0 &&
+			    note.n_descsz <= 32)
+				sodium_bin2hex(out, 65, (const unsigned char *)body, note.n_descsz);
+			at = body + ((note.n_descsz + 3) & ~3U);
+		}
+	}
+	return 1;
+}
+
 static void write_identity(struct record *r)
 {
 	struct utsname u;
 
+	char build[65] = "";
+
 	record_text(r, "usher", USHER_VERSION);
+	dl_iterate_phdr(find_build, build);
+	if (build[0])
+		record_text(r, "build", build);
 	if (uname(&u) == 0) {
 		record_text(r, "kernel", u.release);
 		record_text(r, "machine", u.machine);
@@ -85,13 +113,20 @@ static void write_names(struct record *r, const char *key, char *const *list)
 	record_close(r);
 }
 
-static void write_command(struct record *r, const struct run_options *o, const struct environment *e)
+static void write_command(struct record *r, const struct session *s, const struct run_options *o, const struct environment *e)
 {
 	char cwd[4096];
 
 	record_list(r, "command");
-	for (char *const *a = o->argv; *a; a++)
-		record_item(r, (struct span){ *a, (uint32_t)strlen(*a) });
+	r->redactor = s->redactor;
+	for (char *const *a = o->argv; *a; a++) {
+		struct span item = { *a, (uint32_t)strlen(*a) };
+		if (a > o->argv && redact_follows(s->redactor, a[-1], strlen(a[-1])))
+			record_secret(r, item);
+		else
+			record_item(r, item);
+	}
+	r->redactor = NULL;
 	record_close(r);
 	if (getcwd(cwd, sizeof(cwd)))
 		record_text(r, "cwd", cwd);
@@ -100,30 +135,72 @@ static void write_command(struct record *r, const struct run_options *o, const s
 		write_names(r, "environment_dropped", e->dropped);
 }
 
+/* What is in force between the command and the system, by the words of the options. */
+static void write_mechanisms(struct record *r, const struct session *s, const struct run_options *o)
+{
+	static const char *const spaces[] = { "user", "mnt", "pid", "net" };
+	char floor[512], name[32], value[64];
+
+	record_text(r, "filter", "seccomp user notification");
+	if (o->no_floor)
+		record_text(r, "floor", "off");
+	else if (floor_describe(floor, sizeof(floor)) > 0)
+		record_text(r, "floor", floor);
+	else
+		record_text(r, "floor", "none: this kernel has no Landlock");
+	record_list(r, "namespaces");
+	for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+		snprintf(name, sizeof(name), "/proc/self/ns/%s", spaces[i]);
+		ssize_t n = readlink(name, value, sizeof(value));
+		if (n > 0)
+			record_item(r, (struct span){ value, (uint32_t)n });
+	}
+	record_close(r);
+	record_text(r, "ask", s->channel ? s->channel : o->ask ? o->ask : "default");
+	record_text(r, "sync", o->sync ? o->sync : "none");
+	if (o->anchor)
+		record_text(r, "anchor", o->anchor);
+	record_bool(r, "privileged", s->privileged);
+}
+
+static int make_redactor(struct session *s)
+{
+	char salts[PATH_MAX + 8];
+	const struct ruleset *layer;
+	const char *lead;
+
+	journal_salts(salts, sizeof(salts), journal_dir(s->journal));
+	int rc = redactor_new(salts, &s->redactor);
+	for (size_t i = 0; rc == 0 && (layer = policy_layer(s->policy, i)); i++) {
+		for (size_t k = 0; rc == 0 && (lead = ruleset_redact(layer, k)); k++)
+			rc = redactor_add(s->redactor, lead);
+	}
+	return rc;
+}
+
 int records_start(struct session *s, const struct run_options *o, const struct environment *e, const char *isolation)
 {
 	char *buf = malloc(RECORD_MAX);
-	char floor[512];
 	struct record r;
 	uint64_t seq;
 
-	if (!buf)
+	if (!buf || make_redactor(s) != 0) {
+		free(buf);
 		return -ENOMEM;
+	}
 	record_begin(&r, buf, RECORD_MAX, "start");
 	write_identity(&r);
-	write_command(&r, o, e);
-	if (o->no_floor)
-		record_text(&r, "floor", "off");
-	else if (floor_describe(floor, sizeof(floor)) > 0)
-		record_text(&r, "floor", floor);
+	write_command(&r, s, o, e);
+	write_mechanisms(&r, s, o);
 	if (isolation)
 		record_text(&r, "isolate", isolation);
-	record_text(&r, "sync", o->sync ? o->sync : "none");
 	record_text(&r, "not_seen",
 		    "reads and writes through descriptors after their open was decided; what the filter refuses or allows by number alone");
 	int rc = journal_append(s->journal, &r, &seq);
 	if (rc == 0)
 		rc = write_rules(s, buf, RECORD_MAX);
+	if (rc == 0)
+		journal_name_program(s->journal);
 	if (rc < 0)
 		fprintf(stderr, "usher: write the first records to %s: %s\n", journal_dir(s->journal), strerror(-rc));
 	free(buf);
@@ -145,6 +222,10 @@ void records_end(struct session *s, const struct supervise_result *result)
 	else
 		record_text(&r, "lost", "the guardian ended before the command");
 	record_int(&r, "refused", atomic_load(&s->refused));
+	record_object(&r, "counts");
+	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)
+		record_int(&r, verdict_name(k), atomic_load(&s->verdicts[k]));
+	record_close(&r);
 	journal_close(s->journal, &r);
 	s->journal = NULL;
 }

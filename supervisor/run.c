@@ -311,6 +311,7 @@ int run_session(const struct run_options *o, int *by_signal)
 		return RUN_FAILED;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
 		goto out;
+	run->s.channel = channel_of(run, o);
 	if (records_start(&run->s, o, &run->environment, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
 		goto out;
 	if (start(run, o) < 0)

@@ -7,11 +7,13 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "rules/verdict.h"
 #include "supervisor/umask.h"
 
 struct policy;
 struct questions;
 struct journal;
+struct redactor;
 struct procs;
 struct pool;
 
@@ -37,6 +39,9 @@ struct session {
 	int control;             /* to the guardian: see guardian.h */
 	int status;              /* from the guardian and, until its exec, the command */
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
+	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */
+	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
+	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
 	atomic_uint refused;     /* denied calls, for the closing line */
 	bool quiet;              /* say nothing but errors */
 	bool profile;            /* workers keep laps */

@@ -74,7 +74,10 @@ static int parse(int argc, char **argv, struct log *l)
 			*flags[k].flag = true;
 		else if (!strcmp(argv[i], "--keep") && i + 1 < argc)
 			l->keep = argv[++i];
-		else if (argv[i][0] == '-')
+		else if ((!strcmp(argv[i], "--prove") || !strcmp(argv[i], "--explain")) && i + 1 < argc && !l->n_words) {
+			l->words[l->n_words++] = argv[i] + 2;
+			l->words[l->n_words++] = argv[++i];
+		} else if (argv[i][0] == '-')
 			return -EINVAL;
 		else
 			take_word(l, argv[i]);

@@ -5,15 +5,20 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit/field.h"
+#include "audit/journal.h"
 #include "audit/merkle.h"
+#include "audit/redact.h"
+#include "rules/cleanup.h"
 #include "tools/log.h"
 
 struct prover {
+	const char *dir;
 	int64_t seq;
 	char *record;
 	char *seal; /* the first seal behind the record */
@@ -72,6 +77,32 @@ static void note_line(void *context, const char *text, size_t len)
 	add_leaf(p, text, len);
 }
 
+/* What was redacted, for its holder: whoever is given salt and value can make the commitment again. */
+static void print_opened(const struct prover *p)
+{
+	char name[PATH_MAX], commitment[DIGEST_HEX + 1] = "";
+	const char *separator = ",\"opened\":[";
+	CLEANUP_FREE char *line = NULL;
+	size_t cap = 0;
+	ssize_t n;
+	journal_salts(name, sizeof name, p->dir);
+	FILE *f = strstr(p->record, REDACT_OPEN) ? fopen(name, "re") : NULL;
+	while (f && (n = getline(&line, &cap, f)) > 1) {
+		struct field c;
+		if (!field_valid(line, (size_t)n - 1) || !field_find(line, (size_t)n - 1, "commitment", &c) || c.len != DIGEST_HEX)
+			continue;
+		memcpy(commitment, c.value, DIGEST_HEX);
+		if (!strstr(p->record, commitment))
+			continue;
+		printf("%s%.*s", separator, (int)n - 1, line);
+		separator = ",";
+	}
+	if (*separator == ',' && !separator[1])
+		putchar(']');
+	if (f)
+		fclose(f);
+}
+
 /* The path must lead to the root that the seal signs: otherwise the journal is damaged, and nothing is printed. */
 static int print(const struct prover *p)
 {
@@ -91,13 +122,15 @@ static int print(const struct prover *p)
 		hex_write(hex, path[i].bytes, sizeof path[i].bytes);
 		printf("%s\"%s\"", i ? "," : "", hex);
 	}
-	printf("],\"key\":\"%s\",\"seal\":%s}\n", p->key, p->seal);
+	printf("],\"key\":\"%s\",\"seal\":%s", p->key, p->seal);
+	print_opened(p);
+	puts("}");
 	return 0;
 }
 
 int log_prove(struct log *l, uint64_t seq)
 {
-	struct prover p = { .seq = (int64_t)seq };
+	struct prover p = { .dir = l->dir, .seq = (int64_t)seq };
 	int rc = log_walk(l->dir, false, note_line, &p);
 	if (rc == 0 && p.failed)
 		rc = -ENOMEM;

@@ -77,6 +77,10 @@ static void test_errors(void **state)
 	refused("alow read /x\n", 1, 1, "allow, deny, ask");
 	refused("\n\n  allow raed /x\n", 3, 9, "not an operation");
 	refused("alow read /x\n", 1, 1, "did you mean 'allow'?");
+	refused("redact o=*\n", 1, 8, "at least three bytes");
+	refused("redact token=\n", 1, 8, "at least three bytes");
+	refused("redact tok*en=*\n", 1, 8, "at least three bytes");
+	refused("redact\n", 1, 7, "at least three bytes");
 	refused("allow raed /x\n", 1, 7, "did you mean 'read'?");
 	refused("ask read /x timout=5s\n", 1, 13, "did you mean 'timeout'?");
 	refused("allow read x/y\n", 1, 12, "begins with /");
