@@ -43,6 +43,10 @@ struct span asked_fact(const struct asked *a, const char *key);
 /* The question in lines of plain text, as people see it; every line ends with \n. What is longer than some lines of WIDTH is cut. */
 void asked_text(const struct asked *a, unsigned width, struct text_buffer *t);
 
+/* Whether the fact of that name is a text of lines ("script", "diff"). */
+bool fact_has_lines(const char *key);
+#define FACT_LINES 16 /* shown of it */
+
 /* Hash of what was shown, for the journal. */
 void asked_shown(const char *text, size_t len, uint8_t out[32]);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a question. Everything from the watched side goes through text_show(). */
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "policy/asked.h"
@@ -13,7 +14,8 @@ struct flag {
 
 /* O_* of the open family, in words. */
 static const struct flag open_flags[] = {
-	{ O_CREAT, "create" }, { O_EXCL, "exclusive" }, { O_TRUNC, "truncate" }, { O_APPEND, "append" },
+	{ O_CREAT, "created if missing" }, { O_EXCL, "must not exist" }, { O_TRUNC, "emptied" },
+	{ O_APPEND, "appending" }, { O_TMPFILE, "without a name" }, { O_NOFOLLOW, "not over a link" },
 };
 
 static void line(struct text_buffer *t, const char *label)
@@ -33,14 +35,28 @@ static struct span span_of(const char *s)
 	return (struct span){ s, (uint32_t)strlen(s) };
 }
 
+static const struct flag rename_flags[] = {
+	{ RENAME_NOREPLACE, "unless it exists" }, { RENAME_EXCHANGE, "both change places" },
+};
+
+static void add_flags(const struct asked *a, const struct flag *f, size_t n, struct text_buffer *t)
+{
+	for (size_t i = 0; i < n; i++) {
+		if ((a->call.flags & f[i].bit) == f[i].bit)
+			text_add(t, ", %s", f[i].word);
+	}
+}
+
 static void flag_words(const struct asked *a, struct text_buffer *t)
 {
-	if (strncmp(a->call.syscall, "open", 4) != 0 && strcmp(a->call.syscall, "creat") != 0)
+	static const char *const access[] = { ", for reading", ", for writing", ", for reading and writing", "" };
+	const char *call = a->call.syscall;
+	if (strncmp(call, "rename", 6) == 0)
+		add_flags(a, rename_flags, sizeof(rename_flags) / sizeof(rename_flags[0]), t);
+	if (strncmp(call, "open", 4) != 0 && strcmp(call, "creat") != 0)
 		return;
-	for (size_t i = 0; i < sizeof(open_flags) / sizeof(open_flags[0]); i++) {
-		if (a->call.flags & open_flags[i].bit)
-			text_add(t, ", %s", open_flags[i].word);
-	}
+	text_add(t, "%s", a->call.flags & O_PATH ? ", as a place" : access[a->call.flags & O_ACCMODE]);
+	add_flags(a, open_flags, sizeof(open_flags) / sizeof(open_flags[0]), t);
 }
 
 static void text_objects(const struct asked *a, size_t most, struct text_buffer *t)
@@ -83,6 +99,29 @@ static void text_caller(const struct asked *a, size_t most, struct text_buffer *
 	text_add(t, by->n_ancestors > 6 ? " < ...\n" : "\n");
 }
 
+/* A fact of several lines: each on its own line behind a bar, so that none looks like a line of usher's. */
+static void line_lines(struct text_buffer *t, const char *label, struct span v, size_t most)
+{
+	const char *at = v.bytes, *end = v.bytes + v.len;
+	for (unsigned n = 0; at < end; n++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		if (!stop)
+			stop = end;
+		line(t, n ? "" : label);
+		text_add(t, "| ");
+		text_show(t, (struct span){ n < FACT_LINES ? at : "...", n < FACT_LINES ? (uint32_t)(stop - at) : 3 }, most);
+		text_add(t, "\n");
+		if (n == FACT_LINES)
+			return;
+		at = stop + 1;
+	}
+}
+
+bool fact_has_lines(const char *key)
+{
+	return strcmp(key, "script") == 0 || strcmp(key, "diff") == 0;
+}
+
 void asked_text(const struct asked *a, unsigned width, struct text_buffer *t)
 {
 	size_t most = width > 60 ? 4 * width : 240; /* a few lines each: what decides must be seen whole */
@@ -92,12 +131,15 @@ void asked_text(const struct asked *a, unsigned width, struct text_buffer *t)
 	text_add(t, "\n");
 	text_objects(a, most, t);
 	text_caller(a, most, t);
-	for (uint32_t i = 0; i < a->n_facts; i++) {
-		char label[16];
-		show_escape(span_of(a->facts[i].key), label, sizeof(label));
-		line_show(t, label, a->facts[i].value, most);
-	}
 	line_show(t, "rule", span_of(a->verdict.where ? a->verdict.where : "default"), most);
 	if (a->verdict.rule && a->verdict.rule->reason)
 		line_show(t, "reason", span_of(a->verdict.rule->reason), most);
+	for (uint32_t i = 0; i < a->n_facts; i++) {
+		char label[16];
+		show_escape(span_of(a->facts[i].key), label, sizeof(label));
+		if (fact_has_lines(a->facts[i].key))
+			line_lines(t, label, a->facts[i].value, most / 4);
+		else
+			line_show(t, label, a->facts[i].value, most);
+	}
 }

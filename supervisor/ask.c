@@ -11,6 +11,12 @@
 #include "supervisor/pool.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
+#include "supervisor/unwind.h"
+
+/* Callers that the watch looks at in one round: a thousand that wait must not cost a core. */
+#define LOOKS 32
+
+#define STACK_TEXT 1024
 
 static void parked_link(struct pool *p, struct parked *k)
 {
@@ -23,6 +29,8 @@ static void parked_link(struct pool *p, struct parked *k)
 
 static void parked_unlink(struct pool *p, struct parked *k)
 {
+	if (p->look == k)
+		p->look = k->next;
 	if (k->prev)
 		k->prev->next = k->next;
 	else
@@ -42,13 +50,15 @@ static struct parked *parked_find(struct pool *p, uint64_t token)
 	return k;
 }
 
-static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict)
+/* STACK gets the caller's frames in words. */
+static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict, char stack[STACK_TEXT])
 {
 	uint64_t seq;
 
 	record_begin(&w->evidence, w->record, sizeof(w->record), "note");
 	record_text(&w->evidence, "event", "question");
 	record_call(&w->evidence, call, verdict);
+	unwind_caller_text(&w->job, &w->evidence, stack, STACK_TEXT);
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
 	if (rc < 0)
 		session_journal_failed(w->session, rc);
@@ -78,18 +88,19 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 	pthread_mutex_unlock(&p->lock);
 }
 
-int ask_park(struct worker *w, const struct call *call)
+static int park(struct worker *w, const struct call *call)
 {
 	struct pool *p = w->session->pool;
 	struct verdict verdict = w->job.verdict;
 	struct parked *k = calloc(1, sizeof(*k));
 	struct facts *facts = NULL;
+	char stack[STACK_TEXT];
 	uint64_t id;
 
 	if (!k)
 		return -ENOMEM;
-	note_question(w, call, &verdict);
-	facts_gather(&w->job, call, &facts);
+	note_question(w, call, &verdict, stack);
+	facts_gather(&w->job, call, stack, &facts);
 	int rc = job_pack(&w->job, &k->job);
 	if (rc < 0) {
 		facts_free(facts);
@@ -115,6 +126,14 @@ int ask_park(struct worker *w, const struct call *call)
 		return -EACCES;
 	}
 	return 0;
+}
+
+int ask_park(struct worker *w, const struct call *call)
+{
+	worker_aside(w);
+	int rc = park(w, call);
+	worker_aside_done(w);
+	return rc;
 }
 
 void ask_answered(void *context, uint64_t token, const struct answer *answer)
@@ -163,18 +182,17 @@ static bool wants_out(struct parked *k)
 	return k->asked && (!job_alive(k->job) || pool_signal_waits((pid_t)k->job->notif.pid));
 }
 
-/* A parked call whose caller cannot wait any longer: its token and question, not yet taken out. */
-static bool find_interrupted(struct pool *p, uint64_t *token, uint64_t *question, unsigned *waiting)
+/* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out. At most *LOOKS are looked at. */
+static bool find_interrupted(struct pool *p, unsigned *looks, uint64_t *token, uint64_t *question)
 {
 	bool found = false;
 
-	*waiting = 0;
 	pthread_mutex_lock(&p->lock);
-	for (struct parked *k = p->parked; k; k = k->next) {
-		++*waiting;
-		if (found || !wants_out(k))
-			continue;
-		found = true;
+	while (!found && *looks > 0 && p->look) {
+		struct parked *k = p->look;
+		p->look = k->next;
+		--*looks;
+		found = wants_out(k);
 		*token = k->token;
 		*question = k->question;
 	}
@@ -198,16 +216,18 @@ static void withdraw(struct pool *p, uint64_t token)
 	free(k);
 }
 
-unsigned ask_watch(struct pool *p)
+void ask_watch(struct pool *p)
 {
-	unsigned waiting;
+	unsigned looks = LOOKS;
 	uint64_t token, question;
 
-	/* An answer that is already on its way wins: then withdrawing returns 1 and the worker finds the caller alive or not. */
-	while (find_interrupted(p, &token, &question, &waiting)) {
-		if (questions_withdraw(p->session->questions, question) != 0)
-			break;
-		withdraw(p, token);
+	pthread_mutex_lock(&p->lock);
+	if (!p->look)
+		p->look = p->parked;
+	pthread_mutex_unlock(&p->lock);
+	/* An answer that is already on its way wins: then the worker finds the caller alive or not. */
+	while (find_interrupted(p, &looks, &token, &question)) {
+		if (questions_withdraw(p->session->questions, question) == 0)
+			withdraw(p, token);
 	}
-	return waiting;
 }

@@ -23,7 +23,7 @@ int ask_park(struct worker *w, const struct call *call);
 void ask_answered(void *context, uint64_t token, const struct answer *answer);
 void ask_note(void *context, const char *event, const char *text);
 
-/* One round of the watch over all parked calls. Returns how many wait. */
-unsigned ask_watch(struct pool *pool);
+/* One round of the watch: a share of the parked calls, in turn. */
+void ask_watch(struct pool *pool);
 
 #endif

@@ -2,19 +2,21 @@
 #include "supervisor/facts.h"
 
 #include <fcntl.h>
-#include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-#include "supervisor/procs.h"
+#include "supervisor/facts_file.h"
+#include "supervisor/facts_hash.h"
+#include "supervisor/pool.h"
+#include "supervisor/session.h"
 
 #define MAX_FACTS 16
-#define FACT_BYTES 8192
+#define FACT_BYTES 16384
+#define DIFFED_MAX (64 * 1024) /* of each text */
 
 struct facts {
 	struct fact list[MAX_FACTS];
@@ -52,14 +54,14 @@ static void add_cmdline(struct facts *f, pid_t pid)
 	add(f, "command", text, (size_t)n);
 }
 
-static void add_cwd(struct facts *f, pid_t tid)
+static bool read_cwd(pid_t tid, char name[PATH_MAX])
 {
-	char path[64], name[4096];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/cwd", (int)tid);
-	ssize_t n = readlink(path, name, sizeof(name));
-	if (n > 0)
-		add(f, "cwd", name, (size_t)n);
+	ssize_t n = readlink(path, name, PATH_MAX - 1);
+	name[n > 0 ? n : 0] = '\0';
+	return n > 0;
 }
 
 static void add_ancestry(struct facts *f, const struct subject *by)
@@ -79,49 +81,99 @@ static void add_ancestry(struct facts *f, const struct subject *by)
 	add(f, "ancestry", text, n);
 }
 
-static void add_object(struct facts *f, const struct target *t)
+static void add_program(struct facts *f, struct hash_cache *hashes, pid_t pid)
 {
-	struct stat st;
-	char text[160], when[32];
-	struct tm tm;
+	char path[64], hex[HASH_HEX];
 
-	if (!t->exists || t->fd < 0 || fstat(t->fd, &st) < 0)
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	if (hash_of(hashes, path, hex) == 0)
+		add(f, "sha256", hex, HASH_HEX - 1);
+}
+
+/* What is there now. With several objects each says which it is: a target's name comes first then. */
+static void add_object(struct facts *f, const struct job *j, const struct target *t)
+{
+	char text[160], line[PATH_MAX + sizeof(text)];
+	struct span name = job_span(j, t->name);
+	int n = fact_now(j, t, text, sizeof(text));
+
+	if (n <= 0 || n >= (int)sizeof(text))
 		return;
-	if (!localtime_r(&st.st_mtime, &tm) || !strftime(when, sizeof(when), "%Y-%m-%d %H:%M:%S", &tm))
-		return;
-	int n = snprintf(text, sizeof(text), "%s, %" PRId64 " bytes, mode %04o, changed %s",
-			 S_ISDIR(st.st_mode) ? "directory" : S_ISREG(st.st_mode) ? "file" : "special file",
-			 (int64_t)st.st_size, (unsigned)st.st_mode & 07777, when);
-	if (n > 0)
+	if (j->n_targets == 1) {
 		add(f, "now", text, (size_t)n);
+		return;
+	}
+	n = snprintf(line, sizeof(line), "%.*s: %s", (int)name.len, name.bytes ? name.bytes : "", text);
+	if (n > 0 && n < (int)sizeof(line))
+		add(f, "now", line, (size_t)n);
+}
+
+static void add_links(struct facts *f, const struct job *j, const struct target *t, const char *cwd)
+{
+	char text[2048];
+	size_t n = fact_links((pid_t)j->notif.pid, cwd, job_span(j, t->named), text, sizeof(text));
+
+	add(f, "links", text, n);
 }
 
 /* The first lines of a script about to run. Read through the held object, never through its name. */
 static void add_script(struct facts *f, const struct target *t)
 {
-	char path[64], text[600];
+	char text[600];
+	ssize_t n = fact_read(t->fd, text, sizeof(text));
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", t->fd);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 ? -1 : pread(fd, text, sizeof(text), 0);
 	if (n > 2 && text[0] == '#' && text[1] == '!')
 		add(f, "script", text, (size_t)n);
 }
 
-void facts_gather(struct job *j, const struct call *call, struct facts **out)
+/* What a file that takes another's place would change. */
+static void add_diff(struct facts *f, const struct job *j)
+{
+	int from CLEANUP_FD = fact_hold(j, &j->target[0]);
+	int to CLEANUP_FD = fact_hold(j, &j->target[1]);
+	CLEANUP_FREE char *old = malloc(DIFFED_MAX);
+	CLEANUP_FREE char *new = malloc(DIFFED_MAX);
+	char text[2000];
+	ssize_t n = old ? fact_read(to, old, DIFFED_MAX) : -1;
+	ssize_t m = new ? fact_read(from, new, DIFFED_MAX) : -1;
+
+	if (n < 0 || m < 0 || n == DIFFED_MAX || m == DIFFED_MAX)
+		return;
+	struct span before = { old, (uint32_t)n }, after = { new, (uint32_t)m };
+	add(f, "diff", text, fact_diff(before, after, text, sizeof(text)));
+}
+
+static void add_targets(struct facts *f, const struct job *j, const char *syscall, const char *cwd)
+{
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		const struct target *t = &j->target[i];
+		if (t->kind != OBJECT_FILE && t->kind != OBJECT_UNIX)
+			continue;
+		add_links(f, j, t, cwd);
+		add_object(f, j, t);
+	}
+	if (j->n_targets && (j->target[0].ops & OP_EXEC))
+		add_script(f, &j->target[0]);
+	if (j->n_targets == 2 && strncmp(syscall, "rename", 6) == 0 && j->target[0].exists && j->target[1].exists)
+		add_diff(f, j);
+}
+
+void facts_gather(struct job *j, const struct call *call, const char *stack, struct facts **out)
 {
 	struct facts *f = calloc(1, sizeof(*f));
+	char cwd[PATH_MAX];
 
 	*out = f;
 	if (!f)
 		return;
 	add_cmdline(f, call->by.pid);
-	add_cwd(f, call->by.tid);
+	add_program(f, &j->session->pool->hashes, call->by.pid);
+	bool known = read_cwd(call->by.tid, cwd);
+	if (known)
+		add(f, "cwd", cwd, strlen(cwd));
 	add_ancestry(f, &call->by);
-	if (j->n_targets && j->target[0].kind == OBJECT_FILE)
-		add_object(f, &j->target[0]);
-	if (j->n_targets && (j->target[0].ops & OP_EXEC) && j->target[0].fd >= 0 && S_ISREG(j->target[0].mode))
-		add_script(f, &j->target[0]);
+	add(f, "stack", stack, strlen(stack));
+	add_targets(f, j, call->syscall, known ? cwd : NULL);
 }
 
 size_t facts_list(const struct facts *f, const struct fact **out)

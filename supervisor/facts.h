@@ -8,8 +8,8 @@
 
 struct facts;
 
-/* Gathers what can be had at once; what cannot is left out. *out may be NULL when memory is short. Free with facts_free(). */
-void facts_gather(struct job *j, const struct call *call, struct facts **out);
+/* Gathers what can be had; what cannot is left out. STACK: the caller's frames in words, "" when unknown. *out may be NULL when memory is short. Free with facts_free(). */
+void facts_gather(struct job *j, const struct call *call, const char *stack, struct facts **out);
 size_t facts_list(const struct facts *f, const struct fact **out);
 void facts_free(struct facts *f);
 

@@ -17,6 +17,7 @@
 
 #include "policy/question.h"
 #include "supervisor/arrange.h"
+#include "supervisor/facts_hash.h"
 #include "supervisor/worker.h"
 
 /* Interrupts a worker that waits in a system call. */
@@ -47,9 +48,12 @@ struct pool {
 	unsigned blocked;         /* workers that may be waiting */
 	struct worker *workers;   /* all of them */
 	struct parked *parked;    /* waiting for an answer */
+	struct parked *look;      /* the next of them that the watch looks at; NULL: the first */
 	struct parked *answered;  /* have one, in order */
 	struct parked *answered_last;
 	uint64_t next_token;
+	unsigned aside;           /* workers that gather what a question shows */
+	struct hash_cache hashes; /* has a lock of its own */
 	pthread_t watcher;
 	bool watcher_runs;
 	bool stopping;

@@ -19,6 +19,7 @@
 #include "supervisor/unwind_memory.h"
 
 #define FRAMES_MAX 64
+#define FRAMES_TOLD 8 /* to a person */
 #define LIMIT_NS (5 * 1000 * 1000)
 #define FDES_MAX 1000000
 
@@ -30,6 +31,8 @@ extern int dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn
 struct unwinding {
 	struct view *view;
 	uint64_t ip, sp;
+	char *text; /* NULL: nobody reads it */
+	size_t text_cap;
 };
 
 /* The binary search table behind a PT_GNU_EH_FRAME header, in the one form linkers write. */
@@ -154,8 +157,29 @@ static void write_frame(struct record *r, struct view *v, uint64_t ip, const str
 	record_close(r);
 }
 
-static void write_stack(struct record *r, struct view *v, const uint64_t *ip, unsigned n)
+/* The innermost frames for a person, on one line: what does not fit is left out. */
+static void tell_stack(struct unwinding *u, const uint64_t *ip, const struct symbol *s, unsigned n)
 {
+	size_t at = 0;
+
+	for (unsigned i = 0; i < n && i < FRAMES_TOLD; i++) {
+		const struct module *m = s[i].module;
+		char name[256];
+		bool named = m && view_name(u->view, &s[i], name, sizeof(name));
+		int len = named ? snprintf(u->text + at, u->text_cap - at, "%s%s in %s", i ? " < " : "", name, m->name) :
+				  snprintf(u->text + at, u->text_cap - at, "%s+0x%" PRIx64 " in %s", i ? " < " : "",
+					   m ? ip[i] - m->bias : ip[i], m ? m->name : "?");
+		if (len < 0 || (size_t)len >= u->text_cap - at) {
+			u->text[at] = '\0';
+			return;
+		}
+		at += (size_t)len;
+	}
+}
+
+static void write_stack(struct record *r, struct unwinding *u, const uint64_t *ip, unsigned n)
+{
+	struct view *v = u->view;
 	struct symbol symbol[FRAMES_MAX] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
@@ -168,6 +192,8 @@ static void write_stack(struct record *r, struct view *v, const uint64_t *ip, un
 	for (unsigned i = 0; i < n; i++)
 		write_frame(r, v, ip[i], &symbol[i]);
 	record_close(r);
+	if (u->text)
+		tell_stack(u, ip, symbol, n);
 }
 
 /* Writes the frames; returns whether the outermost was reached. */
@@ -186,18 +212,18 @@ static bool walk_stack(struct record *r, unw_addr_space_t as, struct unwinding *
 		ip[n++] = at;
 		more = unw_step(&c);
 	}
-	write_stack(r, u->view, ip, n);
+	write_stack(r, u, ip, n);
 	return n && more == 0;
 }
 
-void unwind_thread(pid_t tid, struct record *r)
+static void unwind(pid_t tid, struct record *r, char *text, size_t cap)
 {
 	static const unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
 		.get_dyn_info_list_addr = no_dynamic_list, .access_mem = access_mem, .access_reg = access_reg,
 		.access_fpreg = no_fpreg, .resume = no_resume, .get_proc_name = no_name,
 	};
-	struct unwinding u = { 0 };
+	struct unwinding u = { .text = text, .text_cap = cap };
 	unw_accessors_t mine = accessors;
 	bool complete = false;
 
@@ -212,6 +238,17 @@ void unwind_thread(pid_t tid, struct record *r)
 	if (as)
 		unw_destroy_addr_space(as);
 	view_free(u.view);
+}
+
+void unwind_thread(pid_t tid, struct record *r)
+{
+	unwind(tid, r, NULL, 0);
+}
+
+void unwind_caller_text(struct job *j, struct record *r, char *text, size_t cap)
+{
+	text[0] = '\0';
+	unwind((pid_t)j->notif.pid, r, text, cap);
 }
 
 void unwind_caller(struct job *j, struct record *r)

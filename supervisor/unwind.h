@@ -15,6 +15,9 @@
  */
 void unwind_caller(struct job *j, struct record *r);
 
+/* As unwind_caller(), and the innermost frames in words ("main < start in app", functions escaped as /proc and the symbol table have them) into TEXT. */
+void unwind_caller_text(struct job *j, struct record *r, char *text, size_t cap);
+
 /* The same for any thread that waits in a system call. */
 void unwind_thread(pid_t tid, struct record *r);
 

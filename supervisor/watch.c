@@ -85,7 +85,7 @@ static void *watch_main(void *arg)
 		bool parked = p->parked != NULL;
 		pthread_mutex_unlock(&p->lock);
 		if (parked)
-			(void)ask_watch(p);
+			ask_watch(p);
 		pthread_mutex_lock(&p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);

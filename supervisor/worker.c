@@ -20,6 +20,8 @@
 #include "supervisor/walk.h"
 #include "supervisor/watch.h"
 
+#define ASIDE_MAX 4
+
 static int worker_spawn_locked(struct pool *p);
 
 /* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives. */
@@ -82,6 +84,32 @@ void worker_blocking(struct worker *w)
 	p->blocked++;
 	fill_receivers_locked(p);
 	pthread_cond_signal(&p->watch);
+	pthread_mutex_unlock(&p->lock);
+}
+
+void worker_aside(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	pthread_mutex_lock(&p->lock);
+	if (p->aside < ASIDE_MAX) {
+		p->aside++;
+		w->aside = true;
+		leave_place_locked(w);
+		fill_receivers_locked(p);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+void worker_aside_done(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	if (!w->aside)
+		return;
+	pthread_mutex_lock(&p->lock);
+	w->aside = false;
+	p->aside--;
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -299,6 +327,7 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->spare, NULL);
 	pthread_cond_init(&p->watch, NULL);
+	pthread_mutex_init(&p->hashes.lock, NULL);
 	install_interrupt();
 	s->pool = p;
 	pthread_mutex_lock(&p->lock);

@@ -20,6 +20,7 @@ struct worker {
 	unsigned index;
 	int umask_set;            /* umask this thread has now, -1 unknown */
 	bool dropped;             /* credentials differ from usher's own */
+	bool aside;               /* counted in the pool's aside */
 	bool receiving;           /* counted in the pool's receivers */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	int bound;                /* the core its thread is bound to, -1: all */
@@ -47,6 +48,13 @@ struct worker {
  * connect, wait for an exec): another worker takes over reception. Idempotent within a job; undone by the worker loop.
  */
 void worker_blocking(struct worker *w);
+
+/*
+ * Says that the current job takes a while, without waiting for anything (what a question shows is gathered): another worker
+ * takes over reception, unless many do this already. worker_aside_done() when it is over.
+ */
+void worker_aside(struct worker *w);
+void worker_aside_done(struct worker *w);
 
 /*
  * While blocking, the job is watched: when its caller dies or has a signal to handle, the thread is

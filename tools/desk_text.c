@@ -4,6 +4,7 @@
 #include <json-c/json.h>
 #include <string.h>
 
+#include "policy/asked.h"
 #include "policy/question_json.h"
 #include "policy/show.h"
 #include "tools/desk_client.h"
@@ -86,14 +87,33 @@ static void add_objects(struct text_buffer *t, struct json_object *q)
 	}
 }
 
+/* Escaped text whose newlines are the lines that people read: each behind a bar, so that none looks like a line of ours. */
+static void add_lines(struct text_buffer *t, const char *key, const char *value)
+{
+	for (unsigned n = 0; *value; n++) {
+		const char *stop = value;
+		while (*stop && strncmp(stop, "\\n", 2) != 0)
+			stop += stop[0] == '\\' && stop[1] ? 2 : 1;
+		text_add(t, "%-9s | %.*s\n", n ? "" : key, n < FACT_LINES ? (int)(stop - value) : 3, n < FACT_LINES ? value : "...");
+		if (n == FACT_LINES)
+			return;
+		value = *stop ? stop + 2 : stop;
+	}
+}
+
 static void add_facts(struct text_buffer *t, struct json_object *q)
 {
+	char value[FIELD];
 	struct json_object *list;
 	if (!json_object_object_get_ex(q, "facts", &list) || !json_object_is_type(list, json_type_array))
 		return;
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *fact = json_object_array_get_idx(list, i);
 		char key[64];
+		if (fact_has_lines(desk_field(fact, "key", key, sizeof(key)))) {
+			add_lines(t, key, desk_field(fact, "value", value, sizeof(value)));
+			continue;
+		}
 		text_add(t, "%-9s ", desk_field(fact, "key", key, sizeof(key)));
 		add_field(t, fact, "value");
 		text_add(t, "\n");
@@ -130,10 +150,10 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 		add_list(&t, q, "ancestry", " < ");
 		text_add(&t, "\n");
 	}
-	add_facts(&t, q);
 	add_line(&t, q, "rule");
 	add_line(&t, q, "text");
 	add_line(&t, q, "reason");
+	add_facts(&t, q);
 	unsigned long long count = desk_number(q, "count");
 	if (count > 1)
 		text_add(&t, "%-10s%llu callers wait for this answer\n", "count", count);

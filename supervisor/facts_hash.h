@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a program's file is, by its SHA-256: for people, who compare it with one they know. */
+#ifndef USHER_SUPERVISOR_FACTS_HASH_H
+#define USHER_SUPERVISOR_FACTS_HASH_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#define HASH_PLACES 32
+#define HASH_HEX 65
+
+struct hash_cache {
+	pthread_mutex_t lock;
+	unsigned next;
+	struct {
+		struct stat st;
+		char hex[HASH_HEX]; /* empty: the place is free */
+	} at[HASH_PLACES];
+};
+
+/* Of the regular file at PATH (a magic link of /proc). Takes as long as it takes to read it, the first time. Returns 0 or a negative errno. */
+int hash_of(struct hash_cache *c, const char *path, char out[HASH_HEX]);
+
+#endif
