@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "policy/policy.h"
 #include "rules/call.h"
@@ -81,6 +82,12 @@ int questions_ask(struct questions *qs, const struct question *q, uint64_t token
 
 /* The caller is gone or was interrupted. Returns 0 when withdrawn, 1 when an answer is already on its way. */
 int questions_withdraw(struct questions *qs, uint64_t id);
+
+/*
+ * Writes to TO what would have allowed the questions that nobody answered so far, as rules, each once with the rule that asked in
+ * a comment. Returns how many questions there were.
+ */
+uint32_t questions_unanswered(struct questions *qs, FILE *to);
 
 /* Ends the channels; whatever waits is answered with deny first. Safe on NULL. */
 void questions_stop(struct questions *qs);

@@ -119,6 +119,7 @@ static void earlier(uint64_t *at, uint64_t candidate)
 static void expire_waiter(struct questions *qs, struct waiter *w)
 {
 	struct answer a;
+	unanswered_add(&qs->unanswered, w->group->asked);
 	answer_unanswered(w->group->asked, "timeout", "nobody answered in time", &a);
 	queue_deliver_one(qs, w, &a);
 }
@@ -196,6 +197,7 @@ static void questions_free(struct questions *qs)
 			qs->stage[i].row->close(qs->stage[i].state);
 		free(qs->stage[i].argument);
 	}
+	unanswered_free(&qs->unanswered);
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);
 	pthread_cond_destroy(&qs->idle);

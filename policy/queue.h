@@ -7,6 +7,7 @@
 
 #include "policy/channels.h"
 #include "policy/question.h"
+#include "policy/unanswered.h"
 
 #define QUEUE_BUCKETS 1024
 #define WAITING_DEFAULT 4096
@@ -92,6 +93,7 @@ struct questions {
 	struct departed *departed;
 	struct departed **departed_end;
 	struct insistence insistence[INSIST_PLACES];
+	struct unanswered unanswered;
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };

@@ -196,6 +196,8 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	pthread_mutex_lock(&qs->lock);
 	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
 		queue_person_answered(qs, g->asked->key, s.answer.kind == VERDICT_DENY);
+	if (strcmp(s.answer.channel, "deny") == 0)
+		unanswered_add(&qs->unanswered, g->asked);
 	queue_deliver_group(qs, g, &s.answer);
 	if (s.answer.scope != SCOPE_ONCE || s.answer.kind == VERDICT_ALLOW)
 		settle_granted(qs);
@@ -214,6 +216,7 @@ static void group_passed(struct questions *qs, struct group *g, int stage, const
 	g->passed |= 1u << stage;
 	if (g->passed == all) {
 		struct answer a;
+		unanswered_add(&qs->unanswered, g->asked);
 		answer_unanswered(g->asked, qs->stage[stage].row->word, why, &a);
 		queue_deliver_group(qs, g, &a);
 	} else if (!qs->together && g->state == GROUP_WAITING && g->stage == stage && stage + 1 < qs->n_stages) {

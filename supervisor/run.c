@@ -37,6 +37,7 @@
 #include "supervisor/relay.h"
 #include "supervisor/session.h"
 #include "supervisor/supervise.h"
+#include "supervisor/unattended.h"
 
 /* All that a session holds while it runs, released in reverse by run_close(). */
 struct run {
@@ -171,7 +172,7 @@ static int open_terminal(struct run *run, const struct run_options *o)
 		return 0;
 	int rc = relay_open(&run->relay);
 	if (rc == -ENOTTY && !o->ask)
-		return 0;
+		return unattended_refused(run->s.policy, stderr);
 	if (rc < 0)
 		return complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
@@ -199,6 +200,8 @@ static int start_questions(struct run *run, const struct run_options *o)
 	}
 	if (rc < 0)
 		return complain("--ask", rc, why);
+	if (policy_may_ask(run->s.policy) && strcmp(qo.channel, "deny") == 0)
+		unattended_start(run->s.policy, o->ask != NULL, stderr);
 	return 0;
 }
 
@@ -271,10 +274,12 @@ static void run_close(struct run *run)
 {
 	struct session *s = &run->s;
 
+	char *unanswered CLEANUP_FREE = unattended_rules(s->questions);
 	questions_stop(s->questions);
 	pool_stop(s->pool);
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
+	unattended_end(unanswered, stderr);
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);

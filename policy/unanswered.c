@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Questions that nobody answered, kept as rules for the end of the session.
+ *
+ * MUST: a rule is kept once, whatever asks again and again; how many are kept is bounded.
+ */
+#include "policy/unanswered.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/queue.h"
+#include "policy/standing.h"
+#include "rules/cleanup.h"
+
+static bool known(const struct unanswered *u, uint64_t key, const char *text)
+{
+	for (unsigned i = 0; i < u->n; i++) {
+		if (u->at[i].key == key || (text && strcmp(u->at[i].text, text) == 0))
+			return true;
+	}
+	return false;
+}
+
+void unanswered_add(struct unanswered *u, const struct asked *a)
+{
+	u->count++;
+	if (known(u, a->key, NULL))
+		return;
+	if (u->n == UNANSWERED_MAX) {
+		u->more = true;
+		return;
+	}
+	CLEANUP_FREE char *text = malloc(STANDING_TEXT);
+	struct span none = { NULL, 0 };
+	if (!text || standing_rule(a, VERDICT_ALLOW, none, text, STANDING_TEXT) < 0 || known(u, a->key, text))
+		return;
+	char *kept = strdup(text);
+	if (kept)
+		u->at[u->n++] = (struct unanswered_rule){ .key = a->key, .text = kept, .where = a->verdict.where };
+}
+
+void unanswered_free(struct unanswered *u)
+{
+	for (unsigned i = 0; i < u->n; i++)
+		free(u->at[i].text);
+	u->n = 0;
+}
+
+uint32_t questions_unanswered(struct questions *qs, FILE *to)
+{
+	pthread_mutex_lock(&qs->lock);
+	const struct unanswered *u = &qs->unanswered;
+	for (unsigned i = 0; i < u->n; i++)
+		fprintf(to, "# asked by %s\n%s", u->at[i].where ? u->at[i].where : "default", u->at[i].text);
+	if (u->more)
+		fprintf(to, "# and more: 'usher log' has them all\n");
+	uint32_t count = u->count;
+	pthread_mutex_unlock(&qs->lock);
+	return count;
+}

@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Sessions with nobody to answer, and places where nothing can be kept.
+. "$(dirname "$0")/lib.sh"
+
+export HOME=$T/home
+mkdir -p "$HOME" "$T/w"
+cd "$T/w" || exit 1
+echo secret >secret
+printf 'default allow\nask read **/secret\n' >"$T/etc/ask.rules"
+printf 'default allow\nask read **/secret timeout=1s\n' >"$T/etc/brief.rules"
+chmod 600 "$T"/etc/*.rules
+N=0
+alone() { setsid -w "$USHER" run --journal "$T/j$((++N))" "$@" </dev/null >"$T/out" 2>"$T/err"; } # no terminal
+
+alone -p "$T/etc/ask.rules" -- cat secret
+same "rules that ask are refused where nobody can answer" 125 $?
+check "it says which" grep -q "ask.rules:2: asks, and there is nobody" "$T/err"
+check "nothing ran" test ! -s "$T/out"
+alone -p "$T/etc/ask.rules" --ask=deny -- cat secret
+same "unless --ask=deny says so" 1 $?
+check "which rules ask is said" grep -q "ask.rules:2 would ask is denied" "$T/err"
+check "what went unanswered is a rule at the end" grep -qx "allow read \"$T/w/secret\" by=\".*cat\"" "$T/err"
+{ echo default allow; grep '^allow ' "$T/err"; } >"$T/etc/more.rules"
+chmod 600 "$T/etc/more.rules"
+check "which loads" "$USHER" check "$T/etc/more.rules"
+alone -p "$T/etc/ask.rules" --ask=deny -- true
+check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
+alone -p "$T/etc/brief.rules" --ask='exec:sleep 20' -- cat secret
+check "a question that timed out is listed" grep -q "^allow read .*secret" "$T/err"
+alone -- true
+same "the built-in rules start without a terminal" 0 $?
+check "and say that nobody answers" grep -q "nobody answers questions here" "$T/err"
+
+if [ "$(id -u)" = 0 ]; then
+	mkdir -m 700 "$T/closed"
+	chmod 755 "$T"
+	mkdir -m 777 "$T/free"
+	HOME=$T/closed setpriv --reuid=1000 --regid=1000 --clear-groups "$USHER" run -p builtin:agent --ask=deny --journal "$T/free/j" -- id -u >"$T/out" 2>"$T/err"
+	same "a home that cannot be written does not stop a session" 1000 "$(cat "$T/out")"
+else
+	skip "a home that cannot be written" "needs root"
+fi
+rm -rf "$HOME/.config"
+alone -p "$T/etc/allow.rules" -- sh -c 'mkdir ~/.config/x && mv ~/.config ~/y; ln -s /tmp ~/.config/usher; mkdir ~/.config/usher'
+same "no directory is made for grants that nobody gave" "x" "$(ls "$HOME/.config")"
+finish
