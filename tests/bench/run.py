@@ -229,6 +229,37 @@ def memory(work, who, table):
         time.sleep(0.05)
     return peak
 
+PROFILED = {"open + close": "open", "open relative": "open-relative", "open missing": "open-missing", "create": "open-create", "mkdir + rmdir": "mkdir",
+            "connect unix": "connect-unix", "posix_spawn + wait": "spawn"}
+
+def profile(who, scratch, quick):
+    """Where the time of a call goes: nanoseconds of each step, from usher run --profile."""
+    out = {}
+    for row, name in PROFILED.items():
+        cmd = who["usher"]()
+        cmd.insert(2, "--profile")
+        with tempfile.TemporaryDirectory(dir=scratch) as d:
+            p = subprocess.run([*cmd, f"{BIN}/micro", name, "200" if name == "spawn" else "2000" if quick else "20000"], cwd=d, stdin=DEVNULL, stdout=DEVNULL, stderr=subprocess.PIPE, text=True)
+        steps = {w[2]: int(w[3]) for w in (l.split() for l in p.stderr.splitlines()) if w[:2] == ["usher:", "profile:"] and w[2] != "waited"}
+        if steps: out[row] = steps
+    return out
+
+def system_calls(who, scratch):
+    """System calls of usher's own for each notification of an open, counted by strace on its threads alone."""
+    if not shutil.which("strace"): return None
+    n, trace = 500, scratch + "/strace"
+    with tempfile.TemporaryDirectory(dir=scratch) as d:
+        p = subprocess.Popen([*who["usher"](), "sh", "-c", f"read go; exec {BIN}/micro open {n}"], cwd=d, stdin=subprocess.PIPE, stdout=DEVNULL, stderr=DEVNULL)
+        time.sleep(0.5)
+        s = subprocess.Popen(["strace", "-f", "-c", "-o", trace, *sum((["-p", t] for t in os.listdir(f"/proc/{p.pid}/task")), [])], stdout=DEVNULL, stderr=DEVNULL)
+        time.sleep(0.5)
+        p.communicate(b"\n", timeout=60)
+        s.wait(10)
+    rows = [l.split() for l in open(trace)] if os.path.exists(trace) else []
+    counts = {l[-1]: int(l[3]) for l in rows if len(l) >= 5 and l[3].isdigit()}
+    counts.pop("total", None)
+    return {c: round(k / n, 1) for c, k in counts.items() if k / n > 0.4} or None
+
 def main(args):
     if args[:1] == ["--compare"]: return compare(*args[1:3])
     quick = "--quick" in args
@@ -241,7 +272,8 @@ def main(args):
         table = {r: f for r, f in rows(prepare(work, quick), quick).items() if not only or any(o in r for o in only)}
         got, unfit, done = measure(table, who, work, scratch, 80 if quick else 900, 5 if quick else 15)
         rss = memory(work, who, table)
-    result = {"kernel": os.uname().release, "cores": os.cpu_count(), "rounds": done, "where": base or "temporary folder", "usher_rss_kib": rss,
+        steps, calls = (profile(who, scratch, quick), system_calls(who, scratch)) if not only else ({}, None)
+    result = {"kernel": os.uname().release, "cores": os.cpu_count(), "rounds": done, "where": base or "temporary folder", "usher_rss_kib": rss, "steps_ns": steps, "system_calls": calls,
               "rows": {r: {c: middle(v) for c, v in cs.items() if v} for r, cs in got.items()}, "raw": got}
     show(result, who, unfit)
     if out:
@@ -264,6 +296,13 @@ def show(result, who, unfit):
     t = result["rows"].get("start of true", {})
     if "usher" in t: print(f"start of true, added by usher: {(t['usher'][0] - t['native'][0]) * 1e3:.2f} ms")
     if result["usher_rss_kib"]: print(f"usher's peak resident memory during the build: {result['usher_rss_kib'] / 1024:.1f} MiB")
+    if result["steps_ns"]:
+        names = list(next(iter(result["steps_ns"].values())))
+        print("\nWhere the time of one call goes, in usher's worker (ns; reply: the caller often runs on within it):")
+        print(f"{'':<22}" + "".join(f"{s:>9}" for s in names))
+        for r, steps in result["steps_ns"].items(): print(f"{r:<22}" + "".join(f"{steps.get(s, 0):>9}" for s in names))
+    if result["system_calls"]:
+        print("system calls of usher for each open, of one notification: " + ", ".join(f"{c} {k}" for c, k in sorted(result["system_calls"].items(), key=lambda x: -x[1])))
     failed = sorted({(r, c, w) for (r, c), w in unfit.items() if w != "slow"})
     for r, c, w in failed: print(f"not run: {r} with {c}: {w}")
 
