@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian: parent of the command and reaper of everything that descends from
- * it. One thread, no memory but its stack, nothing but waiting.
+ * it. The keeper: parent of the guardian, in a session of its own. Each has one thread and does nothing but wait.
  *
- * MUST: when usher ends, by whatever means, the whole tree is killed: usher's end of
- * the control pipe is the only one, and its closing is the order. Daemons that left their parents come back to the guardian
- * (PR_SET_CHILD_SUBREAPER), so that "no child left" means "the tree is empty".
+ * MUST: when usher, the guardian or the keeper ends, or any two of them at once, by whatever means, the whole tree is killed
+ * by who is left: usher's end of the control pipe is the only one, and its closing is the order. Daemons that left their parents come
+ * back to the guardian, else to the keeper, else to usher (PR_SET_CHILD_SUBREAPER), so that "no child left" means "the tree is empty".
+ * MUST: neither is named usher, so that `pkill usher` leaves somebody to end the tree; the keeper is in no group or session
+ * that usher is in, so that a signal to usher's group does as well.
  */
 #ifndef USHER_SUPERVISOR_GUARDIAN_H
 #define USHER_SUPERVISOR_GUARDIAN_H
@@ -24,6 +26,8 @@ enum report_kind {
 	REPORT_STOPPED,     /* value: the signal */
 	REPORT_CONTINUED,
 	REPORT_EXITED,      /* value: wait status of the command */
+	REPORT_GUARDIAN,    /* value: the guardian's pid */
+	REPORT_KEEPER,      /* the keeper has a descriptor table of its own */
 };
 
 struct rescue;
@@ -37,10 +41,22 @@ struct report {
 /* Writes one report. Async-signal-safe. */
 void report_send(int fd, enum report_kind kind, int value, const char *step);
 
-/* One round of killing everything that descends from SELF; nobody below can fork any more (root excepted). */
-void guardian_kill_round(pid_t self);
+/*
+ * The ROUNDth round, from 0, of killing everything that descends from SELF, the calling process; nobody below can fork any more (root
+ * excepted). Returns how many milliseconds to wait before the next, in which what has ended is to be reaped.
+ */
+int guardian_kill_round(pid_t self, unsigned round);
 
-/* The guardian's life after the command has started; does not return. RESCUE (may be NULL): the terminal to give back when usher was killed. */
-_Noreturn void guardian_main(pid_t command, int control, int status, const struct rescue *rescue);
+/* What the calling process is called from here on, in ps and pkill. NAME: at most 15 bytes. */
+void guardian_name(const char *name);
+
+/*
+ * The guardian's life after the command has started; does not return. It exits with 0. RESCUE (may be NULL): the terminal to give back when
+ * usher was killed.
+ */
+_Noreturn void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue);
+
+/* The keeper's life; does not return. It exits with 0, or with 1 when the guardian had not ended by itself. */
+_Noreturn void keeper_main(pid_t guardian, int control);
 
 #endif

@@ -129,7 +129,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	_exit(error == ENOENT ? 127 : 126);
 }
 
-static _Noreturn void guardian_start(const struct launch_options *o, int control, int status)
+static _Noreturn void guardian_start(const struct launch_options *o, pid_t keeper, int control, int status)
 {
 	pid_t self = (pid_t)syscall(SYS_getpid);
 
@@ -150,8 +150,30 @@ static _Noreturn void guardian_start(const struct launch_options *o, int control
 	if (keep_only(keep, n) < 0)
 		fail(status, "close the guardian's descriptors");
 	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
+	report_send(status, REPORT_GUARDIAN, self, NULL);
 	report_send(status, REPORT_COMMAND, command, NULL);
-	guardian_main(command, control, status, o->rescue);
+	guardian_name("guardian");
+	guardian_main(command, keeper, control, status, o->rescue);
+}
+
+static _Noreturn void keeper_start(const struct launch_options *o, int control, int status)
+{
+	pid_t self = (pid_t)syscall(SYS_getpid);
+
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
+		fail(status, "become the second reaper");
+	pid_t guardian = fork_sharing_files();
+	if (guardian < 0)
+		fail(status, "fork the guardian");
+	if (guardian == 0)
+		guardian_start(o, self, control, status);
+	int keep[] = { control < status ? control : status, control < status ? status : control };
+	if (keep_only(keep, 2) < 0)
+		fail(status, "close the keeper's descriptors");
+	report_send(status, REPORT_KEEPER, 0, NULL);
+	close(status);
+	guardian_name("doorkeeper");
+	keeper_main(guardian, control);
 }
 
 int launch_report(struct session *s, struct report *report)
@@ -166,12 +188,15 @@ int launch_report(struct session *s, struct report *report)
 	return n == (ssize_t)sizeof(*report);
 }
 
-/* Until both the command's pid and the listener are known. */
+/* Until all have a descriptor table of their own, and the pids and the listener are known. */
 static int await_start(struct session *s, struct report *report)
 {
+	bool keeper = false;
+
 	s->command = -1;
+	s->guardian = -1;
 	s->listener = -1;
-	while (s->command < 0 || s->listener < 0) {
+	while (s->command < 0 || s->listener < 0 || !keeper) {
 		int rc = launch_report(s, report);
 		if (rc < 0)
 			return rc;
@@ -179,6 +204,10 @@ static int await_start(struct session *s, struct report *report)
 			return -ECHILD;
 		if (report->kind == REPORT_COMMAND)
 			s->command = report->value;
+		else if (report->kind == REPORT_GUARDIAN)
+			s->guardian = report->value;
+		else if (report->kind == REPORT_KEEPER)
+			keeper = true;
 		else if (report->kind == REPORT_LISTENER)
 			s->listener = report->value;
 		else if (report->kind == REPORT_FAILED)
@@ -198,15 +227,14 @@ int launch(struct session *s, const struct launch_options *o, struct report *rep
 	if (pipe2(control, O_CLOEXEC) < 0)
 		return -errno;
 	int orders CLEANUP_FD = control[0], order CLEANUP_FD = control[1];
-	/* usher is a reaper too: should the guardian be killed, the tree comes to usher and not to init. */
+	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		return -errno;
-	pid_t guardian = fork_sharing_files();
-	if (guardian < 0)
+	s->keeper = fork_sharing_files();
+	if (s->keeper < 0)
 		return -errno;
-	if (guardian == 0)
-		guardian_start(o, orders, theirs);
-	s->guardian = guardian;
+	if (s->keeper == 0)
+		keeper_start(o, orders, theirs);
 	s->status = ours;
 	s->control = order;
 	int rc = await_start(s, report);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starts the guardian and the command, confines the command, and hands over the listener.
+ * Starts the keeper, the guardian and the command, confines the command, and hands over the listener.
  *
- * The three share one descriptor table (CLONE_FILES) until each takes its own:
+ * These, usher and the keeper share one descriptor table (CLONE_FILES) until each takes its own:
  * so the listener that the command's seccomp(2) makes appears in usher's table
  * without a message that the filter itself would stop, and the command's own copy is
  * gone before its exec. MUST: usher is the only holder of the listener when the first call is received.
@@ -37,7 +37,7 @@ struct launch_options {
 };
 
 /*
- * Starts the command. On 0 s->guardian, s->command, s->control, s->status and s->listener
+ * Starts the command. On 0 s->keeper, s->guardian, s->command, s->control, s->status and s->listener
  * are set and the command waits in its first call. On failure returns a negative errno with *report telling
  * the step. Call before any worker thread exists.
  */

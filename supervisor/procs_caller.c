@@ -25,7 +25,7 @@ static bool descends(const struct session *s, pid_t pid)
 			return false;
 		int err = thread_family(&ref, pid, &tgid, &ppid);
 		close(ref.fd);
-		if (err || tgid == s->usher || tgid == s->guardian)
+		if (err || tgid == s->usher || tgid == s->keeper || tgid == s->guardian)
 			return false;
 		if (ppid == s->guardian)
 			return true;
@@ -38,7 +38,7 @@ bool procs_inside(struct procs *ps, pid_t pid)
 {
 	const struct session *s = procs_session(ps);
 
-	if (pid <= 0 || pid == s->usher || pid == s->guardian)
+	if (pid <= 0 || pid == s->usher || pid == s->keeper || pid == s->guardian)
 		return false;
 	return table_has(ps, pid) || descends(s, pid);
 }

@@ -215,12 +215,12 @@ void records_end(struct session *s, const struct supervise_result *result)
 	record_begin(&r, buf, sizeof(buf), "end");
 	if (result->exec_error)
 		record_result(&r, -result->exec_error);
-	else if (result->exited && WIFSIGNALED(result->wait_status))
+	else if (result->lost)
+		record_text(&r, "lost", "somebody ended the guardian or the keeper");
+	else if (WIFSIGNALED(result->wait_status))
 		record_int(&r, "signal", WTERMSIG(result->wait_status));
-	else if (result->exited)
-		record_int(&r, "status", WEXITSTATUS(result->wait_status));
 	else
-		record_text(&r, "lost", "the guardian ended before the command");
+		record_int(&r, "status", WEXITSTATUS(result->wait_status));
 	record_int(&r, "refused", atomic_load(&s->refused));
 	record_object(&r, "counts");
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)

@@ -296,7 +296,7 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 		return r->exec_error == ENOENT ? 127 : 126;
 	}
 	if (r->lost) {
-		fprintf(stderr, "usher: the guardian of %s was killed; the tree was ended\n", o->argv[0]);
+		fprintf(stderr, "usher: the guardian or the keeper of %s was killed; the tree was ended\n", o->argv[0]);
 		return RUN_FAILED;
 	}
 	if (WIFSIGNALED(r->wait_status)) {

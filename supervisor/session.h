@@ -22,6 +22,7 @@ struct session {
 	int self_proc;           /* O_PATH of /proc */
 	dev_t proc_dev;          /* st_dev of /proc */
 	pid_t usher;             /* own pid */
+	pid_t keeper;            /* usher's child, parent of the guardian */
 	pid_t guardian;          /* parent of the command; every process of the tree descends from it */
 	pid_t command;           /* first process of the tree */
 	bool privileged;         /* usher holds privileges that a target may have dropped: check credentials */

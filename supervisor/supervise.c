@@ -100,26 +100,25 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 	return true;
 }
 
-/* Somebody killed the guardian: its children are ours now (subreaper), and they end. */
+/* Somebody killed guardian or keeper: their children are ours now (subreaper), and they end. */
 static void kill_orphans(void)
 {
 	int st;
 
-	for (int round = 0; round < 1000; round++) {
+	for (unsigned round = 0; round < 4000; round++) {
 		pid_t pid;
 		do
 			pid = waitpid(-1, &st, WNOHANG);
 		while (pid > 0);
 		if (pid < 0 && errno == ECHILD)
 			return;
-		guardian_kill_round(getpid());
-		poll(NULL, 0, 2);
+		poll(NULL, 0, guardian_kill_round(getpid(), round));
 	}
 }
 
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
-	int st;
+	int st = 0;
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
@@ -131,8 +130,8 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 		if (fds[0].revents && !on_report(s, relay, wait, out))
 			break;
 	}
-	out->lost = !out->exited;
-	while (waitpid(s->guardian, &st, 0) < 0 && errno == EINTR)
+	while (waitpid(s->keeper, &st, 0) < 0 && errno == EINTR)
 		;
+	out->lost = !out->exited || !WIFEXITED(st) || WEXITSTATUS(st) != 0;
 	kill_orphans();
 }

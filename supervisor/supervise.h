@@ -14,7 +14,7 @@ struct supervise_result {
 	bool exited;      /* wait_status is the command's */
 	int wait_status;
 	int exec_error;   /* errno of the command's own exec, 0 when it ran */
-	bool lost;        /* the guardian ended before the command did */
+	bool lost;        /* the guardian or the keeper was ended by somebody else */
 };
 
 /* Blocks the signals that the main thread forwards; before any thread is made. *before gets the old mask. */

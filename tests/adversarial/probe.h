@@ -5,7 +5,7 @@
  * As root each runs as root and as uid 1000.
  *
  * An attack returns 0 when it worked, 1 when it was refused, 77 when it is not possible here. VICTIM is a process of the same user
- * outside the sandbox; under usher victims() also gives usher and the parent of the command.
+ * outside the sandbox; under usher victims() also gives usher, its keeper and its guardian.
  */
 #ifndef USHER_TESTS_PROBE_H
 #define USHER_TESTS_PROBE_H
@@ -28,7 +28,7 @@
 #define REFUSED 1
 #define IMPOSSIBLE 77
 #define PROBE_UID 1000
-#define MAX_VICTIMS 3
+#define MAX_VICTIMS 4
 
 struct attack {
 	const char *name; /* "row 49: io_uring_setup" */
@@ -64,12 +64,8 @@ static inline int victims(int pid[MAX_VICTIMS])
 	pid[n++] = atoi(getenv("VICTIM"));
 	if (!getenv("SUPERVISED"))
 		return n;
-	int parent = getppid();
-	int supervisor = parent_of(parent);
-	if (parent > 1)
-		pid[n++] = parent;
-	if (supervisor > 1)
-		pid[n++] = supervisor;
+	for (int above = getppid(); above > 1 && n < MAX_VICTIMS; above = parent_of(above)) /* guardian, keeper, usher */
+		pid[n++] = above;
 	return n;
 }
 
