@@ -5,9 +5,12 @@
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 
@@ -91,14 +94,39 @@ int open_how_copy(struct job *j, uint64_t addr, uint64_t size)
 	return open_flags(j, how.flags, how.mode, how.resolve, true);
 }
 
+/* prlimit(2) wants CAP_SYS_RESOURCE for a caller with other ids; what it would say stands in /proc too. */
+static int files_limit(pid_t tid, rlim_t *out)
+{
+	char path[40], text[2048];
+	struct rlimit limit;
+
+	if (prlimit(tid, RLIMIT_NOFILE, NULL, &limit) == 0) {
+		*out = limit.rlim_cur;
+		return 0;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)tid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -EPERM;
+	text[n] = '\0';
+	const char *row = strstr(text, "\nMax open files");
+	if (!row)
+		return -EPERM;
+	row += strlen("\nMax open files");
+	row += strspn(row, " ");
+	*out = strncmp(row, "unlimited", 9) == 0 ? RLIM_INFINITY : strtoull(row, NULL, 10);
+	return 0;
+}
+
 int open_room(struct job *j)
 {
 	char path[40];
-	struct rlimit limit;
 	struct stat st;
+	rlim_t limit;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
-	if (prlimit((pid_t)j->notif.pid, RLIMIT_NOFILE, NULL, &limit) < 0 || stat(path, &st) < 0)
+	if (files_limit((pid_t)j->notif.pid, &limit) < 0 || stat(path, &st) < 0)
 		return 0;
-	return (rlim_t)st.st_size >= limit.rlim_cur ? -EMFILE : 0;
+	return (rlim_t)st.st_size >= limit ? -EMFILE : 0;
 }
