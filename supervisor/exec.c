@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "supervisor/exec_handover.h"
 #include "supervisor/exec_plan.h"
@@ -89,6 +90,18 @@ static int exec_gone(struct job *j)
 	return PERFORM_DONE;
 }
 
+/* What it starts with besides image and arguments. */
+static void write_process(struct record *r, pid_t pid)
+{
+	char path[32], cwd[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+	ssize_t n = readlink(path, cwd, sizeof(cwd));
+	if (n > 0)
+		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)n });
+	record_int(r, "session", getsid(pid));
+}
+
 /* The tracee was stopped with a new image. Lets it run, or ends it. */
 static void exec_arrived(struct job *j, pid_t pid)
 {
@@ -103,6 +116,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
+	write_process(r, pid);
 	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
 		worker_blocking(j->worker);
 		trace_kill(pid);

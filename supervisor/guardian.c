@@ -8,25 +8,45 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervisor/rescue.h"
 
+static void report_write(int fd, const struct report *r)
+{
+	ssize_t done;
+
+	do
+		done = write(fd, r, sizeof(*r));
+	while (done < 0 && errno == EINTR);
+}
+
 void report_send(int fd, enum report_kind kind, int value, const char *step)
 {
 	struct report r = { .kind = kind, .value = value };
 	size_t n = step ? strlen(step) : 0;
-	ssize_t done;
 
 	if (n >= sizeof(r.step))
 		n = sizeof(r.step) - 1;
 	if (n)
 		memcpy(r.step, step, n);
-	do
-		done = write(fd, &r, sizeof(r));
-	while (done < 0 && errno == EINTR);
+	report_write(fd, &r);
+}
+
+static int64_t milliseconds(struct timeval t)
+{
+	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
+}
+
+static void report_exit(int fd, int status, const struct rusage *used)
+{
+	const struct report r = { .kind = REPORT_EXITED, .value = status, .user_ms = milliseconds(used->ru_utime),
+				  .system_ms = milliseconds(used->ru_stime), .peak_kb = used->ru_maxrss };
+
+	report_write(fd, &r);
 }
 
 /* Reaps whatever ended and reports on the command. Returns false when no child is left. */
@@ -34,7 +54,8 @@ static bool reap(pid_t command, int status)
 {
 	for (;;) {
 		int st;
-		pid_t pid = waitpid(-1, &st, WNOHANG | WUNTRACED | WCONTINUED);
+		struct rusage used;
+		pid_t pid = wait4(-1, &st, WNOHANG | WUNTRACED | WCONTINUED, &used);
 		if (pid == 0)
 			return true;
 		if (pid < 0)
@@ -46,7 +67,7 @@ static bool reap(pid_t command, int status)
 		else if (WIFCONTINUED(st))
 			report_send(status, REPORT_CONTINUED, 0, NULL);
 		else
-			report_send(status, REPORT_EXITED, st, NULL);
+			report_exit(status, st, &used);
 	}
 }
 

@@ -12,6 +12,7 @@
 #ifndef USHER_SUPERVISOR_GUARDIAN_H
 #define USHER_SUPERVISOR_GUARDIAN_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Orders on the control pipe. Its end of file means GUARDIAN_KILL. */
@@ -36,6 +37,7 @@ struct report {
 	int kind;
 	int value;
 	char step[48];
+	int64_t user_ms, system_ms, peak_kb; /* REPORT_EXITED: of the command and the descendants it has waited for */
 };
 
 /* Writes one report. Async-signal-safe. */

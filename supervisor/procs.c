@@ -21,6 +21,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/image.h"
+#include "supervisor/lives.h"
 #include "supervisor/procs_internal.h"
 #include "supervisor/session.h"
 
@@ -260,7 +261,14 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 		return -ENOMEM;
 	}
 	proc_ref(*out, true);
+	const struct proc *made = *out;
+	int life = lives_open(ps->session->lives, tgid);
+	bool same = thread_alive(&ref); /* and so was the number when its life was opened */
 	err = procs_enter(ps, tgid, ref, out);
+	if (!err && same && *out == made)
+		lives_enter(ps->session->lives, life, tgid, ppid, lineage_image(atomic_load(&made->lineage))->exe);
+	else if (life >= 0)
+		close(life);
 	if (err)
 		proc_put(steal_pointer(out));
 	return err;

@@ -31,6 +31,7 @@ struct usher_pidfd_info {
 
 #define USHER_PIDFD_GET_INFO _IOWR(0xFF, 11, struct usher_pidfd_info)
 #define USHER_PIDFD_INFO_PID 1
+#define USHER_PIDFD_INFO_EXIT 8 /* Linux 6.15 */
 
 _Static_assert(sizeof(struct usher_pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
 
@@ -133,6 +134,18 @@ int thread_getfd(const struct thread_ref *t, int fd)
 	int got = (int)syscall(SYS_pidfd_getfd, t->fd, fd, 0);
 
 	return got < 0 ? -errno : got;
+}
+
+int pidfd_exit_status(int fd, int *status)
+{
+	struct usher_pidfd_info info = { .mask = USHER_PIDFD_INFO_EXIT };
+
+	if (ioctl(fd, USHER_PIDFD_GET_INFO, &info) < 0)
+		return -errno;
+	if (!(info.mask & USHER_PIDFD_INFO_EXIT))
+		return -ENODATA;
+	*status = info.exit_code;
+	return 0;
 }
 
 bool thread_same_files(pid_t a, pid_t b)

@@ -32,6 +32,12 @@ int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, str
 /* Duplicates descriptor FD of the thread T holds by pidfd. Returns it (close-on-exec), or a negative errno; -ESRCH when the thread has ended. */
 int thread_getfd(const struct thread_ref *t, int fd);
 
+/*
+ * How the process that the pidfd FD stands for ended, as wait(2) tells it: known once its parent has collected it (Linux 6.15).
+ * Returns 0 or a negative errno.
+ */
+int pidfd_exit_status(int fd, int *status);
+
 /* Whether two threads share one descriptor table. */
 bool thread_same_files(pid_t a, pid_t b);
 

@@ -221,6 +221,11 @@ void records_end(struct session *s, const struct supervise_result *result)
 		record_int(&r, "signal", WTERMSIG(result->wait_status));
 	else
 		record_int(&r, "status", WEXITSTATUS(result->wait_status));
+	if (result->exited) {
+		record_int(&r, "user_ms", result->user_ms);
+		record_int(&r, "system_ms", result->system_ms);
+		record_int(&r, "peak_kb", result->peak_kb);
+	}
 	record_int(&r, "refused", atomic_load(&s->refused));
 	record_object(&r, "counts");
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)

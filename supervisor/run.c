@@ -28,6 +28,7 @@
 #include "supervisor/kernel.h"
 #include "supervisor/launch.h"
 #include "supervisor/likeness.h"
+#include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
@@ -259,7 +260,7 @@ static int start(struct run *run, const struct run_options *o)
 		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
-	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = pool_start(s)) < 0)
+	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_start(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
 		return complain("start the workers", rc, NULL);
 	return 0;
 }
@@ -280,6 +281,7 @@ static void run_close(struct run *run)
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
+	lives_stop(s->lives);
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);

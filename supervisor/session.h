@@ -37,6 +37,7 @@ struct session {
 	struct journal *journal;
 	struct procs *procs;
 	struct pool *pool;
+	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
 	int status;              /* from the guardian and, until its exec, the command */
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */

@@ -94,6 +94,9 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 	if (r.kind == REPORT_EXITED) {
 		out->exited = true;
 		out->wait_status = r.value;
+		out->user_ms = r.user_ms;
+		out->system_ms = r.system_ms;
+		out->peak_kb = r.peak_kb;
 		if (!wait)
 			session_kill(s);
 	}

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "supervisor/session.h"
 
@@ -13,6 +14,7 @@ struct relay;
 struct supervise_result {
 	bool exited;      /* wait_status is the command's */
 	int wait_status;
+	int64_t user_ms, system_ms, peak_kb; /* of the command and the descendants it has waited for */
 	int exec_error;   /* errno of the command's own exec, 0 when it ran */
 	bool lost;        /* the guardian or the keeper was ended by somebody else */
 };

@@ -7,14 +7,21 @@
 
 #include "audit/field.h"
 #include "audit/query.h"
+#include "rules/op.h"
 #include "tools/log.h"
+
+#define REFUSED_MAX 8
 
 struct process {
 	int64_t pid;
 	int64_t parent; /* 0: not known */
 	char *exe;      /* escaped, the latest */
 	char *argv;
+	char *end;      /* "exit 0", "signal 9"; NULL: not known */
 	uint64_t records, denied;
+	uint64_t did[OP_COUNT];     /* allowed, by operation */
+	char *refused[REFUSED_MAX]; /* the first different ones */
+	size_t n_refused;
 	bool printed;
 };
 
@@ -53,11 +60,66 @@ static void keep_text(char **to, const struct field *f)
 	*to = text;
 }
 
+static void count_ops(struct process *p, const struct field *list)
+{
+	struct fields each;
+	struct field op;
+
+	fields_begin(&each, list->value, list->len);
+	while (fields_next(&each, &op))
+		for (unsigned bit = 0; bit < OP_COUNT; bit++)
+			if (op_name(bit) && field_is(&op, op_name(bit)))
+				p->did[bit]++;
+}
+
+static void note_refused(struct process *p, const char *text, size_t len)
+{
+	struct field call, object, rule;
+	char *line;
+
+	p->denied++;
+	if (p->n_refused == REFUSED_MAX || !field_find(text, len, "call", &call) || !field_find(text, len, "object", &object))
+		return;
+	if (!field_find(text, len, "rule", &rule))
+		rule = (struct field){ .value = "?", .len = 1 };
+	if (asprintf(&line, "%.*s %.*s (%.*s)", (int)call.len, call.value, (int)object.len, object.value, (int)rule.len, rule.value) < 0)
+		return;
+	for (size_t i = 0; i < p->n_refused; i++)
+		if (!strcmp(p->refused[i], line)) {
+			free(line);
+			return;
+		}
+	p->refused[p->n_refused++] = line;
+}
+
+static void note_exit(struct tree *t, const char *text, size_t len)
+{
+	struct field event, pid, f;
+	int64_t number;
+
+	if (!field_find(text, len, "event", &event) || !field_is(&event, "exit") || !field_find(text, len, "pid", &pid) ||
+	    !field_number(&pid, &number))
+		return;
+	struct process *p = find(t, number);
+	if (!p)
+		return;
+	bool signalled = field_find(text, len, "signal", &f);
+	if (!p->end && (signalled || field_find(text, len, "status", &f)) &&
+	    asprintf(&p->end, "%s %.*s", signalled ? "signal" : "exit", (int)f.len, f.value) < 0)
+		p->end = NULL;
+	if (!p->parent && field_find(text, len, "ppid", &f))
+		(void)field_number(&f, &p->parent);
+	if (!p->exe && field_find(text, len, "exe", &f))
+		keep_text(&p->exe, &f);
+}
+
 static void note_record(void *context, const char *text, size_t len)
 {
 	struct tree *t = context;
-	struct field type, pid, f;
+	struct field type, pid, f = { 0 };
 	int64_t number, parent;
+	if (field_find(text, len, "type", &type) && field_is(&type, "note") && !t->log->n_words)
+		note_exit(t, text, len);
 	if (!field_find(text, len, "type", &type) || !field_is(&type, "call") || !field_find(text, len, "pid", &pid) ||
 	    !field_number(&pid, &number) || !query_match(t->log->query, text, len))
 		return;
@@ -66,7 +128,9 @@ static void note_record(void *context, const char *text, size_t len)
 		return;
 	p->records++;
 	if (field_find(text, len, "verdict", &f) && (field_is(&f, "deny") || field_is(&f, "kill")))
-		p->denied++;
+		note_refused(p, text, len);
+	else if ((field_is(&f, "allow") || field_is(&f, "rewrite")) && field_find(text, len, "op", &f) && f.kind == FIELD_LIST)
+		count_ops(p, &f);
 	if (field_find(text, len, "ppid", &f) && field_number(&f, &parent))
 		p->parent = parent;
 	if (field_find(text, len, "exe", &f) && !p->exe)
@@ -90,6 +154,23 @@ static bool has_parent(const struct tree *t, const struct process *p)
 	return false;
 }
 
+static void print_sum(const struct tree *t, const struct process *p, unsigned depth)
+{
+	const char *red = t->log->colour ? "\033[31m" : "", *plain = t->log->colour ? "\033[0m" : "";
+
+	printf("  (%lu records", (unsigned long)p->records);
+	for (unsigned bit = 0; bit < OP_COUNT; bit++)
+		if (p->did[bit])
+			printf(", %s %lu", op_name(bit), (unsigned long)p->did[bit]);
+	if (p->denied)
+		printf(", %s%lu denied%s", red, (unsigned long)p->denied, plain);
+	if (p->end)
+		printf(", %s", p->end);
+	puts(")");
+	for (size_t i = 0; i < p->n_refused; i++)
+		printf("%*s%s- %s%s\n", (int)depth * 2 + 2, "", red, p->refused[i], plain);
+}
+
 static void print_from(struct tree *t, struct process *p, unsigned depth)
 {
 	if (p->printed || depth > 200)
@@ -98,11 +179,7 @@ static void print_from(struct tree *t, struct process *p, unsigned depth)
 	printf("%*s%ld %s", (int)depth * 2, "", (long)p->pid, p->exe ? p->exe : "?");
 	if (p->argv && *p->argv)
 		printf(" %s", p->argv);
-	printf("  (%lu records", (unsigned long)p->records);
-	if (p->denied)
-		printf(", %s%lu denied%s", t->log->colour ? "\033[31m" : "", (unsigned long)p->denied,
-		       t->log->colour ? "\033[0m" : "");
-	puts(")");
+	print_sum(t, p, depth);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->all[i].parent == p->pid)
 			print_from(t, &t->all[i], depth + 1);
@@ -122,6 +199,9 @@ int log_tree(struct log *l)
 	for (size_t i = 0; i < t.n; i++) {
 		free(t.all[i].exe);
 		free(t.all[i].argv);
+		free(t.all[i].end);
+		while (t.all[i].n_refused)
+			free(t.all[i].refused[--t.all[i].n_refused]);
 	}
 	free(t.all);
 	return rc;

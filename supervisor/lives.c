@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: nobody's call waits for this thread; a pidfd that was opened is closed by it, once.
+ *
+ * Ends are looked at in rounds: a wake-up for each would cost the tree more than the record is worth. Times come from
+ * /proc where the process still waits for its parent, the status from the kernel's memory of the pidfd (Linux 6.15).
+ */
+#include "supervisor/lives.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "audit/journal.h"
+#include "audit/stamp.h"
+#include "rules/cleanup.h"
+#include "supervisor/procs_kernel.h"
+#include "supervisor/session.h"
+
+#define ROUND_MS 20
+#define EVENTS 64
+#define NOTE_MAX (20 * 1024) /* a name of PATH_MAX bytes, escaped, and the rest */
+
+struct life {
+	int fd;
+	pid_t pid, ppid;
+	uint64_t began; /* when it was first seen, ns since 1970 */
+	bool timed;     /* user_ms and system_ms are known */
+	uint64_t user_ms, system_ms;
+	uint32_t exe_len;
+	char exe[];
+};
+
+struct lives {
+	struct session *session;
+	int epoll;
+	int stop;
+	pthread_t thread;
+	char note[NOTE_MAX];
+};
+
+int lives_open(struct lives *l, pid_t pid)
+{
+	return l ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe)
+{
+	CLEANUP_FD int mine = fd;
+	CLEANUP_FREE struct life *life = l && fd >= 0 ? malloc(sizeof(*life) + exe.len) : NULL;
+
+	if (!life)
+		return;
+	*life = (struct life){ .fd = fd, .pid = pid, .ppid = ppid, .began = stamp_now(), .exe_len = exe.len };
+	if (exe.len)
+		memcpy(life->exe, exe.bytes, exe.len);
+	/* Told twice: when it ends, and when its parent has collected it. */
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.ptr = life };
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
+		return;
+	(void)steal_fd(&mine);
+	(void)steal_pointer(&life);
+}
+
+/* utime and stime of a process that has ended and was not collected yet. */
+static void read_times(struct life *life)
+{
+	char path[32], text[512];
+	uint64_t user, system, tick = (uint64_t)sysconf(_SC_CLK_TCK);
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", life->pid);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0 || !tick)
+		return;
+	text[n] = '\0';
+	const char *at = strrchr(text, ')');
+	if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system) != 2)
+		return;
+	/* Still there now: then the number was its own while it was read. */
+	if (syscall(SYS_pidfd_send_signal, life->fd, 0, NULL, 0) < 0 && errno == ESRCH)
+		return;
+	life->user_ms = user * 1000 / tick;
+	life->system_ms = system * 1000 / tick;
+	life->timed = true;
+}
+
+static void write_status(struct record *r, int fd)
+{
+	int status;
+
+	if (pidfd_exit_status(fd, &status) < 0)
+		return;
+	if (WIFSIGNALED(status))
+		record_int(r, "signal", WTERMSIG(status));
+	else
+		record_int(r, "status", WEXITSTATUS(status));
+}
+
+static void write_end(struct lives *l, struct life *life)
+{
+	char began[STAMP_LEN];
+	struct record r;
+	uint64_t seq;
+
+	stamp_write(began, life->began);
+	record_begin(&r, l->note, sizeof(l->note), "note");
+	record_text(&r, "event", "exit");
+	record_int(&r, "pid", life->pid);
+	record_int(&r, "ppid", life->ppid);
+	record_bytes(&r, "exe", (struct span){ life->exe, life->exe_len });
+	record_bytes(&r, "began", (struct span){ began, sizeof(began) });
+	write_status(&r, life->fd);
+	if (life->timed) {
+		record_int(&r, "user_ms", (int64_t)life->user_ms);
+		record_int(&r, "system_ms", (int64_t)life->system_ms);
+	}
+	int rc = journal_append(l->session->journal, &r, &seq);
+	if (rc < 0)
+		session_journal_failed(l->session, rc);
+	close(life->fd);
+	free(life);
+}
+
+/* Returns false when it is time to stop. */
+static bool round_of(struct lives *l, int timeout)
+{
+	struct epoll_event e[EVENTS];
+	bool go_on = true;
+	int n;
+
+	do {
+		n = epoll_wait(l->epoll, e, EVENTS, timeout);
+		for (int i = 0; i < n; i++) {
+			struct life *life = e[i].data.ptr;
+
+			if (!life)
+				go_on = false;
+			else if (e[i].events & EPOLLHUP)
+				write_end(l, life);
+			else
+				read_times(life);
+		}
+		timeout = 0;
+	} while (n == EVENTS || (n < 0 && errno == EINTR));
+	return go_on;
+}
+
+static void *lives_main(void *arg)
+{
+	struct lives *l = arg;
+	const struct timespec pause_ = { .tv_nsec = ROUND_MS * 1000000L };
+
+	while (round_of(l, -1))
+		nanosleep(&pause_, NULL);
+	(void)round_of(l, 0);
+	return NULL;
+}
+
+int lives_start(struct session *s, struct lives **out)
+{
+	struct lives *l = calloc(1, sizeof(*l));
+	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
+
+	if (!l)
+		return -ENOMEM;
+	l->session = s;
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	l->stop = eventfd(0, EFD_CLOEXEC);
+	int rc = l->epoll < 0 || l->stop < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->stop, &e) < 0 ? -errno : 0;
+	if (!rc)
+		rc = -pthread_create(&l->thread, NULL, lives_main, l);
+	if (rc) {
+		if (l->epoll >= 0)
+			close(l->epoll);
+		if (l->stop >= 0)
+			close(l->stop);
+		free(l);
+		return rc;
+	}
+	*out = l;
+	return 0;
+}
+
+void lives_stop(struct lives *l)
+{
+	uint64_t one = 1;
+
+	if (!l)
+		return;
+	/* What it holds ends with the process: workers may still enter somebody. */
+	if (write(l->stop, &one, sizeof(one)) == sizeof(one))
+		pthread_join(l->thread, NULL);
+}
