@@ -1,0 +1,140 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# builtin:agent as a newcomer meets it: what work in a project needs just works with nobody to
+# ask, in a project below the home and in one below /tmp; secrets never open.
+. "$(dirname "$0")/lib.sh"
+
+unset TMPDIR
+export XDG_STATE_HOME=$T/state
+N=0
+agent() { # COMMAND...: by builtin:agent, nobody to ask
+	"$USHER" run --ask=deny --journal "$T/state/j$N" -- "$@" </dev/null
+}
+told() { # what was refused in the last run, for the report
+	"$USHER" log --json "$T/state/j$N" 2>/dev/null | grep -E '"verdict":"(deny|kill|ask)"' | head -n 8
+}
+works() { # NAME COMMAND...
+	local name="$1 ($PLACE)" out
+	shift
+	N=$((N + 1))
+	command -v "$1" >/dev/null || { skip "$name" "no $1"; return; }
+	if out=$(agent "$@" 2>&1); then ok "$name"; else not_ok "$name" "$(tail -n 8 <<<"$out")" "$(told)"; fi
+}
+refused() { # NAME COMMAND...: natively it works, under usher it does not
+	local name="$1 ($PLACE)" out
+	shift
+	"$@" >/dev/null 2>&1 </dev/null || { skip "$name" "does not work natively"; return; }
+	N=$((N + 1))
+	out=$(agent "$@" 2>&1)
+	case $? in
+	0) not_ok "$name" "it worked: $out" ;;
+	125) not_ok "$name" "$out" ;;
+	*) ok "$name" ;;
+	esac
+}
+has() { command -v "$1" >/dev/null; }
+
+work_shell() {
+	works "bash: pipes, here documents, process substitution" bash -c '
+		cat <<-E | tr a-z A-Z >out; diff <(sort out) <(echo HELLO); set -e; test "$(cat out)" = HELLO
+		hello
+		E
+		mkdir -p a/b; touch a/b/c; cp -a a d; mv d e; chmod 600 e/b/c; ln -s c e/b/l; ln e/b/c e/b/h; find . -name "c" | grep -q e/b/c
+		rm -rf a e; mktemp >m; test -e "$(cat m)"; rm "$(cat m)" m out; sed --version >/dev/null; id >/dev/null; ls -la / ~ . >/dev/null; df . >/dev/null; ps ax >/dev/null
+		which bash; type ls; date; uname -a; env; nproc; free 2>/dev/null || :; hostname; ls /usr/lib | head -1; cat /etc/os-release; locale'
+	works "gcc" bash -ec 'echo "int main(void){return 0;}" >m.c; gcc -O2 -g m.c -o m; ./m; g++ -x c++ m.c -o m2 2>/dev/null && ./m2; rm m m.c'
+	has make && has gcc && for i in 1 2 3 4 5 6; do echo "int f$i(void){return $i;}" >"f$i.c"; done
+	printf 'all: prog\nOBJ=$(patsubst %%.c,%%.o,$(wildcard f*.c))\nprog: main.o $(OBJ)\n\tgcc -o $@ $^\nmain.o:\n\techo "int f1(void);int main(void){return f1()-1;}" >main.c; gcc -c main.c\ncheck: prog\n\t./prog\n' >Makefile
+	works "make -j2" make -j2 check
+	works "perl" perl -MFile::Temp=tempfile -e 'my ($f,$n)=tempfile(); print $f "x"; close $f; system("cat $n")==0 or die; unlink $n'
+	works "tar and gzip" bash -ec 'tar czf x.tgz f*.c; mkdir x; tar xzf x.tgz -C x; tar tf x.tgz >/dev/null; rm -r x x.tgz'
+	works "rsync" rsync -a ./ copy/
+	works "sqlite3" sqlite3 db.sqlite 'pragma journal_mode=wal; create table if not exists t(a); insert into t values(1); select * from t;'
+	works "vim" vim -es -u NONE -c 'e note.txt' -c 'normal ihello' -c 'wq'
+	works "less" less -FX Makefile
+	works "apt list" apt list --installed
+	works "small tools" bash -ec 'file -b Makefile 2>/dev/null || :; xargs -n1 echo <Makefile >/dev/null; awk "{print}" Makefile >/dev/null; timeout 5 true; nice true; nohup true; setsid true; stat .; du -s .; md5sum Makefile; curl --version; zip -q z.zip Makefile 2>/dev/null || :; rm -f z.zip'
+}
+
+work_git() {
+	has git || return
+	printf '[user]\n\tname = t\n\temail = t@example.org\n[init]\n\tdefaultBranch = main\n' >"$HOME/.gitconfig"
+	works "git init, add, commit" bash -ec 'rm -rf r; git init -q r; cd r; echo a >a; git add a; git commit -qm one; git status --short; git log --oneline; git branch b; git checkout -q b; echo b >>a; git commit -qam two; git checkout -q main; git merge -q b; git tag v1; git stash list; git diff HEAD~1 >/dev/null'
+	works "git clone, gc, fetch" bash -ec 'rm -rf c; git clone -q r c; cd c; git fetch -q; git pull -q; git gc -q; git fsck; git config user.name x; git remote -v; git worktree add -q ../w; git push -q origin HEAD:refs/heads/n; cd ..; git clone -q --bare r bare.git; rm -rf w'
+	works "git rebase, apply, submodule status" bash -ec 'cd c; git checkout -q -b z v1~1; echo z >z; git add z; git commit -qm z; git rebase -q main; git format-patch -1 -o .. >/dev/null; git reset -q --hard HEAD~1; git am -q ../0001*; git submodule status; git clean -fdq'
+}
+
+work_languages() {
+	works "python3: subprocess, tempfile, multiprocessing" /usr/bin/python3 -c '
+import subprocess, tempfile, multiprocessing, socket, threading, json, ssl, sqlite3, os
+assert subprocess.run(["echo", "x"], capture_output=True).stdout == b"x\n"
+with tempfile.TemporaryDirectory() as d: open(d + "/x", "w").write("x")
+with multiprocessing.Pool(2) as p: assert p.map(abs, [-1, -2]) == [1, 2]
+q = multiprocessing.Queue(); q.put(1); assert q.get() == 1
+multiprocessing.shared_memory if hasattr(multiprocessing, "shared_memory") else 0
+a, b = socket.socketpair(); a.send(b"x"); assert b.recv(1) == b"x"
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+import pty; pid, fd = pty.fork()
+if not pid: os._exit(0)
+os.waitpid(pid, 0)
+os.path.expanduser("~"); __import__("getpass").getuser()'
+	if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
+		works "python3 -m venv" bash -ec '/usr/bin/python3 -m venv v; . v/bin/activate; python -c "import sys; assert sys.prefix != sys.base_prefix"; pip --version; pip list'
+	fi
+	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
+	if has npm && has node; then
+		mkdir -p lib && echo '{"name":"lib","version":"1.0.0","scripts":{"postinstall":"echo hi >hi"}}' >lib/package.json
+		works "npm pack and install of a tarball" bash -ec 'cd lib; npm pack -s >/dev/null; cd ..; mkdir -p app; cd app; echo "{\"name\":\"app\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}" >package.json; npm install -s --no-audit --no-fund --offline ../lib/lib-1.0.0.tgz; npm test -s; test -e node_modules/lib/package.json'
+	fi
+	if has go; then
+		mkdir -p g && printf 'module m\n\ngo 1.18\n' >g/go.mod && printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("x") }\n' >g/main.go
+		works "go build, run, vet" bash -ec 'cd g; go build -o x .; ./x; go run .; go vet .'
+	fi
+}
+
+secrets() {
+	mkdir -p "$HOME"/{.ssh,.aws,.gnupg,.mozilla/firefox,.config/gcloud,.password-store}
+	for f in .ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass; do
+		echo "token=1" >"$HOME/$f"
+		refused "read ~/$f" cat "$HOME/$f"
+	done
+	ln -sf "$HOME/.ssh/id_rsa" leak
+	refused "read a key through a link" cat leak
+	refused "hard link to a key" ln -f "$HOME/.ssh/id_rsa" hard
+	rm -f hard
+	refused "copy the keys" cp -r "$HOME/.ssh" keys
+	rm -rf keys
+	refused "move the keys" mv "$HOME/.ssh" "$HOME/.ssh2"
+	mv "$HOME/.ssh2" "$HOME/.ssh" 2>/dev/null
+	echo 'PASSWORD=1' >.env
+	refused "read .env with nobody to ask" cat .env
+	refused "plant a hook" bash -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit'
+	refused "write ~/.bashrc" bash -c 'echo "#" >>~/.bashrc'
+	refused "write an editor task" bash -c 'mkdir -p .vscode; echo "{}" >.vscode/tasks.json'
+	refused "write .mcp.json" bash -c 'echo "{}" >.mcp.json'
+	refused "write .envrc" bash -c 'echo x >.envrc'
+	is_root && refused "read the shadow file" cat /etc/shadow
+}
+
+terminals() { # a terminal that somebody else has open
+	has script || return
+	script -qfc 'tty >tty.name; exec sleep 20' /dev/null >/dev/null 2>&1 </dev/null &
+	local pid=$!
+	wait_for test -s tty.name
+	refused "write to another terminal" bash -c "echo x >$(cat tty.name)"
+	refused "open another terminal" bash -c "exec 3<$(cat tty.name)"
+	kill $pid 2>/dev/null
+	wait $pid 2>/dev/null
+}
+
+for PLACE in home tmp; do
+	fresh
+	mkdir -p "$HOME/project"
+	[ $PLACE = home ] && cd "$HOME/project"
+	work_shell
+	work_git
+	work_languages
+	secrets
+	terminals
+done
+finish
