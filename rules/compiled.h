@@ -161,6 +161,7 @@ struct ruleset {
 	op_set ops;
 	uint32_t limit_slots;
 	uint32_t can; /* a bit for each verdict kind */
+	bool firm;    /* some rule is firm */
 };
 
 static inline const struct compiled_rule *compiled(const struct rule *rule)

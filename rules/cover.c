@@ -49,6 +49,11 @@ bool rule_own(const struct rule *rule)
 	return compiled(rule)->depth == 0 && !compiled(rule)->builtin;
 }
 
+bool rule_before(const struct rule *a, const struct rule *b)
+{
+	return compiled(a)->index < compiled(b)->index;
+}
+
 uint32_t rule_column(const struct rule *rule)
 {
 	return compiled(rule)->column;

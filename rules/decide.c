@@ -3,7 +3,8 @@
  * The decision of one layer.
  *
  * MUST: for each operation the lowest rule that names it, whose pattern or pin matches the
- * object and whose conditions hold; no allocation, no lock; where the index has no room
+ * object and whose conditions hold (a firm refusal of an address yields only to rules that name that very
+ * address, wherever they stand, and to a refusal before it); no allocation, no lock; where the index has no room
  * every rule is asked in turn, with the same result.
  */
 #include <errno.h>
@@ -17,6 +18,8 @@ struct decision {
 	const struct call *call;
 	const struct object *object;
 	uint32_t best[OP_COUNT];
+	uint32_t firm[OP_COUNT]; /* the first firm rule; these are not among the best */
+	op_set literal;  /* operations for which a rule that is not firm names the very address */
 	uint32_t bound;  /* a rule from here on cannot be the first for any operation */
 };
 
@@ -47,6 +50,34 @@ static void consider(struct decision *d, uint32_t number, op_set ops)
 	set_bound(d);
 }
 
+/* As consider(), where firm rules are: every rule that matches counts, not the first alone. */
+static void consider_firmly(struct decision *d, uint32_t number, const struct pattern *p)
+{
+	const struct compiled_rule *rule = &d->rs->rule[number];
+	op_set ops = rule->pub.ops & d->object->ops;
+	if (!ops || !conditions_hold(rule->when, d->call))
+		return;
+	if (!rule->pub.firm) {
+		d->literal |= p->inet.prefix == 128 ? ops : 0;
+		consider(d, number, ops);
+		return;
+	}
+	for (op_set left = ops; left; left &= (op_set)(left - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(left);
+		d->firm[bit] = number < d->firm[bit] ? number : d->firm[bit];
+	}
+}
+
+static void settle_firm(struct decision *d)
+{
+	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
+		const struct rule *best = d->best[bit] == NO_RULE ? NULL : &d->rs->rule[d->best[bit]].pub;
+		bool refused = best && (best->kind == VERDICT_DENY || best->kind == VERDICT_KILL) && d->best[bit] < d->firm[bit];
+		if (d->firm[bit] != NO_RULE && !(d->literal >> bit & 1) && !refused)
+			d->best[bit] = d->firm[bit];
+	}
+}
+
 static op_set all_but_exec(const struct decision *d, const struct term *t)
 {
 	if (d->object->kind != OBJECT_MEMFD || d->rs->rule[t->rule].pattern[t->pattern].kind == OBJECT_MEMFD)
@@ -57,11 +88,14 @@ static op_set all_but_exec(const struct decision *d, const struct term *t)
 static void seen(void *context, const struct term *t)
 {
 	struct decision *d = context;
-	bool inet = d->object->kind == OBJECT_INET;
+	bool inet = d->object->kind == OBJECT_INET, firm = inet && d->rs->firm;
 	for (;; t = &d->rs->index.term[t->next]) {
-		if (t->rule >= d->bound)
+		const struct pattern *p = &d->rs->rule[t->rule].pattern[t->pattern];
+		if (t->rule >= d->bound && !firm)
 			return;
-		if (!inet || pattern_matches(&d->rs->rule[t->rule].pattern[t->pattern], d->object, 0))
+		if (firm && pattern_matches(p, d->object, 0))
+			consider_firmly(d, t->rule, p);
+		else if (!firm && (!inet || pattern_matches(p, d->object, 0)))
 			consider(d, t->rule, all_but_exec(d, t));
 		if (!t->next)
 			return;
@@ -122,11 +156,13 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 {
 	struct decision d = { .rs = rs, .call = call, .object = &call->object[object], .bound = NO_RULE };
 	for (unsigned bit = 0; bit < OP_COUNT; bit++)
-		d.best[bit] = NO_RULE;
+		d.best[bit] = d.firm[bit] = NO_RULE;
 	if ((d.object->ops & rs->ops) != 0) {
 		ask_pins(&d);
 		if (!index_walk(rs, d.object, seen, &d))
 			ask_every_rule(&d);
+		if (rs->firm)
+			settle_firm(&d);
 	}
 	for (op_set left = d.object->ops; left; left &= (op_set)(left - 1)) {
 		unsigned bit = (unsigned)__builtin_ctz(left);

@@ -194,6 +194,12 @@ static int opt_stack(struct target *t)
 	return 0;
 }
 
+static int opt_firm(struct target *t)
+{
+	t->rule->pub.firm = true;
+	return 0;
+}
+
 static int opt_unenforced(struct target *t)
 {
 	return parser_fail(t->p, t->w->from, "%.*s is not enforced by this version, and an option that does nothing is refused",
@@ -222,6 +228,7 @@ static const struct option {
 	{ "show=", V_ANY, "", opt_unenforced },
 	{ "sha256=", V_ANY, "", opt_unenforced },
 	{ "stack", V_ANY, "", opt_stack },
+	{ "firm", V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
 	{ "review", V_ANY, "", opt_unenforced },
 };
 
@@ -242,7 +249,7 @@ static bool names(const struct word *w, const struct option *o)
 /* letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
-	if (word_is(w, "stack") || word_is(w, "review"))
+	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review"))
 		return true;
 	for (uint32_t i = 0; i < w->n; i++) {
 		char c = (char)w->units[i];
@@ -271,7 +278,7 @@ int parse_option(struct parser *p, const struct word *w, struct compiled_rule *r
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= or stack was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -282,6 +289,14 @@ int parse_option(struct parser *p, const struct word *w, struct compiled_rule *r
 static uint32_t bit_of(const struct option *o)
 {
 	return 1U << (o - options);
+}
+
+static bool addresses_only(const struct compiled_rule *rule)
+{
+	bool all = rule->n_patterns > 0;
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		all = all && rule->pattern[i].kind == OBJECT_INET;
+	return all;
 }
 
 /* What depends on the whole rule. */
@@ -298,6 +313,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 		seen |= bit_of(o);
 		if (o->parse == opt_argv && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "argv= belongs to exec rules");
+		if (o->parse == opt_firm && !addresses_only(rule))
+			return parser_fail(p, w->from, "firm belongs to rules on tcp: and udp: addresses alone");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)

@@ -30,6 +30,7 @@ struct rule {
 	int error;           /* errno= of a deny, 0 when absent */
 	enum log_level log;
 	bool stack;
+	bool firm;           /* deny, kill of an address: no rule before it opens it again unless it names the address itself */
 	uint32_t timeout_s;  /* ask: 0 when absent */
 	enum verdict_kind otherwise; /* else= of an ask: deny (default), allow or kill */
 	enum remember remember;

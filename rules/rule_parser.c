@@ -120,6 +120,7 @@ static int store(struct parser *p, struct compiled_rule *rule, const struct cond
 	rs->rule[rs->n_rules++] = *rule;
 	rs->ops |= rule->pub.ops;
 	rs->can |= 1U << rule->pub.kind;
+	rs->firm |= rule->pub.firm;
 	if (rule->pub.limit) {
 		rs->limit_slots++;
 		rs->can |= 1U << rule->pub.otherwise;
@@ -158,6 +159,8 @@ int parse_rule(struct parser *p, const struct line *line, enum verdict_kind kind
 		r = parser_fail(p, line->to, "a pattern was expected: what is ruled on");
 	if (!r)
 		r = parse_rewrite(p, line, &rule, &list);
+	rule.pattern = list.item;
+	rule.n_patterns = list.n;
 	if (!r)
 		r = check_options(p, line, &rule, 2);
 	if (!r)

@@ -161,8 +161,18 @@ bool rule_conditional(const struct rule *rule);
  */
 bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t index);
 
+/*
+ * Tells EACH of every rule of RS one of whose patterns covers NARROW's pattern INDEX (as rule_covers() says; NARROW may be of
+ * another ruleset), in no order, some more than once. Costs what matches, not what there is.
+ */
+void rules_covering(const struct ruleset *rs, const struct rule *narrow, uint32_t index,
+		    void (*each)(void *context, const struct rule *wide), void *context);
+
 /* Whether RULE was written in the file that was loaded itself, not in one it includes or a built-in set. */
 bool rule_own(const struct rule *rule);
+
+/* Whether A stands before B, both of one ruleset. */
+bool rule_before(const struct rule *a, const struct rule *b);
 
 /* The column RULE begins at, from 1. */
 uint32_t rule_column(const struct rule *rule);

@@ -61,5 +61,5 @@ int variables_import(struct variables *v, struct arena *a, const struct ruleset_
 		if (r)
 			return r;
 	}
-	return 0;
+	return from ? other_homes(v, a, from) : 0;
 }

@@ -73,12 +73,12 @@ static void print_layer(const struct ruleset *layer, const char *name, const str
 	printf("  %-24s %-8s %s\n", name, verdict_name(v.kind), v.kind == VERDICT_NONE ? "-" : v.where);
 }
 
-/* Later rules of the deciding layer that match as well, in order. */
+/* Later rules of the deciding layer that match as well, in order; of a firm one also those before it. */
 static void print_beaten(const struct ruleset *layer, const struct verdict *v, const struct call *call, bool json)
 {
 	const struct rule *r;
 	size_t shown = 0, more = 0;
-	bool behind = false;
+	bool behind = v->rule && v->rule->firm;
 	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++) {
 		if (r == v->rule) {
 			behind = true;

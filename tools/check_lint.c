@@ -30,20 +30,29 @@ static bool refuses(const struct rule *r)
 	return r->kind == VERDICT_DENY || r->kind == VERDICT_KILL;
 }
 
-/* The first earlier rule without which RULE's pattern would matter; NULL when something is left for it. */
+struct shadow {
+	const struct rule *rule;
+	const struct rule *first;
+	op_set left;
+};
+
+static void note_shadow(void *context, const struct rule *r)
+{
+	struct shadow *s = context;
+	if (!rule_before(r, s->rule) || !(s->rule->ops & r->ops) || rule_conditional(r) || r->firm)
+		return;
+	s->left &= (op_set)~(unsigned)r->ops;
+	s->first = s->first && rule_before(s->first, r) ? s->first : r;
+}
+
+/* The first of the earlier rules that leave nothing to RULE's pattern; NULL when something is left for it. */
 static const struct rule *shadow(const struct ruleset *layer, const struct rule *rule, uint32_t pattern)
 {
-	const struct rule *r, *first = NULL;
-	op_set left = rule->ops;
-	for (size_t i = 0; (r = ruleset_rule(layer, i)) && r != rule; i++) {
-		if (!(left & r->ops) || rule_conditional(r) || !rule_covers(r, rule, pattern))
-			continue;
-		first = first ? first : r;
-		left &= (op_set)~(unsigned)r->ops;
-		if (!left)
-			return first;
-	}
-	return NULL;
+	struct shadow s = { .rule = rule, .left = rule->ops };
+	if (rule->firm)
+		return NULL;
+	rules_covering(layer, rule, pattern, note_shadow, &s);
+	return s.left ? NULL : s.first;
 }
 
 static void warn_shadowed(struct check *c, const struct rule *rule, const struct rule *by, uint32_t column, bool whole)
@@ -75,22 +84,39 @@ static void lint_shadows(struct check *c, const struct ruleset *layer, const str
 	}
 }
 
+struct refusal {
+	const struct ruleset *layer;
+	const struct rule *rule;
+	const struct rule *by;
+};
+
+static bool refuses_all(const struct rule *r, const struct rule *rule)
+{
+	struct rule_pattern unused;
+	uint32_t p = 0;
+	while (rule_pattern(rule, p, &unused) && rule_covers(r, rule, p))
+		p++;
+	return !rule_pattern(rule, p, &unused);
+}
+
+static void note_refusal(void *context, const struct rule *r)
+{
+	struct refusal *f = context;
+	if (f->by || !refuses(r) || rule_conditional(r) || (f->rule->ops & (op_set)~(unsigned)r->ops))
+		return;
+	/* Only where nothing in that layer comes before the refusal. */
+	if (refuses_all(r, f->rule) && !shadow(f->layer, r, 0))
+		f->by = r;
+}
+
 /* A rule that another layer's refusal leaves nothing to. */
 static const struct rule *refused_elsewhere(const struct ruleset *other, const struct rule *rule)
 {
-	const struct rule *r;
-	for (size_t i = 0; (r = ruleset_rule(other, i)); i++) {
-		if (!refuses(r) || rule_conditional(r) || (rule->ops & (op_set)~(unsigned)r->ops))
-			continue;
-		uint32_t p = 0;
-		struct rule_pattern unused;
-		while (rule_pattern(rule, p, &unused) && rule_covers(r, rule, p))
-			p++;
-		/* Only where nothing in that layer comes before the refusal. */
-		if (!rule_pattern(rule, p, &unused) && !shadow(other, r, 0))
-			return r;
-	}
-	return NULL;
+	struct refusal f = { other, rule, NULL };
+	struct rule_pattern unused;
+	if (rule_pattern(rule, 0, &unused))
+		rules_covering(other, rule, 0, note_refusal, &f);
+	return f.by;
 }
 
 static void lint_layers(struct check *c, size_t layer, const struct rule *rule)

@@ -135,6 +135,5 @@ for PLACE in home tmp; do
 	work_git
 	work_languages
 	secrets
-	terminals
 done
 finish

@@ -589,6 +589,69 @@ static void test_parts(void **state)
 	ruleset_free(rs);
 }
 
+/* A firm refusal of an address yields to rules that name it, and to no other. */
+static void test_firm(void **state)
+{
+	static const char wide[] = "allow connect tcp:*:*\ndeny connect tcp:10.0.0.1:* tcp:[fd00::1]:* firm\ndefault ask\n";
+	decides(wide, "connect tcp:10.0.0.1:80", VERDICT_DENY);
+	decides(wide, "connect tcp:[::ffff:10.0.0.1]:80", VERDICT_DENY);
+	decides(wide, "connect tcp:[fd00::1]:80", VERDICT_DENY);
+	decides(wide, "connect tcp:10.0.0.2:80", VERDICT_ALLOW);
+	static const char named[] = "deny connect tcp:10.0.0.1:* firm\nallow connect tcp:10.0.0.0/8:*\nallow connect tcp:10.0.0.1:80\n";
+	decides(named, "connect tcp:10.0.0.1:80", VERDICT_ALLOW);
+	decides(named, "connect tcp:10.0.0.1:81", VERDICT_DENY);
+	decides("allow connect tcp:10.0.0.1:80\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80", VERDICT_ALLOW);
+	decides("allow connect tcp:10.0.0.1:80 uid=7\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80 uid 8", VERDICT_DENY);
+	decides("kill connect tcp:10.0.0.0/8:*\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80", VERDICT_KILL);
+	decides("allow connect tcp:*:*\ndeny connect tcp:10.0.0.1:* firm uid=7\n", "connect tcp:10.0.0.1:80 uid 8", VERDICT_ALLOW);
+	refused("allow connect tcp:*:* firm\n", 1, 23, "firm belongs to deny and kill");
+	refused("deny read /x firm\n", 1, 14, "addresses alone");
+	decides("include builtin:secrets\nallow connect tcp:*:*\n", "connect tcp:169.254.169.254:80", VERDICT_DENY);
+	decides("allow connect tcp:*:*\ninclude builtin:secrets\n", "connect tcp:[fd00:ec2::254]:80", VERDICT_DENY);
+	decides("include builtin:secrets\nallow connect tcp:169.254.169.254:80\n", "connect tcp:169.254.169.254:80", VERDICT_ALLOW);
+}
+
+/* $OTHER_HOMES leaves out the homes that HOME, PWD and TMPDIR are in. */
+static void other(const char *home, const char *pwd, const char *object, bool is)
+{
+	const struct variable at[] = { { "HOME", home }, { "PWD", pwd }, { "TMPDIR", "/tmp" } };
+	const struct ruleset_source source = { NULL, at, 3 };
+	static const char text[] = "deny read $OTHER_HOMES/**\ndefault allow\n";
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	struct verdict v;
+	assert_int_equal(ruleset_parse("t", text, sizeof(text) - 1, &source, &found, &rs), 0);
+	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
+							    .name = { object, (uint32_t)strlen(object) } } };
+	ruleset_decide(rs, &call, &v);
+	if ((v.kind == VERDICT_DENY) != is)
+		fail_msg("HOME=%s PWD=%s: %s is %s", home, pwd, object, verdict_name(v.kind));
+	ruleset_free(rs);
+	diagnostics_free(&found);
+}
+
+static void test_other_homes(void **state)
+{
+	static const char *const names[] = { "a", "ab", "abc", "b", "a-", "]", "a]b", "lost+found" };
+	char home[64], name[64];
+	for (size_t h = 0; h < 8; h++) {
+		snprintf(home, sizeof(home), "/home/%s", names[h]);
+		for (size_t n = 0; n < 8; n++) {
+			snprintf(name, sizeof(name), "/home/%s%s", names[n], n % 2 ? "/x/y" : "");
+			other(home, "/srv", name, h != n);
+			other("/home/a", home, name, n != 0 && h != n);
+			other("/root", "/", name, true);
+		}
+		other(home, home, "/home", false);
+		other(home, home, "/root/x", true);
+	}
+	other("/root", "/root/p", "/root/p/x", false);
+	other("/srv/homes/joe", "/tmp", "/srv/homes/joe/x", false);
+	other("/srv/homes/joe", "/tmp", "/srv/homes/jo/x", true);
+	other("/srv/homes/joe", "/tmp", "/srv/x", false);
+	other("/nonexistent", "/home", "/home/u/x", true);
+}
+
 static int setup(void **state)
 {
 	snprintf(dir, sizeof(dir), "/tmp/usher-rules-XXXXXX");
@@ -621,6 +684,8 @@ int main(void)
 		cmocka_unit_test(test_defaults_of_includes),
 		cmocka_unit_test(test_pins_and_links),
 		cmocka_unit_test(environment), cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_firm),
+		cmocka_unit_test(test_other_homes),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
