@@ -19,8 +19,7 @@
 
 #include "audit/journal.h"
 #include "audit/reader.h"
-#include "audit/stamp.h"
-#include "audit/verify.h"
+#include "audit/tombstone.h"
 #include "rules/cleanup.h"
 #include "tools/log.h"
 
@@ -28,7 +27,7 @@ static bool is_ours(const char *name)
 {
 	unsigned n;
 	int end = 0;
-	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") ||
+	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") || !strcmp(name, "index.sqlite") ||
 	       (sscanf(name, "journal-%6u.jsonl%n", &n, &end) == 1 && end && !name[end]);
 }
 
@@ -53,24 +52,9 @@ static bool only_ours(int fd, time_t *when)
 	return good && some;
 }
 
-/* One line in prune.log: what was there, as far as it could be proven. */
-static int write_tombstone(int home, const char *name, const struct proof *p)
-{
-	char stamp[STAMP_LEN + 1] = "", key[DIGEST_HEX + 1] = "", head[DIGEST_HEX + 1] = "", line[NAME_MAX + 512];
-	stamp_write(stamp, stamp_now());
-	hex_write(key, p->key, sizeof p->key);
-	hex_write(head, p->head.bytes, sizeof p->head.bytes);
-	int n = snprintf(line, sizeof line, "%s removed %s: %s, %" PRIu64 " records, first key %s, head %" PRIu64 ":%s\n",
-			 stamp, name, p->damaged ? "damaged" : p->closed ? "whole" : "whole, not closed", p->records, key,
-			 p->records, head);
-	CLEANUP_FD int fd = openat(home, "prune.log", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || write(fd, line, (size_t)n) != n || fdatasync(fd) != 0)
-		return errno ? -errno : -EIO;
-	return 0;
-}
-
 static void remove_files(int home, int fd, const char *name)
 {
+	char salts[NAME_MAX + 16];
 	DIR *d = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	if (!d)
 		return;
@@ -80,6 +64,8 @@ static void remove_files(int home, int fd, const char *name)
 			unlinkat(fd, e->d_name, 0);
 	closedir(d);
 	unlinkat(home, name, AT_REMOVEDIR);
+	journal_salts(salts, sizeof salts, name);
+	unlinkat(home, salts, 0);
 }
 
 /* 1 when the session was removed, 0 when it stays, or a negative errno. */
@@ -94,7 +80,7 @@ static int consider(int home, const char *path, const char *name, time_t before)
 	snprintf(dir, sizeof dir, "%s/%s", path, name);
 	if (journal_writer(dir) != 0 || verify_journal(dir, NULL, 0, &p) != 0)
 		return 0;
-	int rc = write_tombstone(home, name, &p);
+	int rc = tombstone_append(home, name, &p);
 	if (rc != 0)
 		return rc;
 	remove_files(home, fd, name);

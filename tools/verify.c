@@ -9,6 +9,7 @@
 #include "audit/digest.h"
 #include "audit/journal.h"
 #include "audit/reader.h"
+#include "audit/tombstone.h"
 #include "audit/verify.h"
 #include "tools/tool.h"
 
@@ -29,6 +30,8 @@ static void usage(FILE *to)
 	      "\n"
 	      "Proves the journal in DIR (the newest session when absent): every record is there, in order,\n"
 	      "unchanged, and signed by keys that were erased.\n"
+	      "\n"
+	      "DIR may also be a file pruned.jsonl: what usher log prune left of removed sessions.\n"
 	      "\n"
 	      "  --anchor HEAD  the journal must contain HEAD: SEQ:HASH, a first public key, or a file with either\n"
 	      "  --closed       a journal that was not closed counts as damaged\n"
@@ -118,6 +121,22 @@ static int report(const struct arguments *a, const struct proof *p)
 	return WHOLE;
 }
 
+/* What is left of removed sessions. */
+static int verify_tombstones(const struct arguments *a)
+{
+	uint64_t lines;
+	int rc = tombstone_verify(a->dir, &lines);
+	if (rc < 0) {
+		fprintf(stderr, "usher verify: %s: %s\n", a->dir, strerror(-rc));
+		return UNREADABLE;
+	}
+	if (rc)
+		printf("damaged: %s line %" PRIu64 ": it does not continue what was signed before\n", a->dir, lines + 1);
+	else if (!a->quiet)
+		printf("whole: %s, %" PRIu64 " removed sessions\n", a->dir, lines);
+	return rc ? DAMAGED : WHOLE;
+}
+
 static int verify_main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
@@ -139,6 +158,9 @@ static int verify_main(int argc, char **argv)
 	}
 	if (!a.dir)
 		a.dir = dir;
+	const char *base = strrchr(a.dir, '/');
+	if (!strcmp(base ? base + 1 : a.dir, TOMBSTONE_FILE))
+		return verify_tombstones(&a);
 	int rc = a.anchor ? anchor_parse(a.anchor, anchors, ANCHORS_MAX, &n) : 0;
 	if (rc != 0) {
 		fprintf(stderr, "usher verify: anchor %s: %s\n", a.anchor,
