@@ -111,6 +111,26 @@ int reader_open(const char *dir, struct reader **out)
 	return 0;
 }
 
+int reader_open_at(const char *dir, uint32_t segment, uint64_t offset, struct reader **out)
+{
+	struct reader *r;
+	if (!segment)
+		return reader_open(dir, out);
+	int rc = reader_new(dir, &r);
+	if (rc != 0)
+		return rc;
+	r->segment = segment;
+	segment_name(r->name, segment);
+	rc = open_file(r);
+	if (rc != 0) {
+		reader_close(r);
+		return rc;
+	}
+	seek_to(r, offset);
+	*out = r;
+	return 0;
+}
+
 int reader_open_inflight(const char *dir, struct reader **out)
 {
 	struct reader *r;

@@ -33,6 +33,8 @@ struct tail {
 
 /* Opens the journal in DIR. Returns 0, -ENOENT when there is no segment in it, or a negative errno. */
 int reader_open(const char *dir, struct reader **out);
+/* The same from OFFSET in segment SEGMENT on, where a line ends or begins (0: from the start). Line numbers count from there. */
+int reader_open_at(const char *dir, uint32_t segment, uint64_t offset, struct reader **out);
 void reader_close(struct reader *r);
 
 /*

@@ -28,6 +28,9 @@ typedef void (*log_fn)(void *context, const char *text, size_t len);
 /* Every record of the journal in DIR, then (INTENTS) what is in flight. Returns 0 or a negative errno. */
 int log_walk(const char *dir, bool intents, log_fn each, void *context);
 
+/* What is in flight alone. */
+int log_walk_inflight(const char *dir, log_fn each, void *context);
+
 /* Prints the record if it answers the query. CONTEXT is a struct log. */
 void log_show(void *context, const char *text, size_t len);
 

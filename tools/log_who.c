@@ -12,6 +12,7 @@
 
 #include "audit/escape.h"
 #include "audit/field.h"
+#include "audit/names_index.h"
 #include "audit/render.h"
 #include "tools/log.h"
 
@@ -78,15 +79,6 @@ static void add_move(struct who *w, const struct field *from, const struct field
 	w->failed |= !m.from.text || !m.to.text;
 }
 
-static bool moves_names(const struct field *call)
-{
-	static const char *const calls[] = { "rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat" };
-	for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
-		if (field_is(call, calls[i]))
-			return true;
-	return false;
-}
-
 /* The name of object INDEX in the list of objects. */
 static bool object_at(const struct field *objects, unsigned index, struct field *out)
 {
@@ -102,10 +94,8 @@ static bool object_at(const struct field *objects, unsigned index, struct field 
 /* Moves that took effect, or may have (an intent without its outcome). */
 static void collect_move(void *context, const char *text, size_t len)
 {
-	struct field call, objects, from, to, result;
-	if (!memmem(text, len, "\"objects\":[", 11))
-		return;
-	if (!field_find(text, len, "call", &call) || !moves_names(&call) || !field_find(text, len, "objects", &objects))
+	struct field objects, from, to, result;
+	if (!names_index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return;
 	if (field_find(text, len, "result", &result) && !field_is(&result, "0"))
 		return;
@@ -167,9 +157,8 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 /* Whether a directory above a known name was moved. */
 static bool carries(const struct who *w, const char *text, size_t len)
 {
-	struct field call, objects, one;
-	if (!memmem(text, len, "\"objects\":[", 11) || !field_find(text, len, "call", &call) || !moves_names(&call) ||
-	    !field_find(text, len, "objects", &objects))
+	struct field objects, one;
+	if (!names_index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return false;
 	for (unsigned index = 0; index < 2; index++) {
 		if (!object_at(&objects, index, &one))
@@ -218,17 +207,44 @@ static char *as_recorded(const char *name)
 	return text;
 }
 
+/* Through the index: what is not in it yet, the intents in flight, is walked. */
+static int search_index(struct who *w, struct names_index *x)
+{
+	int rc = names_index_want_moves(x);
+	if (rc == 0)
+		rc = names_index_lines(x, collect_move, w);
+	if (rc == 0)
+		rc = log_walk_inflight(w->log->dir, collect_move, w);
+	if (rc != 0)
+		return rc;
+	close_names(w);
+	for (size_t i = 0; rc == 0 && i < w->n_names; i++)
+		rc = names_index_want(x, w->names[i].text, w->names[i].len);
+	if (rc == 0)
+		rc = names_index_want_moves(x);
+	if (rc == 0)
+		rc = w->failed ? -ENOMEM : names_index_lines(x, show_about, w);
+	return rc == 0 ? log_walk_inflight(w->log->dir, show_about, w) : rc;
+}
+
+static int search_all(struct who *w)
+{
+	int rc = log_walk(w->log->dir, true, collect_move, w);
+	if (rc != 0)
+		return rc;
+	close_names(w);
+	return w->failed ? -ENOMEM : log_walk(w->log->dir, true, show_about, w);
+}
+
 int log_who_touched(struct log *l, const char *name)
 {
 	struct who w = { .log = l, .names = calloc(NAMES_MAX, sizeof *w.names) };
 	if (!w.names)
 		return -ENOMEM;
 	add_name(&w, as_recorded(name));
-	int rc = log_walk(l->dir, true, collect_move, &w);
-	if (rc == 0) {
-		close_names(&w);
-		rc = w.failed ? -ENOMEM : log_walk(l->dir, true, show_about, &w);
-	}
+	struct names_index *x = NULL;
+	int rc = names_index_open(l->dir, false, &x) == 0 ? search_index(&w, x) : search_all(&w);
+	names_index_close(x);
 	if (rc == 0 && !w.found)
 		fprintf(stderr, "usher log: nothing in this session touched %s\n", name);
 	for (size_t i = 0; i < w.n_names; i++)

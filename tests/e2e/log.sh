@@ -1,0 +1,126 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usher log and what it reads: queries, who-touched with and without its index, tree, timeline, explain, diff, prove; what
+# is redacted and opened again; prune and its tombstones; jq over a closed and a killed session; the default place.
+. "$(dirname "$0")/lib.sh"
+need python3
+fresh
+cat >"$T/etc/l.rules" <<EOF
+redact --pin=*
+deny read $T/project/no
+default allow
+EOF
+chmod 600 "$T/etc/l.rules"
+echo no >no
+session() { # DIR COMMAND
+	"$USHER" run -p "$T/etc/l.rules" --journal "$1" -- sh -c "$2" 2>"$T/err"
+}
+log() { "$USHER" log "$@" 2>&1; }
+has() { # NAME TEXT WHERE
+	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
+}
+session "$T/a" 'echo 1 >one; mv one two; ln two three; mkdir d; mv two d/four; cat no; cat d/four; sleep 0.1'
+fresh; echo no >no
+session "$T/b" 'echo 1 >one; cat no; rm -f one'
+
+# Start and end say what was in force and what came of it.
+records "$T/a" >"$T/rec"
+python3 - "$T/rec" <<'P'
+import json, sys
+R = [json.loads(l) for l in open(sys.argv[1])]
+def say(ok, name, *more): print(("ok " if ok else "not ok ") + name); [print("   ", m) for m in more if not ok]
+s, e = R[0], [r for r in R if r["type"] == "end"][0]
+missing = [k for k in ("usher", "build", "kernel", "command", "environment", "filter", "floor", "namespaces", "ask", "sync", "not_seen") if k not in s]
+say(not missing, "start record", missing)
+rules = [r for r in R if r.get("event") == "rules"]
+say(any(r["file"].endswith("l.rules") and "redact --pin=*" in r["text"] and len(r["hash"]) == 64 for r in rules), "rule file in full, with its hash")
+say(any(r.get("event") == "program" and len(r["hash"]) == 64 for r in R), "hash of usher's own file")
+calls = [r for r in R if r["type"] == "call"]
+say(e["status"] == 0 and e["counts"]["deny"] >= 1 and sum(e["counts"].values()) == len(calls), "end record counts", e, len(calls))
+P
+program=$(python3 -c 'import hashlib,sys; print(hashlib.blake2b(open(sys.argv[1],"rb").read(), digest_size=32).hexdigest())' "$USHER")
+has "which is that of the program" "$program" "$T/rec"
+
+# Ways to show.
+log "$T/a" who-touched "$T/project/d/four" >"$T/who"
+for n in one two three d/four; do has "who-touched follows to $n" "$T/project/$n" "$T/who"; done
+log "$T/a" who-touched "$T/project/no" >"$T/who.no"; same "who-touched of another file" 0 "$(grep -c "$T/project/one" "$T/who.no")"
+check "an index is made" "$USHER" log "$T/a" index
+same "who-touched says the same with its index" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
+"$USHER" verify "$T/a" >"$T/out" 2>&1; same "verify does not mind the index" 0 $?
+head -c 3000 /dev/urandom >"$T/a/index.sqlite"
+same "a broken index is passed over" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
+rm -f "$T/a/index.sqlite"
+log "$T/a" --tree >"$T/out"; has "--tree shows programs" "/usr/bin/cat" "$T/out"
+same "--tree puts children below" 1 "$(grep -c '^  *[0-9].*/usr/bin/cat.*1 denied' "$T/out")"
+log "$T/a" --timeline >"$T/out"; has "--timeline counts what was denied" "1 denied" "$T/out"
+log "$T/a" denied >"$T/out"; same "denied: one line" 1 "$(wc -l <"$T/out")"
+seq=$(records "$T/a" | grep -a '"verdict":"deny"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
+log "$T/a" explain "$seq" >"$T/out"
+has "explain shows the rule as it stood" "deny read $T/project/no" "$T/out"; has "and what came before" "Before that, the same thread" "$T/out"
+log diff "$T/a" "$T/b" >"$T/out"; has "diff: what only the first did" "$T/project/d/four" "$T/out"
+same "diff: not what both did" 0 "$(grep -c 'deny.*/project/no' "$T/out")"
+log "$T/a" --prove "$seq" >"$T/out"
+python3 - "$T/out" <<'P'
+import hashlib, json, sys
+raw = open(sys.argv[1]).read(); p = json.loads(raw)
+def blake(b): return hashlib.blake2b(b, digest_size=32).digest()
+record = raw[len('{"record":'):raw.index(',"index":')].encode()
+h, i, last = blake(record), p["index"], p["count"] - 1
+for step in p["path"]:  # RFC 9162, 2.1.3.2
+    s = bytes.fromhex(step)
+    if i & 1 or i == last:
+        h = blake(b"\1" + s + h)
+        while not i & 1 and i: i >>= 1; last >>= 1
+    else: h = blake(b"\1" + h + s)
+    i >>= 1; last >>= 1
+print(("ok" if h.hex() == p["seal"]["root"] else "not ok") + " prove: the path leads to the seal's root")
+P
+
+# Redaction: nowhere in the journal, openable by the holder.
+fresh; echo no >no
+session "$T/s" 'true --pin=4711; /bin/true --pin=4711 --password hunter2 ghp_abcdefghijklmnopqrst1234; : >"x-token=zebra"'
+same "secrets are not in the journal" 0 "$(cat "$T"/s/* | grep -acE '4711|hunter2|ghp_abc|zebra')"
+[ "$(stat -c %a "$T/s.salts")" = 600 ] && ok "salts are their owner's alone" || not_ok "salts are their owner's alone"
+seq=$(records "$T/s" | grep -a '"object":"/usr/bin/true"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
+log "$T/s" --prove "$seq" >"$T/out"
+python3 - "$T/out" <<'P'
+import hashlib, json, sys
+p = json.load(open(sys.argv[1])); opened = p.get("opened", [])
+good = all(hashlib.blake2b(o["value"].encode(), key=bytes.fromhex(o["salt"]), digest_size=32).hexdigest() == o["commitment"] and o["commitment"] in json.dumps(p["record"]) for o in opened)
+print(("ok" if good and sorted(o["value"] for o in opened) == ["4711", "ghp_abcdefghijklmnopqrst1234", "hunter2"] else "not ok") + " prove opens them: salt and value give the commitment")
+P
+rm -f "$T/s.salts"; log "$T/s" --prove "$seq" | grep -q opened && not_ok "without the file nothing opens" || ok "without the file nothing opens"
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/s2" -- sh -c "/bin/true --pin=1; cat '$T/s2.salts'" >"$T/out" 2>&1
+grep -q commitment "$T/out" && not_ok "the tree cannot read the salts" || ok "the tree cannot read the salts"
+
+# jq, or another reader of JSON, reads every line; also of a session that was killed.
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/k" -- sh -c 'i=0; while :; do i=$((i+1)); : >"f$i"; done' 2>/dev/null &
+pid=$!
+wait_for test -e "$T/project/f50"; kill -KILL $pid; wait $pid 2>/dev/null
+for d in a k; do
+	if command -v jq >/dev/null; then
+		cat "$T/$d"/*.jsonl | jq -c . >"$T/out" 2>&1; same "jq reads all of $d" 0 $?
+		same "every record of $d" "$(cat "$T/$d"/*.jsonl | grep -ac '^{')" "$(wc -l <"$T/out")"
+	fi
+done
+
+# prune: whole sessions, a signed line for each.
+mkdir "$T/place"
+cp -r "$T/a" "$T/place/one"; cp -r "$T/b" "$T/place/two"; cp -r "$T/k" "$T/place/killed"; mkdir "$T/place/other"; : >"$T/place/other/file"; : >"$T/place/one.salts"
+touch -d '40 days ago' "$T"/place/{one,two,killed}/*
+touch "$T"/place/two/journal-000001.jsonl
+log prune --keep 30d "$T/place" >"$T/out"; same "prune removes what is old" "2 sessions removed" "$(tail -1 "$T/out")"
+[ ! -e "$T/place/one" ] && [ ! -e "$T/place/one.salts" ] && [ -e "$T/place/two/anchor" ] && [ -e "$T/place/other/file" ] && ok "and nothing else" || not_ok "and nothing else" "$(ls -R "$T/place")"
+log prune --keep 0s "$T/place" >"$T/out"; sleep 1.1; log prune --keep 0s "$T/place" >>"$T/out"
+same "three tombstones" 3 "$(wc -l <"$T/place/pruned.jsonl")"
+"$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "which verify" 0 $?
+sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "a changed one does not" 1 $?
+
+# The default place: a home that cannot be written.
+unset XDG_STATE_HOME
+: >"$T/nohome"
+HOME=$T/nohome XDG_RUNTIME_DIR=$T/etc "$USHER" run -p "$T/etc/l.rules" -- true >"$T/out" 2>&1; same "runs without a home to write" 0 $?
+has "and says where the journal goes" "$T/etc/usher-journals" "$T/out"
+HOME=$T/nohome XDG_RUNTIME_DIR=$T/etc "$USHER" log type:end >"$T/out" 2>&1; has "log finds it" "end" "$T/out"
+finish
