@@ -51,7 +51,7 @@ static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct jo
 	call.n_objects = 1;
 	policy_decide(j->session->policy, &call, &v);
 	if (v.kind == VERDICT_ALLOW)
-		return 0;
+		return j->target[index].dir < 0 && j->target[index].fd < 0 ? -ENOENT : 0;
 	if (v.kind != VERDICT_REWRITE)
 		return -EPERM;
 	int rc = rule_rewrite(v.rule, &call.object[0], name, &len, &to);
@@ -74,10 +74,14 @@ int file_redirect_others(struct job *j, uint32_t index, int (*redirect)(struct j
 int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out)
 {
 	struct look l = { .dirfd = dirfd, .path = j->path[path], .flags = LOOK_PARENT };
-	int rc = resolve(j, &l, ops, out);
 
+	if (file_may_rewrite(j))
+		l.flags |= LOOK_ABSENT;
+	int rc = resolve(j, &l, ops, out);
 	if (rc < 0)
 		return rc;
+	if ((*out)->dir < 0 && !file_rewritten(j))
+		return -ENOENT;
 	if (want == ENTRY_THERE && !(*out)->exists)
 		return file_rewritten(j) ? 0 : -ENOENT;
 	if (want == ENTRY_NEW && (*out)->exists)
@@ -90,7 +94,7 @@ int file_object(struct job *j, int dirfd, unsigned path, unsigned flags, op_set 
 	struct look l = { .dirfd = dirfd, .path = j->path[path], .flags = flags };
 
 	if (file_may_rewrite(j))
-		l.flags |= LOOK_MISSING;
+		l.flags |= LOOK_MISSING | LOOK_ABSENT;
 	int rc = resolve(j, &l, ops, out);
 	if (rc == 0 && !(*out)->exists && !file_rewritten(j))
 		return -ENOENT;
@@ -158,7 +162,7 @@ int entries_redirect(struct job *j, uint32_t index, const struct object *to)
 
 int file_seen(struct job *j, int dirfd, unsigned look)
 {
-	struct look l = { .dirfd = dirfd, .path = j->path[0], .flags = look | LOOK_MISSING };
+	struct look l = { .dirfd = dirfd, .path = j->path[0], .flags = look | LOOK_MISSING | LOOK_ABSENT };
 	struct target *t;
 
 	if (!file_may_rewrite(j))

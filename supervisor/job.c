@@ -24,6 +24,7 @@ void job_drop_targets(struct job *j)
 		close_fd(&j->target[i].dir);
 	}
 	j->n_targets = 0;
+	j->guarded = false;
 }
 
 /* Everything but the arena's content, which used = 1 makes unreachable. */

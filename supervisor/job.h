@@ -98,6 +98,7 @@ struct job {
 	bool full;               /* resolve without shortcuts: no tentative names */
 	bool answered;           /* a person has answered: verdict is final */
 	bool recorded;           /* the final record is in the journal */
+	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */
 	bool charged;            /* limits were taken into account */
 	uint32_t limit_used;     /* calls so far in the period of the rule's limit */
 	struct text answer;      /* who answered, for the record */
@@ -125,7 +126,7 @@ void job_init(struct job *j, struct session *s, struct worker *w);
 /* Makes J ready for the next notification: closes what is held, empties the arena. */
 void job_reset(struct job *j);
 
-/* Closes and forgets the targets: before resolving again. */
+/* Closes and forgets the targets, and what was said of them: before resolving again. */
 void job_drop_targets(struct job *j);
 
 /* Moves J, with all it holds, into memory of its own size (job_unpack() or job_discard() frees it). 0 or -ENOMEM. */

@@ -99,7 +99,9 @@ int open_resolve(struct job *j)
 		l.flags |= LOOK_NOFOLLOW;
 	if (flags & O_DIRECTORY)
 		l.flags |= LOOK_DIRECTORY;
-	if (creates(j) || file_may_rewrite(j))
+	if (file_may_rewrite(j))
+		l.flags |= LOOK_MISSING | LOOK_ABSENT;
+	else if (creates(j))
 		l.flags |= LOOK_MISSING;
 	name_split(job_text(j, l.path), l.path.len, &sp);
 	/* O_CREAT with a slash behind the name is EISDIR once the directory is found. */
@@ -112,7 +114,7 @@ int open_resolve(struct job *j)
 		return -EISDIR;
 	if (exclusive && t->exists)
 		return file_rewritten(j) ? 0 : -EEXIST;
-	if (!creates(j) && !t->exists)
+	if (!t->exists && (!creates(j) || t->dir < 0))
 		return file_rewritten(j) ? 0 : -ENOENT;
 	if (creates(j))
 		t->ops = t->exists ? access_ops(j) : new_ops(j);

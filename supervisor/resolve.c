@@ -281,6 +281,19 @@ static int look_parent(struct job *j, const struct start *s, struct target *t)
 	return rc < 0 ? rc : look_entry(j, t);
 }
 
+/* A name whose directory is not there, where a rule may lead it elsewhere. -ENOENT where it came to be meanwhile. */
+static int look_absent(struct job *j, const struct look *l, const struct start *s, struct target *t)
+{
+	struct look here = *l;
+
+	unhold(t);
+	if (s->resolve)
+		return -ENOENT;
+	here.flags = LOOK_MISSING | LOOK_NOFOLLOW | LOOK_ABSENT;
+	int rc = walk_by_hand(j, &here, s, t);
+	return rc == 0 && (t->exists || t->dir >= 0) ? -ENOENT : rc;
+}
+
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
 {
 	struct start s;
@@ -302,6 +315,8 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		rc = here.path.off ? start(j, &here, &s) : -ENOMEM;
 		if (rc == 0) {
 			rc = l->flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, &here, &s, t);
+			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
+				rc = look_absent(j, &here, &s, t);
 			start_done(&s);
 		}
 	}

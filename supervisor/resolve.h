@@ -19,6 +19,7 @@ enum look_flags {
 	LOOK_EMPTY = 1 << 3,     /* AT_EMPTY_PATH: an empty path is the descriptor itself */
 	LOOK_TENTATIVE = 1 << 4, /* a lexical name will do unless job->full */
 	LOOK_DIRECTORY = 1 << 5, /* ENOTDIR unless a directory */
+	LOOK_ABSENT = 1 << 6,    /* nor need its directory exist: the target has a name then and nothing else, dir and fd are -1 */
 };
 
 struct look {

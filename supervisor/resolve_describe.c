@@ -85,6 +85,12 @@ static void name_nameless(struct job *j, struct target *t, const struct stat *st
 	name[t->name.len] = '\0';
 }
 
+int resolve_guarded(struct job *j)
+{
+	j->guarded = true;
+	return -EACCES;
+}
+
 static int check_proc(struct job *j, const struct target *t)
 {
 	const char *rest;
@@ -92,11 +98,11 @@ static int check_proc(struct job *j, const struct target *t)
 	struct span name = job_span(j, t->name);
 
 	if (!name_below(name.bytes, name.len, "/proc", 5))
-		return -EACCES;
+		return resolve_guarded(j);
 	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
 	if (pid < 0 || procs_inside(j->session->procs, pid))
 		return 0;
-	return name_proc_public(rest, len) && !(t->ops & OPS_WRITE) ? 0 : -EACCES;
+	return name_proc_public(rest, len) && !(t->ops & OPS_WRITE) ? 0 : resolve_guarded(j);
 }
 
 int resolve_describe(struct job *j, struct target *t)

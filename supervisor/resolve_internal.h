@@ -36,6 +36,9 @@ int look_entry(struct job *j, struct target *t);
  */
 int walk_by_hand(struct job *j, const struct look *l, const struct start *s, struct target *t);
 
+/* Refuses what no rule can allow, for the record: returns -EACCES. */
+int resolve_guarded(struct job *j);
+
 /* Whether FD lies on a procfs; ST is its fstat. */
 bool on_procfs(const struct job *j, int fd, const struct stat *st);
 

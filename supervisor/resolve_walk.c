@@ -146,7 +146,7 @@ static int cur_process(struct steps *w)
 	if (pid < 0)
 		return 0;
 	/* Links below net/ and the like are plain ones, but all that a process directory has at its top are magic. */
-	return procs_inside(w->j->session->procs, pid) ? 1 : -EACCES;
+	return procs_inside(w->j->session->procs, pid) ? 1 : resolve_guarded(w->j);
 }
 
 /* Follows the magic link COMP of w->cur to its object. */
@@ -209,6 +209,31 @@ static int missing(struct steps *w, struct target *t)
 	return set_leaf(w->j, t, dir.name, w->comp, w->comp_len, w->slash);
 }
 
+/* A directory on the way is not there: what the name would be. */
+static int absent(struct steps *w, struct target *t)
+{
+	struct target dir = { .fd = w->cur, .dir = -1, .ops = OP_STAT };
+	size_t n;
+
+	int rc = resolve_describe(w->j, &dir);
+	if (rc < 0)
+		return rc;
+	struct text t1 = join_name(w->j, dir.name, w->comp, w->comp_len);
+	struct text rest = job_copy(w->j, w->pending, w->len);
+	char *below = job_text(w->j, rest);
+	if (!t1.off || !below)
+		return -ENOMEM;
+	while (rest.len && below[rest.len - 1] == '/')
+		rest.len--;
+	if (!name_fold(below, rest.len, below, &n))
+		return -ENOENT;
+	t->name = join_name(w->j, t1, below, n);
+	t->leaf = job_copy(w->j, below, n);
+	t->kind = OBJECT_FILE;
+	t->exists = false;
+	return t->name.off && t->leaf.off ? 0 : -ENOMEM;
+}
+
 static int arrive(struct steps *w, struct target *t, int fd, bool must_dir)
 {
 	t->fd = fd;
@@ -228,8 +253,8 @@ static int step(struct steps *w, struct target *t)
 	if (strcmp(w->comp, "..") == 0)
 		return step_up(w);
 	int fd CLEANUP_FD = look_open(w->j, w->cur, w->comp, O_PATH | O_NOFOLLOW, RESOLVE_NO_MAGICLINKS);
-	if (fd == -ENOENT && w->last) {
-		int rc = missing(w, t);
+	if (fd == -ENOENT && (w->last || (w->look->flags & LOOK_ABSENT))) {
+		int rc = w->last ? missing(w, t) : absent(w, t);
 		return rc < 0 ? rc : 1;
 	}
 	if (fd < 0)

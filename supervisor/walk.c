@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "audit/journal.h"
+#include "policy/guard.h"
 #include "policy/policy.h"
 #include "supervisor/ask.h"
 #include "supervisor/decode.h"
@@ -45,8 +46,12 @@ static void native_failure(struct worker *w, int error)
 		struct target *t = job_target(j, OBJECT_FILE, j->row->ops);
 		t->named = j->path[0];
 	}
-	j->verdict.kind = error == -EFAULT || error == -EPERM ? VERDICT_DENY : VERDICT_NONE;
-	j->verdict.where = "native";
+	/* A process outside is usher's own refusal; so is what it cannot read or do. The rest is what the kernel would have said. */
+	bool ours = j->guarded || error == -EFAULT || error == -EPERM;
+	j->verdict.kind = ours ? VERDICT_DENY : VERDICT_NONE;
+	j->verdict.where = j->guarded ? GUARD_NAME : "native";
+	if (j->guarded)
+		atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	evidence_open(w);
 	if (evidence_append(w, error) < 0)
 		error = -EIO;

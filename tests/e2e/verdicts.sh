@@ -107,7 +107,13 @@ same "rewrite a file" public "$(run cat secret)"
 same "rewrite a subtree" store "$(run cat real/f)"
 go sh -c 'echo new > real/new; mkdir real/d; mv real/new real/d/moved' >"$T/out"
 same "rewrite changes below a subtree" "new" "$(cat store/d/moved 2>/dev/null || cat "$T/err")"
-[ ! -e real/new ] && [ ! -e real/d ] && ok "the rewritten place is untouched" || not_ok "the rewritten place is untouched" "$(ls real)"
+go sh -c 'mkdir real/p real/p/q real/p/q/r; echo deep > real/p/q/r/s; ln real/p/q/r/s real/p/q/t; cat real/p/q/./r/s; rm -r real/p/q/r; cat real/p/q/t; cat real/none/such real/p/q/r/s; rm -r real/p' >"$T/out"
+same "rewrite what is far below a missing name" "deep deep 2" "$(grep -ax deep "$T/out" | xargs) $(grep -ac 'No such file' "$T/err")"
+go sh -c 'cat elsewhere/no/such; echo x > elsewhere/no/such; mkdir elsewhere/no; mv public elsewhere/no/x' >"$T/out"
+same "a missing folder that no rule leads elsewhere" 4 "$(grep -aciE 'no such file|nonexistent' "$T/err")"
+go sh -c 'cd real && cat f && echo y > y' >"$T/out"
+same "names below a folder that the program stands in" "store y" "$(cat "$T/out" store/y | xargs)"
+[ ! -e real/new ] && [ ! -e real/p ] && [ ! -e real/d ] && ok "the rewritten place is untouched" || not_ok "the rewritten place is untouched" "$(ls real)"
 same "rewrite exec" 0 "$(run /usr/bin/false; echo $?)"
 
 cat >"$T/etc/serve.py" <<'P'
@@ -180,4 +186,14 @@ JOURNAL=$T/journal.guarded
 "$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "ls $JOURNAL; echo x >> $JOURNAL/journal-000001.jsonl; rm -rf $JOURNAL; mv $JOURNAL $T/elsewhere; kill -9 \$PPID; kill -STOP \$PPID; cat /proc/\$PPID/environ; echo alive" >"$T/out" 2>"$T/err"
 same "the journal and usher withstand the command" "0 alive" "$? $(cat "$T/out")"
 check "and the journal verifies" "$USHER" verify "$JOURNAL"
+# A process outside is the guard's to refuse, and its record says so.
+sleep 300 &
+outside=$!
+at_exit "kill $outside 2>/dev/null"
+JOURNAL=$T/journal.outside
+"$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "cat /proc/$outside/environ; cat /proc/$outside/root/etc/passwd; cat /proc/$outside/cwd/x; : >/proc/$outside/oom_score_adj" >"$T/out" 2>"$T/err"
+same "a process outside stays closed" "" "$(cat "$T/out")"
+for name in environ root/etc/passwd cwd/x oom_score_adj; do
+	seen "and the guard is named for $name" type=call verdict=deny rule=builtin:guard "object=/proc/$outside/$name"
+done
 finish
