@@ -291,7 +291,7 @@ static const struct attack attacks[] = {
 	{ "row 50: kcmp", compare_kernel_objects, false },
 	{ "row 51: bpf", use_bpf, false },
 	{ "row 51: perf_event_open", perf, false },
-	{ "row 51: userfaultfd", faults, false },
+	{ "rows 13 and 51: userfaultfd", faults, false },
 	{ "row 51: add_key", add_key, false },
 	{ "row 51: keyctl", key_ring, false },
 	{ "row 51: init_module", load_module, false },
