@@ -83,6 +83,7 @@ struct call {
 	uint32_t n_objects;
 	struct object object[CALL_OBJECTS];
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
+	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
 	uint64_t flags;         /* the call's own flag word, for people (O_* of open, ...) */
 };
 

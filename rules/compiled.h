@@ -35,9 +35,9 @@ struct range {
 
 /* Conditions: all that are given must hold; of several forms of one, any. */
 struct conditions {
-	const struct glob *by, *tree, *argv;
-	uint32_t n_by, n_tree, n_argv;
-	bool has_by, has_tree, has_argv, has_uid, has_depth;
+	const struct glob *by, *tree, *argv, *env;
+	uint32_t n_by, n_tree, n_argv, n_env;
+	bool has_by, has_tree, has_argv, has_env, has_uid, has_depth;
 	struct range uid, depth;
 };
 

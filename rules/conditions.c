@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/* by=, tree=, argv=, uid=, depth=. What is not known does not hold. */
+/* by=, tree=, argv=, env=, uid=, depth=. What is not known does not hold. */
+#include <string.h>
+
 #include "rules/compiled.h"
 
 static bool any_matches(const struct glob *glob, uint32_t n, const char *name, size_t len)
@@ -33,6 +35,18 @@ static bool within(const struct range *r, uint32_t value)
 	return value >= r->lo && value <= r->hi;
 }
 
+static bool env_matches(const struct conditions *when, const struct span *env)
+{
+	const char *at = env->bytes, *end = at ? at + env->len : NULL;
+	while (at && at < end) {
+		size_t len = strnlen(at, (size_t)(end - at));
+		if (any_matches(when->env, when->n_env, at, len))
+			return true;
+		at += len + 1;
+	}
+	return false;
+}
+
 bool conditions_hold(const struct conditions *when, const struct call *call)
 {
 	if (!when)
@@ -44,6 +58,8 @@ bool conditions_hold(const struct conditions *when, const struct call *call)
 	if (when->has_by && !image_matches(when->by, when->n_by, &call->by.image))
 		return false;
 	if (when->has_tree && !tree_matches(when, &call->by))
+		return false;
+	if (when->has_env && !env_matches(when, &call->env))
 		return false;
 	if (!when->has_argv)
 		return true;

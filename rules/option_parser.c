@@ -91,6 +91,12 @@ static int opt_argv(struct target *t)
 	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->argv, &t->when->n_argv);
 }
 
+static int opt_env(struct target *t)
+{
+	t->when->has_env = true;
+	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->env, &t->when->n_env);
+}
+
 static int opt_uid(struct target *t)
 {
 	t->when->has_uid = true;
@@ -215,6 +221,7 @@ static const struct option {
 	{ "by=", V_ANY, "", opt_by },
 	{ "tree=", V_ANY, "", opt_tree },
 	{ "argv=", V_ANY, "", opt_argv },
+	{ "env=", V_ANY, "", opt_env },
 	{ "uid=", V_ANY, "", opt_uid },
 	{ "depth=", V_ANY, "", opt_depth },
 	{ "timeout=", V(VERDICT_ASK), "ask", opt_timeout },
@@ -271,14 +278,14 @@ static const struct option *find(const struct word *w)
 
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
-	static const char *const known[] = { "by", "tree", "argv", "uid", "depth", "timeout", "else", "remember", "after",
+	static const char *const known[] = { "by", "tree", "argv", "env", "uid", "depth", "timeout", "else", "remember", "after",
 					     "limit", "errno", "log", "reason", NULL };
 	const struct option *o = find(w);
 	char *word = o ? NULL : word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= env= uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -315,6 +322,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "argv= belongs to exec rules");
 		if (o->parse == opt_firm && !addresses_only(rule))
 			return parser_fail(p, w->from, "firm belongs to rules on tcp: and udp: addresses alone");
+		if (o->parse == opt_env && rule->pub.ops != OP_EXEC)
+			return parser_fail(p, w->from, "env= belongs to exec rules");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)

@@ -77,7 +77,7 @@ int exec_resolve(struct job *j)
 	if (!err)
 		err = resolve(j, &look, OP_EXEC, &t);
 	if (!err)
-		err = plan_new(j, j->arg[is_at(j) ? 2 : 1]);
+		err = plan_new(j, j->arg[is_at(j) ? 2 : 1], j->arg[is_at(j) ? 3 : 2]);
 	return err ? err : chain_follow(j, filename_of(j, filename));
 }
 

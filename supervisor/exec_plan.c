@@ -2,8 +2,11 @@
 #include "supervisor/exec_plan.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "supervisor/session.h"
 
 /* Left free in the arena for names and what others add. */
 #define ARENA_RESERVE (24 * 1024)
@@ -25,7 +28,44 @@ static int plan_join(struct job *j, const struct args *raw)
 	return whole ? 0 : -E2BIG; /* what rules cannot see is not run */
 }
 
-int plan_new(struct job *j, uint64_t addr)
+/* The names of RAW's variables into the arena, each with its NUL. */
+static int env_names(struct job *j, const struct args *raw)
+{
+	size_t n = 0;
+
+	if (raw->len > JOB_ARENA - j->used - ARENA_RESERVE || j->used > JOB_ARENA - 2 * ARENA_RESERVE)
+		return -E2BIG; /* what rules cannot see is not run */
+	j->env = job_alloc(j, raw->len + 1);
+	if (!j->env.off)
+		return -ENOMEM;
+	char *out = job_text(j, j->env);
+	for (const char *at = raw->bytes; at && at < raw->bytes + raw->len; at += strlen(at) + 1) {
+		size_t len = strcspn(at, "=");
+
+		memcpy(out + n, at, len);
+		out[n + len] = '\0';
+		n += len + 1;
+	}
+	job_trim(j, &j->env, n);
+	return 0;
+}
+
+static int plan_env(struct job *j, struct exec_plan *p, uint64_t addr)
+{
+	struct args raw = { 0 };
+	int err = args_copy((pid_t)j->notif.pid, addr, &raw);
+
+	if (!err)
+		err = env_names(j, &raw);
+	p->env_known = true;
+	p->env_len = (uint32_t)raw.len;
+	p->env_count = raw.count;
+	crypto_generichash(p->env_hash, PLAN_HASH, (const unsigned char *)(raw.bytes ? raw.bytes : ""), raw.len, NULL, 0);
+	args_free(&raw);
+	return err;
+}
+
+int plan_new(struct job *j, uint64_t addr, uint64_t env)
 {
 	struct args raw = { 0 };
 
@@ -45,6 +85,8 @@ int plan_new(struct job *j, uint64_t addr)
 		j->heap = p;
 		err = plan_join(j, &raw);
 	}
+	if (!err && j->session->reads_env)
+		err = plan_env(j, p, env);
 	args_free(&raw);
 	return err;
 }

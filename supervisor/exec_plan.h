@@ -31,6 +31,9 @@ struct exec_plan {
 	uint32_t raw_len;     /* argv as the caller gave it, NUL-ended strings */
 	uint32_t raw_count;
 	uint32_t prefix_len;  /* what scripts put in front */
+	bool env_known;       /* some rule asks for the environment: what it was decided on */
+	uint32_t env_len, env_count;
+	uint8_t env_hash[PLAN_HASH];
 	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
 	char bytes[];         /* raw, then prefix */
 };
@@ -59,8 +62,8 @@ int chain_follow(struct job *j, struct span filename);
 /* Compares the images as they are now with what was decided on. 0, or -ESTALE. */
 int chain_unchanged(struct job *j);
 
-/* Starts the plan from the caller's argv at ADDR. Returns 0 or a negative errno. */
-int plan_new(struct job *j, uint64_t addr);
+/* Starts the plan from the caller's argv at ADDR and, where rules ask for it, its environment at ENV. Returns 0 or a negative errno. */
+int plan_new(struct job *j, uint64_t addr, uint64_t env);
 
 /* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
 int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);

@@ -6,6 +6,7 @@
  * MUST: what cannot be read counts as different.
  */
 #include <errno.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -97,6 +98,34 @@ static bool argv_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
 	return stack_holds(pid, &w, first, plan_prefix(p)) && stack_holds(pid, &w, first + p->prefix_len, raw);
 }
 
+/* The strings of the environment follow those of argv; its pointers follow argv's and a NULL. */
+static bool env_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
+{
+	crypto_generichash_state state;
+	uint8_t hash[PLAN_HASH], block[2048];
+	uint64_t vector = sp + (p->argc + 2) * sizeof(uint64_t), first, at, none;
+
+	if (memory_read(pid, sp + sizeof(uint64_t), &first, sizeof(first)))
+		return false;
+	at = first + p->prefix_len + p->raw_len - p->skip;
+	if (memory_read(pid, vector + p->env_count * sizeof(uint64_t), &none, sizeof(none)) || none)
+		return false;
+	if (memory_read(pid, vector, &first, sizeof(first)) || first != (p->env_count ? at : 0))
+		return false;
+	crypto_generichash_init(&state, NULL, 0, PLAN_HASH);
+	for (uint32_t left = p->env_len; left;) {
+		uint32_t n = left < sizeof(block) ? left : (uint32_t)sizeof(block);
+
+		if (memory_read(pid, at, block, n))
+			return false;
+		crypto_generichash_update(&state, block, n);
+		at += n;
+		left -= n;
+	}
+	crypto_generichash_final(&state, hash, sizeof(hash));
+	return memcmp(hash, p->env_hash, sizeof(hash)) == 0;
+}
+
 const char *verify_image(struct job *j, pid_t pid)
 {
 	const struct exec_plan *p = plan_of(j);
@@ -115,6 +144,8 @@ const char *verify_image(struct job *j, pid_t pid)
 		return "interpreter";
 	if (!argv_is(pid, REGS_SP(&regs), p))
 		return "argv";
+	if (p->env_known && !env_is(pid, REGS_SP(&regs), p))
+		return "environment";
 	if (j->answered && chain_unchanged(j))
 		return "content";
 	return NULL;

@@ -92,6 +92,7 @@ struct job {
 	struct target target[JOB_TARGETS];
 	uint32_t n_targets;
 	struct text argv;        /* exec: joined for matching */
+	struct text env;         /* exec: names of variables, where rules ask */
 	struct text argv_raw;    /* exec: NUL-separated, as copied */
 	struct verdict verdict;
 	struct reply reply;

@@ -13,6 +13,8 @@
 static const char *const any_word[] = { "by=", "tree=", "uid=", "depth=", NULL };
 static const char *const descent_word[] = { "tree=", "depth=", NULL };
 
+static const char *const env_word[] = { "env=", NULL };
+
 static bool layer_says(const struct ruleset *layer, const char *const *words)
 {
 	const struct rule *rule;
@@ -40,6 +42,11 @@ static bool policy_says(const struct policy *policy, const char *const *words)
 bool likeness_holds(const struct policy *policy)
 {
 	return !policy_says(policy, any_word);
+}
+
+bool likeness_env(const struct policy *policy)
+{
+	return policy_says(policy, env_word);
 }
 
 bool likeness_descent(const struct policy *policy)

@@ -13,6 +13,9 @@ struct policy;
  */
 bool likeness_holds(const struct policy *policy);
 
+/* Whether some rule asks for the environment of an exec (env=). */
+bool likeness_env(const struct policy *policy);
+
 /* Whether some rule asks for a caller's ancestors (tree=, depth=). */
 bool likeness_descent(const struct policy *policy);
 

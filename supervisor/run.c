@@ -238,6 +238,7 @@ static int prepare(struct run *run, const struct run_options *o)
 		return -1;
 	for (size_t i = 0; policy_layer(s->policy, i); i++)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
+	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
 	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
 		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */

@@ -27,6 +27,7 @@ struct session {
 	pid_t command;           /* first process of the tree */
 	bool privileged;         /* usher holds privileges that a target may have dropped: check credentials */
 	bool descent;            /* some rule asks for ancestors: every fork is told to usher */
+	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */

@@ -3,7 +3,7 @@
  * Escapes row 38: another thread changes the path, or an argument, between the decision and the exec.
  *
  * Two copies of this program, DIR/good and DIR/evil; a rule denies evil. A thread flips the path (then: an
- * argument; then: two symbolic links, while the dynamic loader is asked to run one) while children exec
+ * argument; then: a variable; then: two symbolic links, while the dynamic loader is asked to run one) while children exec
  * it. Natively both run; under usher evil must never run, whatever else happens.
  */
 #include <errno.h>
@@ -32,10 +32,10 @@ static char *shared; /* what the children exec, or their argument */
 static atomic_bool stop;
 static const char *words[2];
 
-enum kind { PATH, ARGV, LOADER };
+enum kind { PATH, ARGV, LOADER, ENV };
 static enum kind kind_of(const char *word)
 {
-	return !strcmp(word, "path") ? PATH : !strcmp(word, "argv") ? ARGV : LOADER;
+	return !strcmp(word, "path") ? PATH : !strcmp(word, "argv") ? ARGV : !strcmp(word, "env") ? ENV : LOADER;
 }
 
 /* The names differ in one byte range of equal length, so that a torn copy is one of the two or nothing. */
@@ -65,7 +65,11 @@ static void exec_child(enum kind kind, const char *dir)
 	char *argv[] = { "x", kind == PATH ? "ok" : shared, NULL };
 
 	snprintf(good, sizeof(good), "%s/good", dir);
-	if (kind == LOADER) {
+	if (kind == ENV) {
+		char *env[] = { "A=1", shared, "B=2", NULL };
+		argv[1] = "ok";
+		execve(good, argv, env);
+	} else if (kind == LOADER) {
 		dup2(open("/dev/null", O_WRONLY), STDERR_FILENO); /* it complains of every refusal */
 		argv[1] = (char *)words[0];
 		execv(loaders[0], argv);
@@ -121,8 +125,8 @@ static int attacker(const char *word, const char *dir, int tries)
 	snprintf(evil, sizeof(evil), "%s/evil", dir);
 	snprintf(one, sizeof(one), "%s/link-1", dir);
 	snprintf(two, sizeof(two), "%s/link-2", dir);
-	words[0] = kind == PATH ? good : kind == ARGV ? "fair" : one;
-	words[1] = kind == PATH ? evil : kind == ARGV ? "evil" : two;
+	words[0] = kind == PATH ? good : kind == ARGV ? "fair" : kind == ENV ? "FAIR=x" : one;
+	words[1] = kind == PATH ? evil : kind == ARGV ? "evil" : kind == ENV ? "EVIL=x" : two;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memcpy(shared, words[0], strlen(words[0]) + 1);
 	attack(kind, dir, tries, &c);
@@ -227,7 +231,7 @@ int main(int argc, char **argv)
 	if (mapped_from("evil"))
 		return RAN_EVIL;
 	if (mapped_from("good"))
-		return argc > 1 && !strcmp(argv[1], "evil") ? RAN_EVIL : RAN_GOOD;
+		return (argc > 1 && !strcmp(argv[1], "evil")) || getenv("EVIL") ? RAN_EVIL : RAN_GOOD;
 	if (argc > 4)
 		return attacker(argv[2], argv[3], atoi(argv[4]));
 	if (!usher || access(usher, X_OK) < 0) {
@@ -247,6 +251,8 @@ int main(int argc, char **argv)
 	rules(dir, "argv", "deny exec ** argv=\"evil\"");
 	bad |= probe("path", usher, dir, tries);
 	bad |= probe("argv", usher, dir, tries);
+	rules(dir, "env", "deny exec ** env=EVIL");
+	bad |= probe("env", usher, dir, tries);
 	snprintf(path, sizeof(path), "ln -s good %s/link-1 && ln -s evil %s/link-2", dir, dir);
 	bad |= system(path);
 	rules(dir, "loader", deny);

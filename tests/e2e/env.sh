@@ -25,6 +25,19 @@ rules 'env set PATH=/nonexistent' >"$R"
 (cd "$T/project" && "$USHER" run -p "$R" --journal "$T/jp" -- ls) >/dev/null 2>&1
 same "the command is looked for in its own PATH" 127 $?
 
+rules 'deny exec ** env={LD_PRELOAD,BASH_ENV,GIT_SSH*}' >"$R"
+later() { # COMMAND LINE of a shell
+	"$USHER" run -p "$R" --ask=deny --journal "$T/j$RANDOM$RANDOM" -- sh -c "$1" 2>"$T/err"
+}
+same "without such variables programs run" "x" "$(later '/bin/echo x')"
+same "a variable that makes programs run other code" "" "$(later 'LD_PRELOAD=/nonexistent.so /bin/echo x')"
+same "by a pattern" "" "$(later 'GIT_SSH_COMMAND=evil /bin/echo x')"
+same "set by env(1)" "" "$(later 'env BASH_ENV=/tmp/x bash -c "echo x"')"
+same "others do not matter" "x" "$(later 'LD_PRELOADED=1 NOGIT_SSH=2 /bin/echo x')"
+same "nor do values" "x" "$(later 'A=LD_PRELOAD=1 /bin/echo x')"
+same "nor a script's own interpreter line" "2" "$(printf '#!/bin/sh -e\necho $Q\n' >"$T/project/s"; chmod +x "$T/project/s"; later "Q=2 $T/project/s")"
+same "an empty environment" "x" "$(later 'env -i /bin/echo x')"
+
 cd "$T/project" || exit 1
 out=$(env GITHUB_TOKEN=1 AWS_SECRET_ACCESS_KEY=2 NPM_TOKEN=3 MY_API_KEY=4 DB_PASSWORD=5 OPENAI_API_KEY=6 LANG=C CI=true "$USHER" run --ask=deny --journal "$T/ja" -- /usr/bin/env)
 same "builtin:agent drops secrets" "" "$(grep -E '^(GITHUB_TOKEN|AWS_SECRET_ACCESS_KEY|NPM_TOKEN|MY_API_KEY|DB_PASSWORD)=' <<<"$out")"

@@ -144,6 +144,7 @@ static void test_errors(void **state)
 	refused("set 1x = 2\n", 1, 5, "not a name");
 	refused("include builtin:nothing\n", 1, 9, "no built-in rules");
 	refused("limit processes 10\n", 1, 1, "not enforced");
+	refused("allow read /x env=A\n", 1, 15, "belongs to exec");
 	refused("env\n", 1, 4, "env keep NAME");
 	refused("env kep PATH\n", 1, 5, "did you mean 'keep'");
 	refused("env drop\n", 1, 9, "env keep NAME");
