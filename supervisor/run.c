@@ -23,6 +23,7 @@
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
+#include "supervisor/floor_require.h"
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/kernel.h"
@@ -217,6 +218,24 @@ static int start_questions(struct run *run, const struct run_options *o)
 	return 0;
 }
 
+/* Without Landlock the session is weaker and says so; where the kernel has it, it does not start without. */
+static int open_floor(struct run *run, const struct run_options *o)
+{
+	char word[32];
+	int needs, rc = o->no_floor ? 0 : floor_prepare(run->s.policy, &run->floor);
+
+	if (rc < 0 && floor_abi() > 0)
+		return complain("prepare the Landlock domain", rc, NULL);
+	if (rc < 0)
+		fputs("usher: this kernel has no Landlock: what usher does not mediate is not refused by the kernel either ('usher doctor' says more)\n",
+		      stderr);
+	int abi = run->floor ? floor_abi() : 0;
+	if (!o->require || floor_require(o->require, abi, word, sizeof(word), &needs) == 0)
+		return 0;
+	fprintf(stderr, "usher: --require=%s: not in force here: it takes Landlock ABI %d, this session has %d (0: none)\n", word, needs, abi);
+	return -EOPNOTSUPP;
+}
+
 static int prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
@@ -240,8 +259,8 @@ static int prepare(struct run *run, const struct run_options *o)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
-	if (!o->no_floor && floor_prepare(s->policy, &run->floor) < 0)
-		run->floor = NULL; /* no Landlock on this kernel: the start record and doctor say so */
+	if (open_floor(run, o) < 0)
+		return -1;
 	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);
 	if (rc < 0)
 		return complain("--isolate=net: make a network namespace", rc, NULL);
@@ -269,7 +288,8 @@ static int start(struct run *run, const struct run_options *o)
 	int rc = launch(s, &run->launch, &report);
 	isolate_done(&run->isolation);
 	if (rc < 0)
-		return complain(report.step[0] ? report.step : "start the command", rc, NULL);
+		return complain(report.step[0] ? report.step : "start the command", rc,
+				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_start(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)

@@ -20,6 +20,7 @@ struct run_options {
 	size_t n_keep;
 	bool wait;                /* wait for processes the command leaves behind */
 	bool no_floor;            /* without the Landlock floor */
+	const char *require;      /* words of floor_require.h without which the session does not start; NULL: none */
 	const char *isolate;      /* auto, none or net; NULL: auto */
 	bool profile;             /* say at the end where the time of a call went */
 };

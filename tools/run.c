@@ -3,17 +3,19 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/floor_require.h"
 #include "tools/tool.h"
 
 #define MAX_LIST 64
 
-enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_ISOLATE, OPT_PROFILE };
+enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_REQUIRE, OPT_ISOLATE, OPT_PROFILE };
 
 static const struct option options[] = {
 	{ "policy", required_argument, NULL, 'p' },
@@ -24,6 +26,7 @@ static const struct option options[] = {
 	{ "keep-fd", required_argument, NULL, OPT_KEEP },
 	{ "wait", no_argument, NULL, OPT_WAIT },
 	{ "floor", required_argument, NULL, OPT_FLOOR },
+	{ "require", required_argument, NULL, OPT_REQUIRE },
 	{ "isolate", required_argument, NULL, OPT_ISOLATE },
 	{ "profile", no_argument, NULL, OPT_PROFILE },
 	{ "help", no_argument, NULL, 'h' },
@@ -47,6 +50,7 @@ static void usage(FILE *to)
 		"      --keep-fd=N      let the command inherit descriptor N\n"
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
+		"      --require=LIST   do not start without these: landlock, truncate, tcp, ioctl, scopes\n"
 		"      --isolate=HOW    net: a network namespace of its own with nothing but loopback;\n"
 		"                       auto (default): as root, where no rule can allow the network; none\n"
 		"      --profile        say at the end where usher's time went, for each call\n"
@@ -96,6 +100,15 @@ static int add_file(struct run_options *o, struct lists *l, const char *value)
 	return 0;
 }
 
+static int known_requirements(const char *list)
+{
+	char word[64];
+	int needs;
+
+	/* As if the kernel had everything: what is still missing is no word. */
+	return floor_require(list, INT_MAX, word, sizeof(word), &needs) == 0 ? 0 : wrong("require", list, "a list of " FLOOR_WORDS);
+}
+
 /* Returns 0, 1 for help, or -1 (told). */
 static int take(struct run_options *o, struct lists *l, int c)
 {
@@ -126,6 +139,9 @@ static int take(struct run_options *o, struct lists *l, int c)
 	case OPT_FLOOR:
 		o->no_floor = strcmp(optarg, "off") == 0;
 		return one_of(optarg, floors) ? 0 : wrong("floor", optarg, "auto or off");
+	case OPT_REQUIRE:
+		o->require = optarg;
+		return known_requirements(optarg);
 	case OPT_ISOLATE:
 		o->isolate = optarg;
 		return one_of(optarg, isolations) ? 0 : wrong("isolate", optarg, "auto, none or net");
