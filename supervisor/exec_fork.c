@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -84,8 +85,14 @@ void trace_fork(pid_t tid, trace_born born, void *context)
 
 int fork_resolve(struct job *j)
 {
+	bool clone = j->notif.data.nr == __NR_clone;
+
+	if (clone && (j->arg[0] & CLONE_FILES))
+		atomic_store(&j->session->files_shared, true);
+	if (!j->session->descent)
+		return 0;
 	/* A child that tracers do not see would be one that usher does not see. */
-	if (j->notif.data.nr == __NR_clone && (j->arg[0] & CLONE_UNTRACED))
+	if (clone && (j->arg[0] & CLONE_UNTRACED))
 		return -EPERM;
 	return proc_deep(j->proc) ? -EAGAIN : 0;
 }
@@ -101,6 +108,8 @@ int fork_perform(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
 
+	if (!j->session->descent)
+		return job_continue(j);
 	if (trace_seize_fork(tid) < 0)
 		return job_error(j, -EPERM);
 	if (reply_send(j, 0, 0, true) < 0)

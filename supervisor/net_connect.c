@@ -176,6 +176,8 @@ int net_redirect(struct job *j, uint32_t index, const struct object *to)
  * listen on an internet socket without a port gets one from the kernel: a bind to
  * port 0. On a bound socket, and on a unix socket (which must be bound), there is nothing left to decide.
  */
+enum { WORD_NATIVE };
+
 int net_listen_resolve(struct job *j)
 {
 	struct sockaddr_storage ss;
@@ -186,6 +188,10 @@ int net_listen_resolve(struct job *j)
 	int rc = net_socket(j, (int)j->arg[0], &kind);
 	if (rc < 0)
 		return rc;
+	if (net_caller_may(j, &kind)) {
+		j->word[WORD_NATIVE] = 1;
+		return 0;
+	}
 	if (getsockname(j->sock, (struct sockaddr *)&ss, &len) < 0)
 		return -errno;
 	sockaddr_decode(&ss, len, &kind, ADDRESS_BIND, &a);
@@ -204,6 +210,9 @@ int net_listen_resolve(struct job *j)
 int net_listen_perform(struct job *j)
 {
 	struct net_ids mine;
+
+	if (j->word[WORD_NATIVE])
+		return job_continue(j);
 	int rc = net_ids_enter(j, &mine);
 
 	if (rc == 0) {

@@ -148,8 +148,7 @@ void net_ids_leave(struct net_ids *ids)
 	errno = error;
 }
 
-/* Whether the kernel lets this thread claim another process id. */
-static bool may_claim(void)
+bool net_ids_may_claim(void)
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
@@ -181,7 +180,7 @@ int net_ids_control(struct job *j, struct control *c, bool entered)
 		if (rc < 0)
 			return rc;
 	}
-	bool claim = may_claim() && !(entered && moved(j));
+	bool claim = net_ids_may_claim() && !(entered && moved(j));
 	if (!c->ucred) {
 		struct ucred own = { .pid = pid, .uid = who.uid[0], .gid = who.gid[0] };
 		return claim ? control_credentials(c, &own) : 0;

@@ -3,8 +3,8 @@
  * Who a unix peer sees. The kernel notes the ids of the process that connects, listens
  * or sends: left alone it would be usher's, and with usher as root a caller that dropped its privileges would pass for root.
  *
- * The process id cannot be taken on: where usher has CAP_SYS_ADMIN a message says the caller's, else
- * usher's; SO_PEERCRED after connect and listen always says usher's.
+ * The process id cannot be taken on: where usher has CAP_SYS_ADMIN a message says the caller's, else the caller sends it itself where
+ * net_caller_may(), as it listens; else it says usher's, as SO_PEERCRED does after connect.
  */
 #ifndef USHER_SUPERVISOR_NET_IDS_H
 #define USHER_SUPERVISOR_NET_IDS_H
@@ -33,6 +33,9 @@ struct net_ids {
 int net_ids_enter(struct job *j, struct net_ids *ids);
 /* Ends the process when the ids cannot be taken back. Keeps errno. */
 void net_ids_leave(struct net_ids *ids);
+
+/* Whether the kernel lets this thread send another process id than its own. */
+bool net_ids_may_claim(void);
 
 /*
  * Makes C, the control messages for a unix socket, say who the caller is. ENTERED: the message will be sent

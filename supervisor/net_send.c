@@ -2,6 +2,8 @@
 /*
  * sendto, sendmsg and sendmmsg: every message's address is copied and decided before the first is sent.
  *
+ * What a lone caller sends on a connected unix socket it sends itself: net_caller_may().
+ *
  * MUST: a message goes to the address in job memory, or to the socket's own peer with no
  * address at all; an address that nobody decided on is never passed where a kernel could use it.
  */
@@ -14,6 +16,7 @@
 #include <string.h>
 
 #include "supervisor/memory.h"
+#include "supervisor/net_ids.h"
 #include "supervisor/rows_net.h"
 #include "supervisor/net_socket.h"
 
@@ -122,6 +125,16 @@ int net_sendto_resolve(struct job *j)
 	return decide_on(j, b);
 }
 
+/* Only the caller can send its own number, unless usher may claim it. */
+static bool left_to_caller(struct job *j, struct batch *b)
+{
+	b->native = !net_ids_may_claim() && net_caller_may(j, &b->kind);
+	b->complete = b->native;
+	if (b->native)
+		b->n = 0;
+	return b->native;
+}
+
 /* As copy_msghdr_from_user(): an address that is too long is cut, without a pointer there is none. */
 static int message_decode(struct job *j, const struct msghdr *h, struct message *m)
 {
@@ -160,6 +173,8 @@ int net_sendmsg_resolve(struct job *j)
 	if (!b)
 		return -ENOMEM;
 	int rc = net_socket(j, (int)j->arg[0], &b->kind);
+	if (rc == 0 && left_to_caller(j, b))
+		return 0;
 	if (rc == 0)
 		rc = memory_read((pid_t)j->notif.pid, j->arg[1], &h, sizeof(h));
 	if (rc == 0)
@@ -202,6 +217,8 @@ int net_sendmmsg_resolve(struct job *j)
 		return -ENOMEM;
 	b->many = true;
 	int rc = net_socket(j, (int)j->arg[0], &b->kind);
+	if (rc == 0 && left_to_caller(j, b))
+		return 0;
 	if (rc == 0)
 		rc = copy_batch(j, b, j->arg[1]);
 	return rc < 0 ? rc : decide_on(j, b);
@@ -229,6 +246,8 @@ int net_send_perform(struct job *j)
 {
 	const struct batch *b = j->heap;
 
+	if (b->native)
+		return job_continue(j);
 	return net_answer(j, b->many ? send_all(j, b) : message_send(j, b, &b->m[0]));
 }
 

@@ -23,6 +23,7 @@ struct batch {
 	unsigned flags;
 	bool complete;      /* decoded: not to be read again */
 	bool many;          /* sendmmsg */
+	bool native;        /* left to the kernel: net_caller_may() */
 	uint32_t n;
 	struct message m[];
 };

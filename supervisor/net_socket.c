@@ -8,8 +8,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -17,6 +19,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
+#include "supervisor/session.h"
 
 static int option(int sock, int name, int *out)
 {
@@ -47,6 +50,21 @@ int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out)
 	if (len < 0 || len > (int64_t)sizeof(struct sockaddr_storage))
 		return -EINVAL;
 	return len ? memory_copy(j, addr, (size_t)len, out) : 0;
+}
+
+/* A directory of threads has a link for each. */
+static bool is_alone(const struct job *j)
+{
+	char path[32];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)j->notif.pid);
+	return !atomic_load(&j->session->files_shared) && stat(path, &st) == 0 && st.st_nlink == 3;
+}
+
+bool net_caller_may(struct job *j, const struct socket_kind *kind)
+{
+	return kind->domain == AF_UNIX && kind->type != SOCK_DGRAM && is_alone(j) && job_alive(j);
 }
 
 bool net_blocks(int sock)

@@ -27,6 +27,13 @@ int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out);
  */
 int net_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op, int *index, bool *ignored);
 
+/*
+ * Whether the call may be left to the kernel: a caller without threads, whose descriptors no other process shares, on a connected-only unix
+ * socket (stream, seqpacket). There the kernel uses no address, and nobody can put another socket under the number. Peers then see the
+ * caller itself as the sender.
+ */
+bool net_caller_may(struct job *j, const struct socket_kind *kind);
+
 /* Whether the descriptor is in blocking mode, and whether SO_SNDTIMEO limits the wait. */
 bool net_blocks(int sock);
 bool net_timed(int sock);

@@ -31,6 +31,7 @@ struct session {
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */
+	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
 	struct umasks umasks;    /* when a umask has to be read again */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct policy *policy;

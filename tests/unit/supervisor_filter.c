@@ -108,6 +108,8 @@ static const struct expectation expected[] = {
 	X(user, __NR_clone, E(EPERM), CLONE_NEWUSER | 17),
 	X(user, __NR_clone, E(EPERM), HIGH | CLONE_NEWNET),
 	X(user, __NR_clone, ALLOW, CLONE_UNTRACED | CLONE_VM),
+	X(user, __NR_clone, TRAP, CLONE_FILES | CLONE_VM),
+	X(root, __NR_clone, TRAP, HIGH | CLONE_FILES | 17),
 	X(root, __NR_unshare, E(EPERM), CLONE_NEWNS),
 	X(root, __NR_unshare, E(EPERM), 0x80),
 	X(user, __NR_unshare, ALLOW, CLONE_FILES | CLONE_FS),
