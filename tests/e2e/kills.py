@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""kills [ROUNDS]: kill -9 of usher run at random moments under load. After each, the journal must verify (by usher and by
+tests/verify.py), jq's reader of JSON must read every line, and every effect on disk must have a record or an intent."""
+import importlib.util, json, glob, os, random, shutil, subprocess, sys, tempfile, time
+
+USHER, BUILD = os.environ["USHER"], os.environ["BUILD"]
+HERE = os.path.dirname(os.path.abspath(__file__))
+CHURN = os.environ.get("BIN", BUILD + "/tests/e2e") + "/churn"
+PROCESSES, FILES, LONGEST = 3, 150, float(os.environ.get("LONGEST", "0.06"))
+sys.dont_write_bytecode = True
+SECOND = os.environ.get("VERIFY_PY", HERE + "/../verify.py")
+verify = None
+if os.access(SECOND, os.R_OK):  # a staged copy of the tests may be run by a user who cannot reach the tree
+    spec = importlib.util.spec_from_file_location("verify", SECOND)
+    verify = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(verify)
+
+
+def names(record, out):
+    for o in [record] + record.get("objects", []):
+        if "object" in o:
+            for op in o["op"]:
+                out.add((op, os.path.basename(o["object"])))
+
+
+def missing(project, journal):
+    """Effects on disk that no record and no intent tells of, and how many there are."""
+    told = set()
+    for file in glob.glob(journal + "/*.jsonl"):
+        for line in open(file, "rb"):
+            if line.startswith(b"{"):
+                names(json.loads(line), told)
+    effects = set()
+    there = set(os.listdir(project))
+    for p in range(PROCESSES):
+        for i in range(FILES):
+            v, m = f"v{p}-{i}", f"m{p}-{i}"
+            if v not in there:
+                effects.add(("delete", v))
+            if os.stat(project + "/" + m).st_mode & 0o777 != 0o600:
+                effects.add(("attr", m))
+    effects |= {("create", n) for n in there if n[0] in "crld"}
+    return effects - told, len(effects)
+
+
+def one(base, delay):
+    project, journal = base + "/p", base + "/j"
+    os.mkdir(project)
+    for p in range(PROCESSES):
+        for i in range(FILES):
+            for kind in "vm":
+                os.close(os.open(f"{project}/{kind}{p}-{i}", os.O_CREAT | os.O_WRONLY, 0o600))
+    rules = base + "/allow.rules"
+    with open(os.open(rules, os.O_CREAT | os.O_WRONLY, 0o600), "w") as f:
+        f.write("default allow\n")
+    child = subprocess.Popen([USHER, "run", "-p", rules, "--journal", journal, "--", CHURN, str(PROCESSES)], cwd=project,
+                             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    time.sleep(delay)
+    child.kill()
+    child.wait()
+    child.stdout.read()  # the end comes when the last process of the tree is gone
+    child.stdout.close()
+    lost, effects = missing(project, journal)
+    wrong = [f"no record of {sorted(lost)[:3]}"] if lost else []
+    if glob.glob(journal + "/journal-*"):
+        done = subprocess.run([USHER, "verify", journal], capture_output=True, text=True)
+        try:
+            second = verify.verify(journal) if verify else "whole, not closed"
+        except verify.Damage as why:
+            second = f"damaged: {why}"
+        begun = os.path.getsize(journal + "/journal-000001.jsonl") and open(journal + "/journal-000001.jsonl", "rb").read(1) == b"{"
+        if begun and (done.returncode or second != "whole, not closed"):
+            wrong.append(f"verify {done.returncode}, verify.py: {second}: {done.stdout}")
+    return wrong, effects
+
+
+def main():
+    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else int(os.environ.get("KILLS", "30"))
+    seed = int(os.environ.get("SEED", time.time()))
+    random.seed(seed)
+    failed = total = busy = 0
+    for n in range(rounds):
+        base = tempfile.mkdtemp(prefix="usher-kills.", dir=os.environ.get("TEST_TMP"))
+        delay = random.random() * LONGEST
+        wrong, effects = one(base, delay)
+        total, busy = total + effects, busy + (effects > 0)
+        if wrong:
+            failed += 1
+            print(f"not ok round {n}, killed after {delay * 1000:.1f} ms (SEED={seed}; kept {base})", *wrong, sep="\n    ")
+        else:
+            shutil.rmtree(base)
+    print(f"{'not ok' if failed or not busy else 'ok'} {rounds} kills, {busy} of them among effects: "
+          f"{total} effects on disk, {failed} rounds with one that no record tells of or a journal that does not verify")
+    return 1 if failed or not busy else 0
+
+
+sys.exit(main())
