@@ -47,10 +47,10 @@ static int descriptor_name(struct job *j, int fd, struct text *out)
 	ssize_t n = readlink(path, job_text(j, t), PATH_MAX);
 	int error = errno;
 	job_trim(j, &t, n < 0 ? 0 : (size_t)n);
+	if (n == PATH_MAX || (n < 0 && error == ENAMETOOLONG))
+		return resolve_deep_name(j, fd, out);
 	if (n < 0)
 		return -error;
-	if (n == PATH_MAX)
-		return -ENAMETOOLONG;
 	*out = t;
 	return 0;
 }

@@ -36,6 +36,9 @@ int look_entry(struct job *j, struct target *t);
  */
 int walk_by_hand(struct job *j, const struct look *l, const struct start *s, struct target *t);
 
+/* The name of directory FD, which is deeper than PATH_MAX, into the arena; -ENAMETOOLONG where it cannot be told. */
+int resolve_deep_name(struct job *j, int fd, struct text *out);
+
 /* Refuses what no rule can allow, for the record: returns -EACCES. */
 int resolve_guarded(struct job *j);
 

@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Folders deeper than PATH_MAX: everything works where it is allowed, and rules on names hold there too.
+. "$(dirname "$0")/lib.sh"
+need python3
+cat >"$T/deep.py" <<'P'
+import os, sys
+def attempt(what, *args, **kw):
+    try:
+        what(*args, **kw)
+        return "done"
+    except OSError as e:
+        return e.strerror
+name = "a" * 100
+for i in range(60):
+    os.mkdir(name)
+    os.chdir(name)
+print(attempt(lambda: open("f", "w").write("x")), open("f").read(), attempt(os.rename, "f", "g"), attempt(os.chmod, "g", 0o600))
+print(attempt(os.mkdir, "d"), sorted(os.listdir(".")))
+d = os.open("d", os.O_RDONLY)
+os.close(os.open("in", os.O_CREAT | os.O_WRONLY, dir_fd=d))
+print(attempt(os.unlink, "in", dir_fd=d), attempt(os.symlink, "g", "l"), attempt(os.link, "g", "h"))
+print(attempt(lambda: open("secret", "w")))
+for n in ["secret"]:
+    if os.path.lexists(n):
+        os.unlink(n)
+for n in ["g", "l", "h"]:
+    if os.path.lexists(n):
+        os.unlink(n)
+os.rmdir("d")
+for i in range(60):
+    os.chdir("..")
+    os.rmdir(name)
+print(os.listdir("."))
+P
+MODES=allow both deep <<'S'
+python3 "$T/deep.py"
+S
+fresh
+printf 'deny write **/a*/secret\ndeny read **/a*/g\ndefault allow\n' >"$T/etc/deep.rules"
+chmod 600 "$T/etc/deep.rules"
+"$USHER" run -p "$T/etc/deep.rules" --ask=deny --journal "$T/journal.deep" -- python3 "$T/deep.py" >"$T/out" 2>"$T/err"
+same "a rule on a name holds there" "1 Permission denied" "$(grep -ac '^Permission denied$' "$T/out") $(sed -n 4p "$T/out")"
+check "and the journal verifies" "$USHER" verify "$T/journal.deep"
+fresh
+printf 'ask create **/a*/secret\ndefault allow\n' >"$T/etc/ask.rules"
+chmod 600 "$T/etc/ask.rules"
+printf '#!/bin/sh\ncat >>%s/asked; echo "{\\"answer\\":\\"deny\\"}"\n' "$T" >"$T/answer"
+chmod 700 "$T/answer"
+"$USHER" run -p "$T/etc/ask.rules" --ask="exec:$T/answer" --journal "$T/journal.ask" -- python3 "$T/deep.py" >"$T/out" 2>"$T/err"
+same "and can be asked about" "Permission denied" "$(sed -n 4p "$T/out")"
+finish
