@@ -250,7 +250,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 }
 
 /* The entry itself: its directory is held and the last component never followed. */
-static int look_parent(struct job *j, const struct start *s, struct target *t)
+static int look_parent(struct job *j, struct start *s, struct target *t)
 {
 	struct split sp;
 	struct target dir = { .fd = -1, .dir = -1, .ops = OP_STAT };
@@ -267,10 +267,8 @@ static int look_parent(struct job *j, const struct start *s, struct target *t)
 		here.len = part.len;
 		rc = look_object(j, &l, &here, &dir);
 	} else {
-		dir.fd = fcntl(s->base.fd, F_DUPFD_CLOEXEC, 3);
+		dir.fd = steal_fd(&s->base.fd); /* the path is not needed any more */
 		dir.name = s->base.name;
-		if (dir.fd < 0)
-			rc = -errno;
 	}
 	int held CLEANUP_FD = dir.fd;
 	cleanup_fd(&dir.dir);

@@ -20,6 +20,7 @@ struct pool;
 struct session {
 	int listener;            /* seccomp notification descriptor */
 	int self_proc;           /* O_PATH of /proc */
+	int self_fds;            /* O_PATH of /proc/self/fd */
 	dev_t proc_dev;          /* st_dev of /proc */
 	pid_t usher;             /* own pid */
 	pid_t keeper;            /* usher's child, parent of the guardian */

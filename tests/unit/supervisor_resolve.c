@@ -52,6 +52,8 @@ static int set_up(void **state)
 	    symlink("d/new", "far") < 0 || symlink("/proc/self", "me") < 0)
 		return -1;
 	s->session.proc_dev = st.st_dev;
+	s->session.self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	s->session.self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->session.command = getpid();
 	s->session.guardian = getppid();
 	if (procs_new(&s->session, &s->session.procs) < 0)
@@ -69,6 +71,8 @@ static int tear_down(void **state)
 
 	job_reset(&s->worker.job);
 	procs_free(s->session.procs);
+	close(s->session.self_proc);
+	close(s->session.self_fds);
 	snprintf(command, sizeof(command), "rm -rf '%s'", s->dir);
 	int rc = system(command);
 	free(s);
