@@ -160,7 +160,7 @@ static bool do_open(const struct bare *b, const struct seccomp_notif *req, struc
 	if (!open_args(&req->data, &a) || (a.flags & O_PATH) || !read_string((pid_t)req->pid, a.path, path, sizeof(path)))
 		return false;
 	/* These mean the caller, and may block: not this program's business. */
-	if (strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/", 5) == 0)
+	if (strncmp(path, "/proc/", 6) == 0 || (strncmp(path, "/dev/", 5) == 0 && strncmp(path, "/dev/shm/", 9) != 0))
 		return false;
 	int base = base_of((pid_t)req->pid, a.dirfd, path, &own);
 	if (ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &req->id) < 0) {
