@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/compiled_down.h"
 #include "supervisor/disposition.h"
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
@@ -92,16 +93,19 @@ static int add_conditions(scmp_filter_ctx ctx, unsigned mode)
 	return 0;
 }
 
-static int add_calls(scmp_filter_ctx ctx, unsigned mode)
+static int add_calls(scmp_filter_ctx ctx, unsigned mode, const struct policy *policy)
 {
 	for (int nr = 0; nr < disposition_end(); nr++) {
 		const struct disposition *d = disposition_of(nr);
-		int rc = 0;
+		int rc = 0, error;
+		op_set op;
 
 		if ((d->when & mode) != d->when)
 			continue;
 		if (d->kind == CALL_REFUSED)
 			rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((unsigned)d->error), nr, 0, NULL);
+		else if (d->kind == CALL_MEDIATED && (error = compiled_down(policy, nr, &op)) > 0)
+			rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((unsigned)error), nr, 0, NULL);
 		else if (d->kind == CALL_MEDIATED)
 			rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, nr, 0, NULL);
 		if (rc < 0)
@@ -121,7 +125,7 @@ static int fill(scmp_filter_ctx ctx, const struct filter_options *o, const char 
 	if (rc < 0)
 		return rc;
 	*why = "libseccomp does not take a rule of the call table";
-	rc = add_calls(ctx, mode);
+	rc = add_calls(ctx, mode, o->policy);
 	return rc < 0 ? rc : add_conditions(ctx, mode);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "policy/constant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/cleanup.h"
@@ -125,29 +126,6 @@ static int open_journal(struct run *run, const struct run_options *o)
 	return 0;
 }
 
-/* Whether a file's name may be led elsewhere: then it has to look like what it leads to. Endpoints and programs have no look. */
-static bool leads_files(const struct ruleset *layer)
-{
-	const struct rule *rule;
-
-	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		if (rule->kind == VERDICT_REWRITE && (rule->ops & ~(OP_EXEC | OPS_NET)))
-			return true;
-	}
-	return false;
-}
-
-static bool policy_leads_files(const struct policy *p)
-{
-	const struct ruleset *layer;
-
-	for (size_t i = 0; (layer = policy_layer(p, i)); i++) {
-		if (leads_files(layer))
-			return true;
-	}
-	return false;
-}
-
 static int build_filter(struct run *run)
 {
 	const char *why = NULL;
@@ -158,7 +136,7 @@ static int build_filter(struct run *run)
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
-		.trap_stat = (policy_ops(run->s.policy) & OP_STAT) || policy_leads_files(run->s.policy),
+		.trap_stat = policy_mediates_stat(run->s.policy),
 		.udp = can.udp,
 		.domain = run->floor != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),

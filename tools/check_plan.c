@@ -7,7 +7,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/constant.h"
+#include "supervisor/compiled_down.h"
 #include "supervisor/disposition.h"
+#include "supervisor/floor.h"
+#include "supervisor/likeness.h"
 #include "supervisor/privileges.h"
 #include "supervisor/table.h"
 #include "tools/rule_files.h"
@@ -17,23 +21,17 @@ struct where {
 	const char *why;
 };
 
-static op_set named_ops(const struct check *c)
-{
-	op_set ops = 0;
-	for (size_t i = 0; i < c->n_files; i++)
-		ops |= ruleset_ops(c->layer[i]);
-	return ops;
-}
-
 /* Whether an entry holds in a session like this; what depends on the kernel is taken as on a recent one. */
-static bool holds(uint8_t when, op_set ops)
+static bool holds(uint8_t when, const struct policy *p)
 {
 	bool root = geteuid() == 0;
-	if ((when & WHEN_STAT) && !(ops & OP_STAT))
+	if ((when & WHEN_STAT) && !policy_mediates_stat(p))
 		return false;
 	if ((when & WHEN_PRIVILEGED) && !root)
 		return false;
 	if (when & WHEN_UNSCOPED)
+		return floor_abi() < 6;
+	if ((when & WHEN_APART) && floor_abi() > 0 && likeness_holds(p))
 		return false;
 	return !(when & WHEN_BLIND) || !privileges_read_any();
 }
@@ -48,9 +46,22 @@ static void put_ops(op_set ops, FILE *to)
 	}
 }
 
-static struct where place_of(int nr, const struct disposition *d, op_set ops)
+static const char *why_not_sooner(int nr)
 {
-	bool on = holds(d->when, ops);
+	const struct sysrow *row = table_row(nr);
+	if (!row || !row->ops)
+		return "own rules of the supervisor";
+	if (row->ops & (OP_CONNECT | OP_BIND | OP_SEND))
+		return "the address lies in memory";
+	if (row->class == CLASS_EXEC)
+		return "the name lies in memory; verified before its first instruction";
+	return "the name lies in memory, and usher's own files stay closed";
+}
+
+static struct where place_of(int nr, const struct disposition *d, const struct policy *p)
+{
+	bool on = holds(d->when, p);
+	op_set op;
 	switch ((enum call_kind)d->kind) {
 	case CALL_UNKNOWN:
 		return (struct where){ "filter", "unknown: ENOSYS" };
@@ -63,16 +74,20 @@ static struct where place_of(int nr, const struct disposition *d, op_set ops)
 	case CALL_MEDIATED:
 		break;
 	}
+	if (!on && (d->when & WHEN_STAT) && (policy_ops(p) & OP_STAT))
+		return (struct where){ "kernel", "the rules on stat do no more than allow it unrecorded" };
 	if (!on)
 		return (struct where){ "kernel", d->when & WHEN_STAT ? "no rule names stat" : "not mediated in this session" };
-	return (struct where){ "supervisor", table_row(nr) ? "" : d->reason };
+	if (compiled_down(p, nr, &op))
+		return (struct where){ "filter", "refused whatever it names, and no record is wanted" };
+	return (struct where){ "supervisor", why_not_sooner(nr) };
 }
 
-static void print_call(const struct check *c, int nr, op_set ops, bool first)
+static void print_call(const struct check *c, const struct policy *p, int nr, bool first)
 {
 	const struct disposition *d = disposition_of(nr);
 	const struct sysrow *row = table_row(nr);
-	struct where w = place_of(nr, d, ops);
+	struct where w = place_of(nr, d, p);
 	bool mediated = strcmp(w.place, "supervisor") == 0;
 	if (c->json) {
 		printf("%s\n  {\"call\":\"%s\",\"decided\":\"%s\",\"why\":", first ? "" : ",", d->name, w.place);
@@ -84,7 +99,7 @@ static void print_call(const struct check *c, int nr, op_set ops, bool first)
 	}
 	printf("%-24s %-10s ", d->name, w.place);
 	put_ops(mediated && row ? row->ops : 0, stdout);
-	puts(w.why ? w.why : "");
+	printf("%s%s\n", mediated && row && row->ops ? ": " : "", w.why ? w.why : "");
 }
 
 static void print_constants(const struct check *c)
@@ -98,21 +113,52 @@ static void print_constants(const struct check *c)
 	}
 }
 
-int check_plan(struct check *c)
+/* What the kernel itself refuses should usher forget it: all but this. */
+static void print_floor(const struct policy *p)
 {
-	op_set ops = named_ops(c);
+	struct floor *floor = NULL;
+	char covers[200] = "";
+	if (floor_prepare(p, &floor) < 0) {
+		puts("# kernel floor: none (no Landlock here)");
+		return;
+	}
+	floor_describe(covers, sizeof(covers));
+	printf("# kernel floor: %s; below usher's own decisions the command itself can only read and run what lies in", covers);
+	for (const char *name = floor_grant(floor, NULL); name; name = floor_grant(floor, name))
+		printf(" %s", name);
+	puts("");
+	floor_free(floor);
+}
+
+static void print_calls(const struct check *c, const struct policy *p)
+{
 	bool first = true;
-	if (c->json)
-		fputs("[", stdout);
-	else
-		print_constants(c);
 	for (int nr = 0; nr < disposition_end(); nr++) {
-		if (!disposition_of(nr)->name)
+		if (!disposition_of(nr)->name[0])
 			continue;
-		print_call(c, nr, ops, first);
+		print_call(c, p, nr, first);
 		first = false;
 	}
-	if (c->json)
+}
+
+int check_plan(struct check *c)
+{
+	struct policy *p = NULL;
+	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
+					  .n_variables = c->variables.n };
+	if (policy_new(&options, &c->found, &p)) {
+		fprintf(stderr, "usher check: the rules do not load a second time\n");
+		return 1;
+	}
+	if (c->json) {
+		fputs("[", stdout);
+		print_calls(c, p);
 		puts("\n]");
+	} else {
+		print_constants(c);
+		print_floor(p);
+		print_calls(c, p);
+	}
+	policy_free(p);
 	return 0;
 }

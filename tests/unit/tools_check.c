@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "tools/tool.h"
 
 static char dir[PATH_MAX];
@@ -191,6 +192,102 @@ static void test_fmt(void **state)
 	assert_int_equal(run(&tool_fmt, NULL), 2);
 }
 
+static void test_compiled_down(void **state)
+{
+	run(&tool_check, "--plan", file("p", "default allow\n"), NULL);
+	says("unlink                   supervisor");
+	says("newfstatat               kernel     no rule names stat");
+	says("# kernel floor: ");
+	run(&tool_check, "--plan", file("p", "deny delete ** log=none\nallow stat /etc/** log=none\ndefault allow\n"), NULL);
+	says("unlink                   filter     refused whatever it names");
+	says("rename                   filter     refused whatever it names");
+	says("mkdir                    supervisor create");
+	says("newfstatat               kernel     the rules on stat do no more than allow it unrecorded");
+	run(&tool_check, "--plan", file("p", "deny delete **\nallow stat /etc/**\n"), NULL);
+	says("unlink                   supervisor");
+	says("newfstatat               supervisor");
+	run(&tool_check, "--plan", file("p", "allow delete /tmp/**\ndeny delete ** log=none\n"), NULL);
+	says("unlink                   supervisor");
+	run(&tool_check, "--plan", file("p", "deny delete ** log=none uid=0\n"), NULL);
+	says("unlink                   supervisor");
+	run(&tool_check, "--plan", file("p", "deny delete ** log=none\n"), file("q", "default allow\n"), NULL);
+	says("unlink                   supervisor");
+}
+
+static unsigned pick(unsigned *seed, unsigned n)
+{
+	*seed = *seed * 1103515245u + 12345u;
+	return (*seed >> 16) % n;
+}
+
+#define PICK(seed, list) (list)[pick(seed, sizeof(list) / sizeof((list)[0]))]
+
+static const char *const file_ops[] = { "read", "modify", "create", "delete", "attr", "stat", "exec" };
+static const char *const net_ops[] = { "connect", "bind", "send" };
+static const char *const file_names[] = { "/nox/a", "/nox/a/b", "/nox/.env", "/nox/a/c/d", "/noy", "memfd:x" };
+static const char *const net_names[] = { "tcp:10.0.0.1:80", "udp:10.0.0.1:53", "tcp:[fd00::1]:443", "unix:/nox/s", "unix:@name" };
+static const char *const callers[] = { "", " by /nob/x", " uid 7", " by /nob/y tree /nob/x" };
+
+static void random_rules(unsigned *seed, char *out, size_t size)
+{
+	static const char *const verdicts[] = { "allow", "deny", "deny", "ask", "kill" };
+	static const char *const groups[] = { "read", "write", "open", "exec", "read,exec", "stat", "create", "attr,delete" };
+	static const char *const patterns[] = { "/nox/**", "/nox/*", "**/.env", "**", "/nox/a", "/no[xy]", "/nox/{a,b}/**", "memfd:**" };
+	static const char *const ends[] = { "tcp:*:*", "tcp:10.0.0.0/8:*", "udp:*:53", "tcp:[fd00::1]:*", "unix:/nox/**", "unix:@**", "tcp:10.0.0.1:80-90" };
+	static const char *const conditions[] = { "", "", "", " by=/nob/x", " uid=7", " tree=/nob/**" };
+	size_t at = 0;
+	unsigned n = 1 + pick(seed, 7);
+	for (unsigned i = 0; i < n; i++) {
+		bool net = pick(seed, 3) == 0;
+		const char *verdict = PICK(seed, verdicts);
+		const char *ops = net ? (pick(seed, 2) ? "net" : PICK(seed, net_ops)) : PICK(seed, groups);
+		const char *pattern = net ? PICK(seed, ends) : PICK(seed, patterns);
+		bool firm = net && verdict[0] != 'a' && pattern[0] != 'u' && pick(seed, 3) == 0;
+		at += (size_t)snprintf(out + at, size - at, "%s %s %s%s%s\n", verdict, ops, pattern, PICK(seed, conditions), firm ? " firm" : "");
+	}
+	static const char *const defaults[] = { "", "default allow\n", "default deny\n", "default ask\n" };
+	snprintf(out + at, size - at, "%s", PICK(seed, defaults));
+}
+
+/* The first line of --explain is what policy_decide() says to the same question. */
+static void explain_agrees(const char *const files[2], const char *question)
+{
+	struct diagnostics found = { 0 };
+	struct policy_options o = { .files = files, .n_files = 2 };
+	struct ruleset_source source = { NULL, NULL, 0 };
+	struct policy *p = NULL;
+	struct query q;
+	struct verdict v;
+	char want[2 * PATH_MAX];
+	assert_int_equal(policy_new(&o, &found, &p), 0);
+	assert_int_equal(query_parse(question, &source, &found, &q), 0);
+	policy_decide(p, &q.call, &v);
+	snprintf(want, sizeof(want), "%s by %s\n", verdict_name(v.kind), v.where);
+	assert_int_equal(run(&tool_check, "--explain", question, files[0], files[1], NULL), 0);
+	if (strncmp(said, want, strlen(want)) != 0)
+		fail_msg("%s: policy_decide says %sexplain says %s", question, want, said);
+	query_free(&q);
+	policy_free(p);
+	diagnostics_free(&found);
+}
+
+static void test_explain_agrees(void **state)
+{
+	char text[2][2000], question[200];
+	unsigned seed = 3;
+	for (unsigned round = 0; round < 60; round++) {
+		random_rules(&seed, text[0], sizeof(text[0]));
+		random_rules(&seed, text[1], sizeof(text[1]));
+		const char *const files[2] = { file("r1", text[0]), file("r2", text[1]) };
+		for (unsigned i = 0; i < 10; i++) {
+			bool net = pick(&seed, 3) == 0;
+			snprintf(question, sizeof(question), "%s %s%s", net ? PICK(&seed, net_ops) : PICK(&seed, file_ops),
+				 net ? PICK(&seed, net_names) : PICK(&seed, file_names), PICK(&seed, callers));
+			explain_agrees(files, question);
+		}
+	}
+}
+
 static void test_rules(void **state)
 {
 	assert_int_equal(run(&tool_rules, NULL), 0);
@@ -221,7 +318,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
-		cmocka_unit_test(test_calls),   cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }

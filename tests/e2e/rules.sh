@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What `usher check --explain` says is what happens; what the filter decides by itself is refused alike.
+. "$(dirname "$0")/lib.sh"
+
+SETUP=setup
+setup() {
+	mkdir -p a/b x "$T/tmp/out"
+	echo 1 >a/f; echo 2 >a/b/g; echo 3 >.env; echo 4 >x/lit; echo 5 >x/e; ln -s ../a/f x/link; ln x/lit x/hard
+	cp /bin/true x/prog
+}
+fresh
+cat >"$T/etc/mixed.rules" <<E
+deny   read    **/.env errno=ENOENT
+deny   read    $T/project/x/lit
+deny   exec    $T/project/x/**
+allow  read    $T/project/** by=/usr/bin/tail
+deny   read    $T/project/a/b/**
+allow  read    $T/project/**
+deny   create  $T/project/a/**
+deny   delete  $T/project/a/f
+deny   attr    $T/project/a/f
+deny   modify  $T/project/a/f
+deny   connect tcp:127.0.0.0/8:1-99
+deny   stat    $T/project/x/e
+default allow
+E
+cat >"$T/etc/layer.rules" <<E
+deny   create  $T/project/x/new
+deny   read    $T/project/a/f
+default allow
+E
+chmod 600 "$T"/etc/*.rules
+
+agree() { # LAYERS QUESTION COMMAND...: the command succeeds exactly when explain says allow
+	local layers=$1 question=$2 said did p=() f
+	shift 2
+	for f in $layers; do p+=("$T/etc/$f.rules"); done
+	said=$("$USHER" check --explain "$question" "${p[@]}" | grep -oE -m1 '^(allow|deny)')
+	setup 2>/dev/null
+	"$USHER" run --ask=deny "${p[@]/#/-p}" -- "$@" >/dev/null 2>&1 </dev/null
+	case $? in
+	0) did=allow ;;
+	125) did=broken ;;
+	*) did=deny ;;
+	esac
+	same "$layers: $question" "$said" "$did"
+}
+for layers in mixed layer "mixed layer"; do
+	agree "$layers" "read $PWD/a/f by /usr/bin/cat" /usr/bin/cat a/f
+	agree "$layers" "read $PWD/x/link by /usr/bin/cat" /usr/bin/cat x/link
+	agree "$layers" "read $PWD/a/b/g by /usr/bin/cat" /usr/bin/cat a/b/g
+	agree "$layers" "read $PWD/a/b/g by /usr/bin/tail" /usr/bin/tail a/b/g
+	agree "$layers" "read $PWD/.env by /usr/bin/cat" /usr/bin/cat .env
+	agree "$layers" "read $PWD/x/lit by /usr/bin/cat" /usr/bin/cat x/lit
+	agree "$layers" "read $PWD/x/hard by /usr/bin/cat" /usr/bin/cat x/hard
+	agree "$layers" "read /etc/passwd by /usr/bin/cat" /usr/bin/cat /etc/passwd
+	agree "$layers" "exec $PWD/x/prog" x/prog
+	agree "$layers" "exec /usr/bin/true" /usr/bin/true
+	agree "$layers" "create $PWD/a/new" mkdir a/new
+	agree "$layers" "create $PWD/x/new" mkdir x/new
+	rmdir a/new x/new 2>/dev/null
+	agree "$layers" "delete $PWD/a/f" unlink a/f
+	agree "$layers" "attr $PWD/a/f" chmod 600 a/f
+	agree "$layers" "attr $PWD/x/link" chmod 600 x/link
+	agree "$layers" "modify $PWD/a/f" truncate -c -s 0 a/f
+	agree "$layers" "stat $PWD/x/e" test -e x/e
+	agree "$layers" "stat $PWD/x/hard" test -e x/hard
+done
+
+printf 'deny delete ** log=none errno=EROFS\nallow stat ** log=none\ndefault allow\n' >"$T/etc/down.rules"
+chmod 600 "$T/etc/down.rules"
+setup 2>/dev/null
+same "a constant refusal is the filter's" "unlinkat filter" "$("$USHER" check --plan "$T/etc/down.rules" | awk '$1 == "unlinkat" { print $1, $2 }')"
+same "it is answered as the rule says" "rm: cannot remove 'a/f': Read-only file system" \
+	"$("$USHER" run --ask=deny --journal "$T/down" -p "$T/etc/down.rules" -- rm a/f 2>&1 | grep '^rm:')"
+check "nothing was removed" test -e a/f
+same "and not recorded" "" "$("$USHER" log --json "$T/down" | grep '"op":\["delete"\]')"
+finish
