@@ -18,10 +18,11 @@ EMBED(secrets);
 EMBED(deferred);
 EMBED(readonly);
 EMBED(audit);
+EMBED(trusted);
 
-static const char *const names[] = { "agent", "secrets", "deferred", "readonly", "audit", NULL };
+static const char *const names[] = { "agent", "secrets", "deferred", "readonly", "audit", "trusted", NULL };
 static const char *const texts[] = { usher_rules_agent, usher_rules_secrets, usher_rules_deferred, usher_rules_readonly,
-				     usher_rules_audit };
+				     usher_rules_audit, usher_rules_trusted };
 
 const char *const *builtin_names(void)
 {

@@ -35,9 +35,9 @@ struct range {
 
 /* Conditions: all that are given must hold; of several forms of one, any. */
 struct conditions {
-	const struct glob *by, *tree, *argv, *env;
-	uint32_t n_by, n_tree, n_argv, n_env;
-	bool has_by, has_tree, has_argv, has_env, has_uid, has_depth;
+	const struct glob *by, *tree, *argv, *env, *sha256;
+	uint32_t n_by, n_tree, n_argv, n_env, n_sha256;
+	bool has_by, has_tree, has_argv, has_env, has_sha256, has_trusted, has_uid, has_depth;
 	struct range uid, depth;
 };
 
@@ -189,8 +189,8 @@ bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn s
 /* Whether one pattern matches the object for an operation; the slow twin of the index. */
 bool pattern_matches(const struct pattern *p, const struct object *object, op_set op);
 
-/* conditions.c: whether they hold for this call. */
-bool conditions_hold(const struct conditions *when, const struct call *call);
+/* conditions.c: whether they hold for this call and this object of it. */
+bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object);
 
 /* names.c: adds what the links of literal beginnings lead to, and the identity of literal names that are forbidden. */
 struct ruleset_source;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* by=, tree=, argv=, env=, uid=, depth=. What is not known does not hold. */
+/* by=, tree=, argv=, env=, sha256=, trusted, uid=, depth=. What is not known does not hold. */
 #include <string.h>
 
 #include "rules/compiled.h"
@@ -47,7 +47,7 @@ static bool env_matches(const struct conditions *when, const struct span *env)
 	return false;
 }
 
-bool conditions_hold(const struct conditions *when, const struct call *call)
+bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object)
 {
 	if (!when)
 		return true;
@@ -58,6 +58,10 @@ bool conditions_hold(const struct conditions *when, const struct call *call)
 	if (when->has_by && !image_matches(when->by, when->n_by, &call->by.image))
 		return false;
 	if (when->has_tree && !tree_matches(when, &call->by))
+		return false;
+	if (when->has_trusted && !object->trusted)
+		return false;
+	if (when->has_sha256 && !(object->sha256.bytes && any_matches(when->sha256, when->n_sha256, object->sha256.bytes, object->sha256.len)))
 		return false;
 	if (when->has_env && !env_matches(when, &call->env))
 		return false;

@@ -43,7 +43,7 @@ static void consider(struct decision *d, uint32_t number, op_set ops)
 		if (number < d->best[bit])
 			better |= (op_set)(1U << bit);
 	}
-	if (!better || !conditions_hold(rule->when, d->call))
+	if (!better || !conditions_hold(rule->when, d->call, d->object))
 		return;
 	for (op_set left = better; left; left &= (op_set)(left - 1))
 		d->best[__builtin_ctz(left)] = number;
@@ -55,7 +55,7 @@ static void consider_firmly(struct decision *d, uint32_t number, const struct pa
 {
 	const struct compiled_rule *rule = &d->rs->rule[number];
 	op_set ops = rule->pub.ops & d->object->ops;
-	if (!ops || !conditions_hold(rule->when, d->call))
+	if (!ops || !conditions_hold(rule->when, d->call, d->object))
 		return;
 	if (!rule->pub.firm) {
 		d->literal |= p->inet.prefix == 128 ? ops : 0;

@@ -97,6 +97,27 @@ static int opt_env(struct target *t)
 	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->env, &t->when->n_env);
 }
 
+static bool is_sha256(const struct glob *g)
+{
+	return g->literal && strlen(g->literal) == 64 && strspn(g->literal, "0123456789abcdef") == 64;
+}
+
+static int opt_sha256(struct target *t)
+{
+	t->when->has_sha256 = true;
+	int r = parse_globs(t->p, t->w, t->skip, ' ', &t->when->sha256, &t->when->n_sha256);
+	for (uint32_t i = 0; !r && i < t->when->n_sha256; i++)
+		if (!is_sha256(&t->when->sha256[i]))
+			return expected(t, "64 hexadecimal digits in lower case, as sha256sum prints them,");
+	return r;
+}
+
+static int opt_trusted(struct target *t)
+{
+	t->when->has_trusted = true;
+	return 0;
+}
+
 static int opt_uid(struct target *t)
 {
 	t->when->has_uid = true;
@@ -233,7 +254,8 @@ static const struct option {
 	{ "reason=", V_ANY, "", opt_reason },
 	{ "after=", V(VERDICT_ASK), "ask", opt_after },
 	{ "show=", V_ANY, "", opt_unenforced },
-	{ "sha256=", V_ANY, "", opt_unenforced },
+	{ "sha256=", V_ANY, "", opt_sha256 },
+	{ "trusted", V_ANY, "", opt_trusted },
 	{ "stack", V_ANY, "", opt_stack },
 	{ "firm", V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
 	{ "review", V_ANY, "", opt_unenforced },
@@ -256,7 +278,7 @@ static bool names(const struct word *w, const struct option *o)
 /* letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
-	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review"))
+	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review") || word_is(w, "trusted"))
 		return true;
 	for (uint32_t i = 0; i < w->n; i++) {
 		char c = (char)w->units[i];
@@ -278,14 +300,14 @@ static const struct option *find(const struct word *w)
 
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
-	static const char *const known[] = { "by", "tree", "argv", "env", "uid", "depth", "timeout", "else", "remember", "after",
+	static const char *const known[] = { "by", "tree", "argv", "env", "sha256", "trusted", "uid", "depth", "timeout", "else", "remember", "after",
 					     "limit", "errno", "log", "reason", NULL };
 	const struct option *o = find(w);
 	char *word = o ? NULL : word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= env= uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -324,6 +346,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "firm belongs to rules on tcp: and udp: addresses alone");
 		if (o->parse == opt_env && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "env= belongs to exec rules");
+		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)
+			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)

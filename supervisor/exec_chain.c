@@ -308,5 +308,5 @@ int chain_follow(struct job *j, struct span filename)
 	if (more == 0)
 		more = plan_prefix_set(j, &prefix, prefix.len ? 1 : 0);
 	args_free(&prefix);
-	return more;
+	return more ? more : content_note(j);
 }

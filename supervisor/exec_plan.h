@@ -62,6 +62,12 @@ int chain_follow(struct job *j, struct span filename);
 /* Compares the images as they are now with what was decided on. 0, or -ESTALE. */
 int chain_unchanged(struct job *j);
 
+/* Notes the content and the trust of each image, where rules ask for them. 0 or -ENOMEM. */
+int content_note(struct job *j);
+
+/* Whether each image has the content that was noted. */
+bool content_same(struct job *j);
+
 /* Starts the plan from the caller's argv at ADDR and, where rules ask for it, its environment at ENV. Returns 0 or a negative errno. */
 int plan_new(struct job *j, uint64_t addr, uint64_t env);
 

@@ -146,7 +146,7 @@ const char *verify_image(struct job *j, pid_t pid)
 		return "argv";
 	if (p->env_known && !env_is(pid, REGS_SP(&regs), p))
 		return "environment";
-	if (j->answered && chain_unchanged(j))
+	if ((j->answered && chain_unchanged(j)) || !content_same(j))
 		return "content";
 	return NULL;
 }

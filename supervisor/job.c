@@ -111,6 +111,8 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.name = job_span(j, t->name),
 		.named = job_span(j, t->named),
 		.inet = t->inet,
+		.sha256 = job_span(j, t->sha256),
+		.trusted = t->trusted,
 		.identified = t->exists && t->ino != 0,
 		.dev = t->dev,
 		.ino = t->ino,

@@ -52,6 +52,8 @@ struct target {
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
 	bool magic;        /* reached through a /proc magic link of the caller's own */
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
+	struct text sha256; /* exec: see struct object */
+	bool trusted;
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;

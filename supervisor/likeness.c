@@ -13,6 +13,8 @@
 static const char *const any_word[] = { "by=", "tree=", "uid=", "depth=", NULL };
 static const char *const descent_word[] = { "tree=", "depth=", NULL };
 
+static const char *const content_word[] = { "sha256=", NULL };
+static const char *const trust_word[] = { "trusted", NULL };
 static const char *const env_word[] = { "env=", NULL };
 
 static bool layer_says(const struct ruleset *layer, const char *const *words)
@@ -42,6 +44,16 @@ static bool policy_says(const struct policy *policy, const char *const *words)
 bool likeness_holds(const struct policy *policy)
 {
 	return !policy_says(policy, any_word);
+}
+
+bool likeness_content(const struct policy *policy)
+{
+	return policy_says(policy, content_word);
+}
+
+bool likeness_trust(const struct policy *policy)
+{
+	return policy_says(policy, trust_word);
 }
 
 bool likeness_env(const struct policy *policy)

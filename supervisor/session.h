@@ -28,6 +28,8 @@ struct session {
 	pid_t command;           /* first process of the tree */
 	bool privileged;         /* usher holds privileges that a target may have dropped: check credentials */
 	bool descent;            /* some rule asks for ancestors: every fork is told to usher */
+	bool pins_content;       /* some rule asks for a program's content */
+	bool asks_trust;         /* some rule asks whether others could change a program */
 	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */

@@ -117,7 +117,9 @@ static void test_errors(void **state)
 	refused("allow read /x by=make\n", 1, 15, "begins with /");
 	refused("allow read /x argv=x\n", 1, 15, "exec rules");
 	refused("ask read /x log=none\n", 1, 13, "always recorded");
-	refused("allow read /x sha256=00\n", 1, 15, "not enforced");
+	refused("allow exec /x sha256=00\n", 1, 22, "64 hexadecimal digits");
+	refused("allow exec /x sha256=*\n", 1, 22, "64 hexadecimal digits");
+	refused("allow read /x trusted\n", 1, 15, "belongs to exec");
 	refused("allow read /x review\n", 1, 15, "review is not enforced");
 	refused("rewrite connect tcp:*:1 -> unix:/x show=asked\n", 1, 36, "show= is not enforced");
 	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
