@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -91,7 +90,8 @@ static bool likely_at_once(const struct target *t)
 
 /*
  * The attempt that does not wait. The mode belongs to the file that the caller shares: it is
- * changed for the length of one call on a socket that is not connected yet, where no other call looks at it.
+ * changed for the length of two calls on a socket that is not connected yet, where no other call looks at it. The second says
+ * how the first ended: on this machine that is known when it returns.
  */
 static int connect_at_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
@@ -100,17 +100,11 @@ static int connect_at_once(struct job *j, const struct sockaddr_storage *to, soc
 	if (flags < 0 || fcntl(j->sock, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -EAGAIN;
 	int rc = connect_once(j, to, len);
+	int end = rc == -EINPROGRESS ? connect_once(j, to, len) : rc;
 	flags = fcntl(j->sock, F_GETFL);
 	if (flags >= 0)
 		fcntl(j->sock, F_SETFL, flags & ~O_NONBLOCK);
-	return rc;
-}
-
-static bool settled(int sock)
-{
-	struct pollfd p = { .fd = sock, .events = POLLOUT };
-
-	return poll(&p, 1, 0) == 1;
+	return end == -EALREADY ? rc : end;
 }
 
 static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
@@ -122,9 +116,6 @@ static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_
 	int first = likely_at_once(t) ? connect_at_once(j, to, len) : -EAGAIN;
 	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
 		return first;
-	/* the second call says how the first ended, or waits for it */
-	if (first != -EAGAIN && settled(j->sock))
-		return connect_once(j, to, len);
 	int rc = connect_waiting(j, to, len);
 	return rc == -EALREADY && first == -EINPROGRESS ? first : rc;
 }
