@@ -89,6 +89,15 @@ int answer_json(struct json_object *o, struct answer_read *out, const char **why
 		dir--;
 	if (dir > 0)
 		s->directory = (struct span){ out->directory, (uint32_t)dir };
+	*why = "\"pattern\" must be one of the rule language, without \"directory\"";
+	const char *pattern = json_text(o, "pattern");
+	if (json_object_object_get_ex(o, "pattern", NULL) &&
+	    (!pattern || !*pattern || dir > 0 || strlen(pattern) >= sizeof(out->pattern)))
+		return -EINVAL;
+	if (pattern) {
+		snprintf(out->pattern, sizeof(out->pattern), "%s", pattern);
+		s->pattern = out->pattern;
+	}
 	const char *message = json_text(o, "message");
 	snprintf(s->answer.message, sizeof(s->answer.message), "%s", message ? message : "");
 	show_clean(s->answer.message);

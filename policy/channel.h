@@ -39,6 +39,7 @@ extern const struct channel_row channel_deny, channel_exec, channel_tty, channel
 struct settlement {
 	struct answer answer;
 	struct span directory; /* grants cover this directory; absent: the object */
+	const char *pattern;    /* instead of a directory: a pattern of the rule language that matches every object; NULL: none */
 	bool scope_given;      /* false: the rule's remember= decides */
 };
 

@@ -20,7 +20,10 @@
 #include <unistd.h>
 
 #include "policy/channel.h"
+#include "policy/guard.h"
+#include "policy/policy_state.h"
 #include "policy/screen.h"
+#include "policy/standing.h"
 #include "policy/thread.h"
 #include "policy/tty_text.h"
 #include "rules/cleanup.h"
@@ -31,6 +34,11 @@
 struct shown {
 	struct shown *next;
 	struct asked *asked;
+};
+
+/* What a person typed for one answer. */
+struct pick {
+	char pattern[2048];
 };
 
 struct tty_channel {
@@ -202,8 +210,131 @@ static bool arm(struct tty_channel *c, const struct asked *a)
 	}
 }
 
+static void prompt(struct tty_channel *c, const char *words, const char *typed)
+{
+	char buf[4096];
+	struct text_buffer t;
+	text_start(&t, buf, sizeof(buf));
+	tty_prompt(&c->frame, words, typed, &t);
+	put(c, &t);
+}
+
+/* Takes over what is printable of a burst; Enter in one is no end. Returns 1 at the end, -1 when given up, 0 to go on. */
+static int edit(char *line, size_t cap, const char *keys, ssize_t n)
+{
+	size_t len = strlen(line);
+	if (n == 1 && (keys[0] == '\r' || keys[0] == '\n'))
+		return 1;
+	if (n == 1 && (keys[0] == '\033' || keys[0] == 3))
+		return -1;
+	if (n > 1 && keys[0] == '\033')
+		return 0;
+	for (ssize_t i = 0; i < n; i++) {
+		if ((keys[i] == 127 || keys[i] == 8) && len > 0)
+			line[--len] = '\0';
+		else if (keys[i] == 21)
+			line[len = 0] = '\0';
+		else if (keys[i] >= 0x20 && keys[i] < 0x7f && len + 1 < cap) {
+			line[len++] = keys[i];
+			line[len] = '\0';
+		}
+	}
+	return 0;
+}
+
+/* A line from the person, LINE being what it starts as. False when given up, or when the question is no longer to be shown. */
+static bool read_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
+{
+	for (;;) {
+		struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
+		uint64_t count;
+		char keys[256];
+		prompt(c, words, line);
+		if (poll(p, 2, 1000) > 0 && p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
+			return false;
+		if (disturbed(c, a))
+			return false;
+		if (!(p[0].revents & POLLIN))
+			continue;
+		int done = edit(line, cap, keys, read(c->screen->fd, keys, sizeof(keys)));
+		if (done)
+			return done > 0;
+	}
+}
+
+static bool agree(struct tty_channel *c, const struct asked *a, const char *words)
+{
+	char line[8] = "";
+	return read_line(c, a, words, line, sizeof(line)) && strcmp(line, "y") == 0;
+}
+
+/* What is typed stands for more than this object: a directory with all below it, or any pattern. It starts as the directory. */
+static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick *k)
+{
+	const struct object *o = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
+	uint32_t len = o->name.len;
+	while (len > 0 && o->name.bytes[len - 1] != '/')
+		len--;
+	FILE *to = o->kind == OBJECT_FILE ? fmemopen(k->pattern, sizeof(k->pattern), "w") : NULL;
+	if (!to)
+		return false;
+	guard_pattern(to, "", (struct span){ o->name.bytes, len }, "**"); /* a star in a name stands for itself */
+	bool full = fflush(to) != 0 || ftell(to) >= (long)sizeof(k->pattern) - 1;
+	fclose(to);
+	size_t n = strlen(k->pattern);
+	if (full || n < 4)
+		return false;
+	memmove(k->pattern, k->pattern + 2, n - 3); /* without the blank and the quotes */
+	k->pattern[n - 3] = '\0';
+	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
+}
+
+/* The rule is shown exactly as it will be written, then asked for. */
+static bool read_always(struct tty_channel *c, const struct asked *a, struct settlement *s)
+{
+	CLEANUP_FREE char *rule = malloc(STANDING_TEXT);
+	CLEANUP_FREE char *screen = malloc(2 * STANDING_TEXT);
+	const char *file = policy_grants_file(questions_policy(c->qs));
+	struct text_buffer t;
+	s->answer.kind = VERDICT_ALLOW;
+	s->answer.scope = SCOPE_ALWAYS;
+	if (!rule || !screen || !file || standing_rule(a, s, rule, STANDING_TEXT) < 0)
+		return false;
+	text_start(&t, screen, 2 * STANDING_TEXT);
+	text_add(&t, "%s  to ", c->frame.dumb ? "" : "\033[H\033[2J");
+	text_show(&t, (struct span){ file, (uint32_t)strlen(file) }, 0);
+	text_add(&t, ":\r\n\r\n");
+	for (const char *at = rule; *at; at++)
+		text_add(&t, *at == '\n' ? "\r\n" : "%c", *at);
+	put(c, &t);
+	return agree(c, a, "  write it? y and Enter: ");
+}
+
+/* Keys that need more than themselves. True when S is an answer then. */
+static bool read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k)
+{
+	if (key == 'p') {
+		s->pattern = read_scope(c, a, k) ? k->pattern : NULL;
+		return false;
+	}
+	if (key == 'a')
+		return read_always(c, a, s);
+	if (key == 'k') {
+		s->answer.kind = VERDICT_KILL;
+		return agree(c, a, "  kill every process of the command? y and Enter: ");
+	}
+	if (key == 'x') {
+		s->answer.kind = VERDICT_DENY;
+		return read_line(c, a, "  denied, and say: ", s->answer.message, sizeof(s->answer.message));
+	}
+	if (key != 'r')
+		return false;
+	s->answer.kind = VERDICT_REWRITE;
+	return read_line(c, a, "  the object instead: ", s->answer.target, sizeof(s->answer.target)) && s->answer.target[0];
+}
+
 /* False when nobody answered and the question is to be looked at again, if it is still there. */
-static bool read_answer(struct tty_channel *c, const struct asked *a, struct settlement *s)
+static bool read_answer(struct tty_channel *c, const struct asked *a, struct settlement *s, struct pick *k)
 {
 	draw(c, a, false);
 	if (!arm(c, a))
@@ -215,9 +346,19 @@ static bool read_answer(struct tty_channel *c, const struct asked *a, struct set
 			return false;
 		if (key < 0)
 			return false; /* a burst: discard the rest, show it anew */
-		if (key > 0 && !pass_key(c, key) && tty_key(key, &s->answer))
-			return true;
-		if (!c->frame.dumb)
+		if (key > 0 && !pass_key(c, key)) {
+			const char *pattern = s->pattern;
+			*s = (struct settlement){ .pattern = pattern };
+			if (tty_key(key, &s->answer) || read_more(c, a, key, s, k))
+				return true;
+			if (strchr("pakxr", key))
+				draw(c, a, true);
+			if (disturbed(c, a))
+				return false;
+			if (s->pattern)
+				prompt(c, "  for: ", s->pattern);
+		}
+		if (!c->frame.dumb && !s->pattern)
 			draw(c, a, true); /* the seconds that are left */
 	}
 }
@@ -234,8 +375,8 @@ static void answer(struct tty_channel *c, const struct asked *a, struct settleme
 		asked_text(a, c->frame.cols, &t);
 		asked_shown(text, t.len, s->answer.shown);
 	}
-	question_answer(c->qs, a->id, s);
-	drop(c, a->id);
+	if (question_answer(c->qs, a->id, s) != -EINVAL) /* else it is asked again: what was typed does not fit */
+		drop(c, a->id);
 }
 
 static void *tty_main(void *arg)
@@ -244,6 +385,7 @@ static void *tty_main(void *arg)
 	for (;;) {
 		unsigned of;
 		struct settlement s = { 0 };
+		struct pick k = { 0 };
 		struct asked *a = first(c, &of);
 		if (!a || !screen_have(c)) {
 			struct pollfd p = { .fd = c->wake, .events = POLLIN };
@@ -253,7 +395,7 @@ static void *tty_main(void *arg)
 				return NULL;
 			if (poll(&p, 1, a ? RETRY_MS : -1) > 0 && read(c->wake, &count, sizeof(count)) < 0)
 				poll(NULL, 0, 1);
-		} else if (read_answer(c, a, &s)) {
+		} else if (read_answer(c, a, &s, &k)) {
 			answer(c, a, &s);
 		} else if (c->screen->changes(c->screen->context) != c->changes) {
 			screen_leave(c);

@@ -144,7 +144,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	struct json_object *o = NULL;
 	if (a && r && text && answer_json(in, r, &error) == 0) {
 		error = "no rule of the grants file can say this";
-		if (standing_rule(a, r->settlement.answer.kind, r->settlement.directory, text, STANDING_TEXT) == 0) {
+		if (standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
 			o = reply("rule", NULL);
 			json_object_object_add(o, "text", json_object_new_string(text));
 			const char *file = policy_grants_file(questions_policy(d->qs));

@@ -18,6 +18,7 @@
 
 #include "policy/limits.h"
 #include "rules/cleanup.h"
+#include "rules/ruleset.h"
 
 #define BUCKETS 1024
 
@@ -26,6 +27,7 @@ struct entry {
 	_Atomic(struct entry *) next;  /* in its bucket */
 	_Atomic(struct entry *) newer; /* in order of birth */
 	atomic_bool revoked;
+	struct ruleset *rules;         /* a pattern; NULL: none */
 	int pidfd;                     /* SCOPE_TREE, else -1 */
 	char where[32];
 	char who[64];
@@ -33,7 +35,7 @@ struct entry {
 };
 
 struct grants {
-	_Atomic(struct entry *) bucket[BUCKETS];
+	_Atomic(struct entry *) bucket[BUCKETS + 1]; /* the last has the patterns */
 	_Atomic(struct entry *) oldest;
 	atomic_size_t count;
 	pthread_mutex_t lock; /* writers only */
@@ -53,6 +55,8 @@ int grants_new(struct grants **out)
 static void entry_free(struct entry *e)
 {
 	cleanup_fd(&e->pidfd);
+	if (e->rules)
+		ruleset_free(e->rules);
 	free(e);
 }
 
@@ -142,11 +146,22 @@ static bool entry_live(const struct entry *e)
 	return e->pidfd < 0 || !process_gone(e->pidfd);
 }
 
+static bool pattern_covers(const struct entry *e, const struct call *call, const struct object *o, op_set op)
+{
+	struct verdict v[OP_COUNT];
+	ruleset_decide_object(e->rules, call, (uint32_t)(o - call->object), v);
+	return v[__builtin_ctz(op)].kind == e->grant.kind;
+}
+
 static bool entry_covers(const struct entry *e, const struct call *call, const struct object *o, op_set op)
 {
 	const struct grant *g = &e->grant;
+	if (e->rules && !pattern_covers(e, call, o, op))
+		return false;
 	if ((g->ops & op) != op || !span_equal(g->exe, call->by.image.exe))
 		return false;
+	if (e->rules)
+		return (g->scope != SCOPE_TREE || in_tree(&call->by, g->tree)) && entry_live(e);
 	if (g->below ? o->kind != OBJECT_FILE || !is_prefix(g->object.name, o->name) : !object_equal(g, o))
 		return false;
 	if ((op & OP_EXEC) && !span_equal(g->argv, call->argv))
@@ -178,6 +193,9 @@ const struct grant *grants_find(const struct grants *g, const struct call *call,
 	const struct object *o = &call->object[object];
 	struct span exe = call->by.image.exe;
 	const struct entry *best = bucket_find(g, bucket_of(o, o->name.len, exe), call, o, op);
+	const struct entry *wide = bucket_find(g, BUCKETS, call, o, op);
+	if (wide && (!best || verdict_compare(wide->grant.kind, best->grant.kind) > 0))
+		best = wide;
 	for (uint32_t len = o->name.len; o->kind == OBJECT_FILE && len > 0; len--) {
 		if (o->name.bytes[len - 1] != '/')
 			continue;
@@ -214,6 +232,8 @@ static int entry_new(const struct grant_request *r, struct entry **out)
 {
 	const struct object *o = &r->call->object[r->object];
 	struct span name = r->directory.bytes ? r->directory : o->name;
+	if (r->rules)
+		name = (struct span){ r->pattern, (uint32_t)strlen(r->pattern) };
 	struct span argv = (r->ops & OP_EXEC) ? r->call->argv : (struct span){ NULL, 0 };
 	struct span exe = r->call->by.image.exe;
 	struct entry *e = calloc(1, sizeof(*e) + exe.len + argv.len + name.len);
@@ -221,7 +241,7 @@ static int entry_new(const struct grant_request *r, struct entry **out)
 		return -ENOMEM;
 	char *at = e->bytes;
 	e->pidfd = -1;
-	e->grant = (struct grant){ .kind = r->kind, .scope = r->scope, .below = r->directory.bytes != NULL,
+	e->grant = (struct grant){ .kind = r->kind, .scope = r->scope, .below = r->directory.bytes != NULL, .pattern = r->rules != NULL,
 				   .ops = r->ops, .exe = keep(&at, exe), .argv = keep(&at, argv),
 				   .object = { .kind = o->kind, .ops = r->ops, .inet = o->inet } };
 	e->grant.object.name = keep(&at, name);
@@ -269,11 +289,14 @@ int grants_add(struct grants *g, const struct grant_request *r, uint64_t *id)
 	int rc = entry_new(r, &e);
 	if (rc < 0)
 		return rc;
-	rc = publish(g, e, bucket_of(o, e->grant.object.name.len, e->grant.exe));
-	if (rc < 0)
+	e->rules = r->rules;
+	rc = publish(g, e, e->rules ? BUCKETS : bucket_of(o, e->grant.object.name.len, e->grant.exe));
+	if (rc < 0) {
+		e->rules = NULL; /* the caller's still */
 		entry_free(e);
-	else
+	} else {
 		*id = e->grant.id;
+	}
 	return rc;
 }
 

@@ -18,6 +18,7 @@
 #include "rules/verdict.h"
 
 struct grants;
+struct ruleset;
 
 /* At most this many are kept in a session, revoked ones included: further answers hold once only. */
 #define GRANTS_MAX 65536
@@ -26,6 +27,7 @@ struct grant {
 	uint64_t id;
 	enum verdict_kind kind;  /* allow, deny or kill */
 	enum answer_scope scope;
+	bool pattern;            /* the object's name is a pattern of the rule language */
 	bool below;              /* the object is a directory: it and all below */
 	op_set ops;
 	uint64_t until_ns;       /* CLOCK_BOOTTIME, 0: no end */
@@ -46,6 +48,8 @@ struct grant_request {
 	uint32_t object;
 	op_set ops;
 	struct span directory; /* a directory above the object, which the grant covers with all below; absent: the object */
+	struct ruleset *rules; /* instead: what these answer with KIND, for the same program; the grant owns them when it was made */
+	const char *pattern;   /* ... in words, as people wrote it */
 	enum verdict_kind kind;
 	enum answer_scope scope;
 	uint32_t seconds;      /* SCOPE_TIME */

@@ -27,11 +27,12 @@ uint32_t duration_parse(const char *text);
 struct answer_read {
 	struct settlement settlement;
 	char directory[PATH_MAX]; /* what settlement.directory points to */
+	char pattern[PATH_MAX];   /* and settlement.pattern */
 };
 
 /*
  * An answer: {"answer":"allow|deny|kill|rewrite", "scope":"once|time|tree|session|always", "for":"10m", "message":..., "target":...,
- * "directory":...}. channel and who stay empty. Returns 0, or -EINVAL with *why (static).
+ * "directory":..., "pattern":...}. channel and who stay empty. Returns 0, or -EINVAL with *why (static).
  */
 int answer_json(struct json_object *o, struct answer_read *out, const char **why);
 

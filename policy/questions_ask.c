@@ -21,13 +21,19 @@ static uint32_t timeout_of(const struct questions *qs, const struct verdict *v)
 	return v->rule && v->rule->timeout_s ? v->rule->timeout_s : qs->timeout_s;
 }
 
+/* What the command itself has started, with all below: the process under the command, or the caller where it is that or the command. */
+static pid_t tree_of(const struct subject *by)
+{
+	return by->ancestors && by->n_ancestors >= 2 ? by->ancestors[by->n_ancestors - 2].pid : by->pid;
+}
+
 static struct waiter *waiter_new(struct questions *qs, const struct question *q, uint64_t token)
 {
 	struct waiter *w = calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
 	w->token = token;
-	w->pid = q->call->by.pid;
+	w->tree = tree_of(&q->call->by);
 	w->asked_ns = clock_now_ns();
 	w->deadline_ns = w->asked_ns + timeout_of(qs, q->verdict) * NS;
 	return w;
@@ -47,12 +53,13 @@ static struct group *group_new(const struct questions *qs, const struct question
 	return g;
 }
 
-static bool too_many(const struct questions *qs, pid_t pid)
+/* Half of all places at most for one tree: it cannot keep the others from asking. */
+static bool too_many(const struct questions *qs, pid_t tree)
 {
 	uint32_t most = qs->options.max_waiting;
 	if (qs->waiting >= most)
 		return true;
-	return qs->waiting >= most / 2 && queue_count_pid(qs, pid) >= most / 2;
+	return qs->waiting >= most / 2 && queue_count_tree(qs, tree) >= most / 2;
 }
 
 /* A grant that came between the decision and this question answers it. */
@@ -79,7 +86,7 @@ static bool denied_unasked(struct questions *qs, const struct question *q, struc
 
 static int ask_locked(struct questions *qs, const struct question *q, struct waiter *w, uint64_t *id)
 {
-	if (qs->stopping || too_many(qs, w->pid))
+	if (qs->stopping || too_many(qs, w->tree))
 		return -EAGAIN;
 	struct group *g = queue_same(qs, q);
 	struct answer granted = { 0 };

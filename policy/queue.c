@@ -37,12 +37,12 @@ struct waiter *queue_waiter(struct questions *qs, uint64_t id)
 	return w;
 }
 
-uint32_t queue_count_pid(const struct questions *qs, pid_t pid)
+uint32_t queue_count_tree(const struct questions *qs, pid_t tree)
 {
 	uint32_t n = 0;
 	for (const struct group *g = qs->oldest; g; g = g->next) {
 		for (const struct waiter *w = g->waiters; w; w = w->next)
-			n += w->pid == pid;
+			n += w->tree == tree;
 	}
 	return n;
 }

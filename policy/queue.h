@@ -28,7 +28,7 @@ struct waiter {
 	uint64_t token;
 	uint64_t asked_ns;
 	uint64_t deadline_ns;
-	pid_t pid;
+	pid_t tree;              /* the branch of the session it belongs to */
 	struct shared_answer *answer; /* set when it is to be delivered */
 };
 
@@ -102,7 +102,7 @@ struct questions {
 struct group *queue_group(struct questions *qs, uint64_t id);
 struct group *queue_same(struct questions *qs, const struct question *q);
 struct waiter *queue_waiter(struct questions *qs, uint64_t id);
-uint32_t queue_count_pid(const struct questions *qs, pid_t pid);
+uint32_t queue_count_tree(const struct questions *qs, pid_t tree);
 void queue_add_group(struct questions *qs, struct group *g);
 void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w);
 /* Takes W out of its group and the tables; it stays the caller's. */

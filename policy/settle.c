@@ -13,6 +13,7 @@
 #include "policy/queue.h"
 #include "policy/standing.h"
 #include "rules/rule.h"
+#include "rules/ruleset.h"
 
 void question_note(struct questions *qs, const char *event, const char *text)
 {
@@ -41,6 +42,14 @@ static void default_scope(const struct asked *a, struct answer *answer)
 	}
 }
 
+/* The pattern, as a rule, covers every object of the question. */
+static bool pattern_answers(const struct asked *a, const struct settlement *s)
+{
+	char text[STANDING_TEXT];
+	return !s->directory.bytes && (s->answer.kind == VERDICT_ALLOW || s->answer.kind == VERDICT_DENY || s->answer.kind == VERDICT_KILL) &&
+	       standing_rule(a, s, text, sizeof(text)) == 0;
+}
+
 static bool answer_valid(const struct asked *a, const struct settlement *s)
 {
 	const struct answer *n = &s->answer;
@@ -59,6 +68,8 @@ static bool answer_valid(const struct asked *a, const struct settlement *s)
 	}
 	if (n->scope == SCOPE_TIME && !n->scope_s)
 		return false;
+	if (s->pattern)
+		return pattern_answers(a, s);
 	if (!s->directory.bytes)
 		return true;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
@@ -84,7 +95,9 @@ static void note_grant(struct questions *qs, const struct grant_request *r, cons
 	text_add(&t, "%s ", verdict_name(r->kind));
 	text_ops(&t, r->ops);
 	text_add(&t, " ");
-	if (r->directory.bytes) {
+	if (r->rules) {
+		text_show(&t, (struct span){ r->pattern, (uint32_t)strlen(r->pattern) }, 0);
+	} else if (r->directory.bytes) {
 		text_show(&t, r->directory, 0);
 		text_add(&t, "/**");
 	} else {
@@ -97,6 +110,19 @@ static void note_grant(struct questions *qs, const struct grant_request *r, cons
 		text_add(&t, " seconds=%u", r->seconds);
 	text_add(&t, " channel=%s who=%s", channel, r->who);
 	question_note(qs, "grant", line);
+}
+
+/* The pattern's rules, loaded. */
+static int pattern_rules(const struct asked *a, const struct settlement *s, struct ruleset **out)
+{
+	char text[STANDING_TEXT];
+	struct diagnostics found = { 0 };
+	struct ruleset_source none = { .path = "grant" };
+	int rc = standing_rule(a, s, text, sizeof(text));
+	if (rc == 0)
+		rc = ruleset_parse("grant", text, strlen(text), &none, &found, out);
+	diagnostics_free(&found);
+	return rc ? -EINVAL : 0;
 }
 
 /* One grant for each object of the question, for those operations that asked. */
@@ -112,12 +138,17 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 		}
 		if (!ops)
 			continue;
-		struct grant_request r = { .call = &a->call, .object = i, .ops = ops, .directory = s->directory,
+		struct ruleset *rules = NULL;
+		if (s->pattern && pattern_rules(a, s, &rules) < 0)
+			return;
+		struct grant_request r = { .rules = rules, .pattern = s->pattern, .call = &a->call, .object = i, .ops = ops, .directory = s->directory,
 					   .kind = s->answer.kind, .scope = s->answer.scope,
 					   .seconds = s->answer.scope_s, .who = s->answer.who };
 		uint64_t id;
 		note_grant(qs, &r, s->answer.channel);
 		int rc = grants_add(policy_grants(p), &r, &id);
+		if (rc < 0 && rules)
+			ruleset_free(rules);
 		if (rc < 0)
 			question_note(qs, "grant-failed", strerror(-rc));
 	}
@@ -128,7 +159,7 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 {
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
-	int rc = standing_rule(a, s->answer.kind, s->directory, line, sizeof(line));
+	int rc = standing_rule(a, s, line, sizeof(line));
 	if (rc == 0) {
 		question_note(qs, "grant-always", line);
 		rc = standing_append(file, line);

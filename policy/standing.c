@@ -18,10 +18,15 @@
 #include "rules/cleanup.h"
 #include "rules/ruleset.h"
 
-static void write_pattern(FILE *to, const struct object *o, struct span directory)
+static void write_pattern(FILE *to, const struct object *o, const struct settlement *s)
 {
+	struct span directory = s->directory;
 	char endpoint[128];
 	struct text_buffer t;
+	if (s->pattern) {
+		fprintf(to, " \"%s\"", s->pattern);
+		return;
+	}
 	switch (o->kind) {
 	case OBJECT_INET:
 		text_start(&t, endpoint, sizeof(endpoint));
@@ -62,7 +67,7 @@ static void write_option(FILE *to, const char *name, struct span value)
 static void write_rule(FILE *to, const struct asked *a, uint32_t object, unsigned bit, const struct settlement *s)
 {
 	fprintf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
-	write_pattern(to, &a->call.object[object], s->directory);
+	write_pattern(to, &a->call.object[object], s);
 	if (a->call.by.image.exe.len)
 		write_option(to, "by", a->call.by.image.exe);
 	if ((1u << bit) == OP_EXEC && a->call.argv.len)
@@ -89,23 +94,36 @@ static bool answers(const char *text, const struct asked *a, enum verdict_kind k
 	return good;
 }
 
-int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap)
+/* Nothing that could end the quotes around it. */
+static bool pattern_plain(const char *p)
 {
-	struct settlement s = { .answer.kind = kind, .directory = directory };
+	for (; *p; p++) {
+		if (*p < 0x20 || *p > 0x7e || *p == '"')
+			return false;
+		if (*p == '\\' && !*++p)
+			return false;
+	}
+	return true;
+}
+
+int standing_rule(const struct asked *a, const struct settlement *s, char *out, size_t cap)
+{
+	if (s->pattern && !pattern_plain(s->pattern))
+		return -EINVAL;
 	FILE *to = fmemopen(out, cap, "w");
 	if (!to)
 		return -errno;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
 		for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 			if (a->call.object[i].ops & (1u << bit))
-				write_rule(to, a, i, bit, &s);
+				write_rule(to, a, i, bit, s);
 		}
 	}
 	fflush(to);
 	bool full = ferror(to) || ftell(to) >= (long)cap - 1;
 	if (fclose(to) != 0 || full)
 		return -ENOSPC;
-	return answers(out, a, kind) ? 0 : -EINVAL;
+	return answers(out, a, s->answer.kind) ? 0 : -EINVAL;
 }
 
 void standing_place(const char *file)

@@ -9,11 +9,11 @@
 #define STANDING_TEXT 16384
 
 /*
- * The rules that an answer of KIND for ever would add to the file, exactly as they would be written. They were loaded
- * and answer this very question. DIRECTORY as in a settlement. Returns 0, -EINVAL when no such rule can be
+ * The rules that the answer S for ever would add to the file, exactly as they would be written. They were loaded
+ * and answer this very question. Returns 0, -EINVAL when no such rule can be
  * written, -ENOSPC when it does not fit.
  */
-int standing_rule(const struct asked *a, enum verdict_kind kind, struct span directory, char *out, size_t cap);
+int standing_rule(const struct asked *a, const struct settlement *s, char *out, size_t cap);
 
 /*
  * Where FILE's directory would have no place to be ("~/.config" is missing): makes that place, with mode 0700, so that nobody in the

@@ -6,8 +6,11 @@
 
 #include "policy/limits.h"
 
-#define ALLOW_KEYS "  [o] allow once   [m] for 10 minutes   [t] for this process tree   [s] for this session"
-#define DENY_KEYS "  [d] or Enter: deny   [D] deny for this session"
+#define ALLOW_KEYS "  [o] allow once   [m] for 10 minutes   [t] for this process tree   [s] for this session   [a] always"
+#define SCOPE_KEYS "  [p] for a directory or pattern instead of this object   [r] another object instead"
+#define DENY_KEYS "  [d] or Enter: deny   [D] deny for this session   [x] deny, with a message   [k] kill all"
+
+#define KEY_ROWS 7
 
 /* Where the pen is; lines beyond the last row are dropped. */
 struct pen {
@@ -69,7 +72,7 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	struct text_buffer l, b;
 	struct pen p = { .f = f, .t = t, .row = 1, .last = f->dumb ? 10000 : f->rows };
 	if (f->dumb && armed) {
-		text_add(t, "%s\r\n%s\r\n", ALLOW_KEYS, DENY_KEYS);
+		text_add(t, "%s\r\n%s\r\n%s\r\n", ALLOW_KEYS, SCOPE_KEYS, DENY_KEYS);
 		return;
 	}
 	text_start(&l, line, sizeof(line));
@@ -80,16 +83,29 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);
 	if (!f->dumb && p.last > 8)
-		p.last -= 4; /* the keys always have room */
+		p.last -= KEY_ROWS; /* the keys always have room */
 	pen_text(&p, body);
 	p.last = f->dumb ? 10000 : f->rows;
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
 	pen_line(&p, line, l.len);
 	if (!f->dumb) {
-		pen_text(&p, armed ? ALLOW_KEYS "\n" DENY_KEYS : "  ...");
+		pen_text(&p, armed ? ALLOW_KEYS "\n" SCOPE_KEYS "\n" DENY_KEYS : "  ...");
 		text_add(t, "\033[J");
 	}
+}
+
+void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed, struct text_buffer *t)
+{
+	unsigned width = f->cols > 30 ? f->cols : 30;
+	size_t have = strlen(prompt) + strlen(typed);
+	size_t skip = have >= width ? have - width + 1 : 0; /* the end is what is being typed */
+	if (skip > strlen(typed))
+		skip = strlen(typed);
+	if (f->dumb)
+		text_add(t, "\r%s%s", prompt, typed + skip);
+	else
+		text_add(t, "\033[%u;1H\033[2K%s%s\033[J", f->rows, prompt, typed + skip);
 }
 
 void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)

@@ -32,8 +32,8 @@ void unanswered_add(struct unanswered *u, const struct asked *a)
 		return;
 	}
 	CLEANUP_FREE char *text = malloc(STANDING_TEXT);
-	struct span none = { NULL, 0 };
-	if (!text || standing_rule(a, VERDICT_ALLOW, none, text, STANDING_TEXT) < 0 || known(u, a->key, text))
+	struct settlement allow = { .answer.kind = VERDICT_ALLOW };
+	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0 || known(u, a->key, text))
 		return;
 	char *kept = strdup(text);
 	if (kept)

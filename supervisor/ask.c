@@ -2,8 +2,11 @@
 #include "supervisor/ask.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "audit/journal.h"
 #include "supervisor/facts.h"
@@ -136,11 +139,28 @@ int ask_park(struct worker *w, const struct call *call)
 	return rc;
 }
 
+/* What a person has to say about a denial, on the command's terminal; its text is printable ASCII. Never waits for the terminal. */
+static void tell(const struct session *s, const struct answer *a)
+{
+	struct pollfd p = { s->tell, POLLOUT, 0 };
+	char line[ANSWER_TEXT + 64];
+
+	if (a->kind != VERDICT_DENY || !a->message[0] || s->tell < 0)
+		return;
+	if (strcmp(a->channel, "tty") != 0 && strcmp(a->channel, "desk") != 0 && strcmp(a->channel, "exec") != 0)
+		return;
+	int n = snprintf(line, sizeof(line), "\r\nusher: denied: %s\r\n", a->message);
+	if (poll(&p, 1, 0) > 0 && (p.revents & POLLOUT) && write(s->tell, line, (size_t)n) < 0)
+		return; /* hung up */
+}
+
 void ask_answered(void *context, uint64_t token, const struct answer *answer)
 {
 	struct session *s = context;
 	struct pool *p = s->pool;
 	struct answer *copy = malloc(sizeof(*copy));
+
+	tell(s, answer);
 
 	pthread_mutex_lock(&p->lock);
 	struct parked *k = parked_find(p, token);

@@ -52,20 +52,30 @@ static int write_file(struct session *s, char *buf, size_t cap, const struct rul
 	return journal_append(s->journal, &r, &seq);
 }
 
+static int write_files(struct session *s, char *buf, size_t cap, const struct ruleset *rules)
+{
+	const struct ruleset_file *files;
+	size_t n = ruleset_files(rules, &files);
+
+	for (size_t k = 0; k < n; k++) {
+		int rc = write_file(s, buf, cap, &files[k]);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+/* The layers, and the standing grants: what answers an ask is part of what was decided by. */
 static int write_rules(struct session *s, char *buf, size_t cap)
 {
 	const struct ruleset *layer;
+	int rc = 0;
 
-	for (size_t i = 0; (layer = policy_layer(s->policy, i)); i++) {
-		const struct ruleset_file *files;
-		size_t n = ruleset_files(layer, &files);
-		for (size_t k = 0; k < n; k++) {
-			int rc = write_file(s, buf, cap, &files[k]);
-			if (rc < 0)
-				return rc;
-		}
-	}
-	return 0;
+	for (size_t i = 0; rc == 0 && (layer = policy_layer(s->policy, i)); i++)
+		rc = write_files(s, buf, cap, layer);
+	if (rc == 0 && policy_standing(s->policy))
+		rc = write_files(s, buf, cap, policy_standing(s->policy));
+	return rc;
 }
 
 /* The linker's hash of this program: a note in the image. The first object is the program itself. */

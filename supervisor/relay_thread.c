@@ -18,6 +18,7 @@
 #define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
 #define SEQUENCE_MS 100   /* how long an unfinished escape sequence may hold up a question */
 #define DRAIN_MS 1000
+#define BURSTS 8          /* pieces of output before anything else is looked at */
 #define REDRAW_AFTER_MS 200 /* a signal would interrupt the call that asks the next question: let it come first */
 #define REDRAW_MS 60
 
@@ -137,8 +138,16 @@ static void hand_over(struct relay *r, int64_t *since)
 /* One pass over both directions; P is what poll() found. */
 static void transfer(struct relay *r, const struct pollfd p[3])
 {
-	if (p[1].revents && flow_room(&r->out, r->taken ? RELAY_HELD : RELAY_CHUNK) > 0 && !flow_read(&r->out, r->master))
-		r->hung_up = true;
+	for (int burst = 0; p[1].revents && burst < BURSTS && !r->hung_up; burst++) {
+		size_t had = flow_used(&r->out);
+		if (flow_room(&r->out, r->taken ? RELAY_HELD : RELAY_CHUNK) == 0)
+			break;
+		if (!flow_read(&r->out, r->master))
+			r->hung_up = true;
+		if (flow_used(&r->out) == had || !may_use_terminal(r) || !flow_write(&r->out, r->tty, &r->scan) ||
+		    flow_used(&r->out) > 0)
+			break; /* nothing more to read, or the terminal is busy: seen again below or in the next round */
+	}
 	if (may_use_terminal(r) && !flow_write(&r->out, r->tty, &r->scan))
 		r->hung_up = true;
 	if (p[0].revents && r->raw && r->keyboard && may_use_terminal(r) && flow_room(&r->in, RELAY_CHUNK) > 0 &&

@@ -227,6 +227,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->listener = -1;
 	s->status = -1;
 	s->control = -1;
+	s->tell = -1;
 	s->privileged = privileges_held();
 	raise_files(&run->launch.files);
 	rc = harden_start();
@@ -273,6 +274,7 @@ static int start(struct run *run, const struct run_options *o)
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
+	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_start(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)

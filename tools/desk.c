@@ -21,7 +21,7 @@ static void usage(FILE *to)
 	fputs("usage: usher desk                     the desk on the whole screen\n"
 	      "       usher desk list [--json]       what waits for an answer, in all sessions\n"
 	      "       usher desk show ID [--json]    one question in full\n"
-	      "       usher desk allow ID [--for=once|session|tree|10m] [--always [--yes]] [--directory=DIR] [--message=TEXT]\n"
+	      "       usher desk allow ID [--for=once|session|tree|10m] [--always [--yes]] [--directory=DIR|--pattern=PATTERN] [--message=TEXT]\n"
 	      "       usher desk deny ID [as allow]\n"
 	      "       usher desk kill ID             ends the whole session\n"
 	      "       usher desk rewrite ID NAME     another object instead\n"
@@ -260,6 +260,8 @@ static bool parse_option(struct desk_call *c, const char *arg)
 		c->answer.scope = value + 1;
 	else if (len == 11 && strncmp(arg, "--directory", len) == 0)
 		c->answer.directory = value + 1;
+	else if (len == 9 && strncmp(arg, "--pattern", len) == 0)
+		c->answer.pattern = value + 1;
 	else if (len == 9 && strncmp(arg, "--message", len) == 0)
 		c->answer.message = value + 1;
 	else

@@ -24,6 +24,7 @@ static struct json_object *request(const char *what, uint64_t id, const struct d
 		add(o, "scope", a->scope);
 	}
 	add(o, "directory", a->directory);
+	add(o, "pattern", a->pattern);
 	add(o, "message", a->message);
 	add(o, "target", a->target);
 	return o;

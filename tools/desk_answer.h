@@ -12,6 +12,7 @@ struct desk_answer {
 	const char *word;      /* allow, deny, kill, rewrite */
 	const char *scope;     /* once, session, tree, always or a time ("10m"); NULL: as the rule says */
 	const char *directory; /* NULL: the object */
+	const char *pattern;   /* NULL: the object, or the directory */
 	const char *message;
 	const char *target;    /* rewrite */
 };

@@ -95,6 +95,13 @@ check "all go on" wait_for says g end
 check "the other session too" wait_for says h end
 same "every one was answered" 80 "$(grep -c content "$T/g.out")"
 
+session l sh -c 'cat q1; cat q2; cat q1; echo end'
+wait_for asks /q1
+if desk allow 1 --for=session --pattern="/nowhere/*" 2>/dev/null; then not_ok "a pattern must match the question"; else ok "a pattern must match the question"; fi
+check "allow for a pattern" desk allow 1 --for=session --pattern="$T/w/q*"
+check "it answers for all of it" wait_for says l end
+same "without another question" 3 "$(grep -c content "$T/l.out")"
+
 session i sh -c 'cat q1 & p=$!; sleep 0.5; kill $p; wait $p; echo end'
 wait_for says i end
 check "a killed caller's question is withdrawn" wait_for waits 0
@@ -104,7 +111,7 @@ check "a helper without an answer denies" grep -q "Permission denied" "$T/k.out"
 "$USHER" run -p "$T/etc/ask.rules" --ask=nobody -- cat q1 >"$T/l.out" 2>&1
 same "an unknown channel starts nothing" 125 $?
 
-for j in a b c d e f g h i k; do
+for j in a b c d e f g h i k l; do
 	wait_for test ! -e "/proc/$(cat "$T/$j.pid" 2>/dev/null)/stat"
 	"$USHER" verify "$T/$j.j" >/dev/null || not_ok "journal $j is whole"
 done

@@ -19,6 +19,8 @@ R
 chmod 600 "$T/etc/ask.rules"
 mkdir -p "$T/w"
 cd "$T/w" || exit 1
+export XDG_CONFIG_HOME=$T/config
+mkdir -p "$XDG_CONFIG_HOME"
 for f in secret secret2 brief; do echo "content of $f" >$f; done
 seq 1 500 >numbers
 
@@ -84,6 +86,76 @@ for key in d Enter; do
 	keys "$key"
 	see "$key denies" "Permission denied"
 done
+
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys x
+wait_text "denied, and say:"
+keys -l "not today"
+sleep 0.3
+keys Enter
+see "x denies" "Permission denied"
+see "with a message on the command's terminal" "usher: denied: not today"
+
+begin
+run "sh -c 'cat secret; cat secret2; echo end'"
+wait_text "$ARMED"
+keys p
+see "p proposes the directory" "$T/w/**"
+for i in $(seq 3); do keys BSpace; done
+keys -l '/s*'
+sleep 0.3
+keys Enter
+see "the pattern as edited" "for: $T/w/s*"
+keys s
+see "a pattern allows" "content of secret2"
+see "to the end" "end"
+
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys r
+wait_text "the object instead:"
+keys -l "$T/w/brief"
+sleep 0.3
+keys Enter
+see "r leads elsewhere" "content of brief"
+
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys a
+see "a shows the rule" 'allow read "'
+sleep 0.3
+keys n
+sleep 0.3
+keys Enter
+wait_text "$ARMED"
+if [ -e "$XDG_CONFIG_HOME/usher/grants.rules" ]; then not_ok "nothing is written without a yes"; else ok "nothing is written without a yes"; fi
+keys a
+wait_text "write it?"
+keys y
+sleep 0.3
+keys Enter
+see "always allows" "content of secret"
+check "and writes the rule" grep -q "^allow read \"$T/w/secret\" by=" "$XDG_CONFIG_HOME/usher/grants.rules"
+begin
+run "cat secret"
+see "the next session does not ask" "content of secret"
+rm -r "$XDG_CONFIG_HOME/usher"
+
+begin
+run "sh -c 'cat secret; echo sur''vived'"
+wait_text "$ARMED"
+keys k
+wait_text "y and Enter"
+keys y
+sleep 0.3
+keys Enter
+wait_gone "y and Enter"
+see "k ends the command" "Killed"
+see_not "all of it" "survived"
 
 begin
 run "cat brief"
