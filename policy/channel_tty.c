@@ -298,7 +298,11 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	struct text_buffer t;
 	s->answer.kind = VERDICT_ALLOW;
 	s->answer.scope = SCOPE_ALWAYS;
-	if (!rule || !screen || !file || standing_rule(a, s, rule, STANDING_TEXT) < 0)
+	if (!standing_writable(file)) {
+		agree(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
+		return false;
+	}
+	if (!rule || !screen || standing_rule(a, s, rule, STANDING_TEXT) < 0)
 		return false;
 	text_start(&t, screen, 2 * STANDING_TEXT);
 	text_add(&t, "%s  to ", c->frame.dumb ? "" : "\033[H\033[2J");

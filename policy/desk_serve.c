@@ -21,6 +21,8 @@
 #include "policy/question_json.h"
 #include "policy/standing.h"
 
+#define NO_GRANTS "the file of grants cannot be written by this user: another scope can be answered"
+
 bool desk_send(struct client *c, struct json_object *o)
 {
 	size_t len = 0;
@@ -126,8 +128,9 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 			asked_shown(line, len, n->shown);
 		free(line);
 		json_object_put(q);
-		int rc = question_answer(d->qs, id, &r->settlement);
-		error = rc == 0 ? NULL : rc == -EINVAL ? "the answer does not fit the question" :
+		bool kept = n->scope != SCOPE_ALWAYS || standing_writable(policy_grants_file(questions_policy(d->qs)));
+		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
+		error = rc == 0 ? NULL : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" :
 							 "no such question: answered, withdrawn or timed out";
 	}
 	free(r);
@@ -143,8 +146,9 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	char *text = malloc(STANDING_TEXT);
 	struct json_object *o = NULL;
 	if (a && r && text && answer_json(in, r, &error) == 0) {
-		error = "no rule of the grants file can say this";
-		if (standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
+		bool kept = standing_writable(policy_grants_file(questions_policy(d->qs)));
+		error = kept ? "no rule of the grants file can say this" : NO_GRANTS;
+		if (kept && standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
 			o = reply("rule", NULL);
 			json_object_object_add(o, "text", json_object_new_string(text));
 			const char *file = policy_grants_file(questions_policy(d->qs));

@@ -154,6 +154,20 @@ static void make_parents(const char *file)
 	}
 }
 
+bool standing_writable(const char *file)
+{
+	char at[PATH_MAX];
+	if (!file || (size_t)snprintf(at, sizeof(at), "%s", file) >= sizeof(at))
+		return false;
+	while (access(at, W_OK) < 0) {
+		char *slash = errno == ENOENT ? strrchr(at, '/') : NULL;
+		if (!slash || slash == at)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
 int standing_append(const char *file, const char *text)
 {
 	if (!file)

@@ -21,6 +21,9 @@ int standing_rule(const struct asked *a, const struct settlement *s, char *out, 
  */
 void standing_place(const char *file);
 
+/* Whether FILE could be appended to, or made. FILE may be NULL: no. */
+bool standing_writable(const char *file);
+
 /* Appends TEXT to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative errno. */
 int standing_append(const char *file, const char *text);
 

@@ -66,6 +66,18 @@ rule=$(desk allow 1 --always --yes)
 check "always shows its rule" grep -q "allow read" <<<"$rule"
 wait_for says d end
 same "and writes just that" "$(tail -n +2 <<<"$rule")" "$(cat "$XDG_CONFIG_HOME/usher/grants.rules")"
+if [ "$(id -u)" != 0 ]; then
+	chmod 500 "$XDG_CONFIG_HOME/usher"
+	chmod 400 "$XDG_CONFIG_HOME/usher/grants.rules"
+	session n sh -c 'cat q5; echo end'
+	wait_for asks /q5
+	if desk allow 1 --always --yes >/dev/null 2>"$T/n.err"; then not_ok "what cannot be kept is not promised"; else ok "what cannot be kept is not promised"; fi
+	check "and said" grep -q "cannot be written" "$T/n.err"
+	desk deny 1
+	wait_for says n end
+	chmod 700 "$XDG_CONFIG_HOME/usher"
+	chmod 600 "$XDG_CONFIG_HOME/usher/grants.rules"
+fi
 session e sh -c 'cat q3; cat q4; echo end'
 check "the next session asks for the rest only" wait_for asks /q4
 if asks /q3; then not_ok "the standing grant answers"; else ok "the standing grant answers"; fi

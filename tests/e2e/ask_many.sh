@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Two hundred questions at once, answered in random order from two desks; a desk that dies, usher stopped and continued.
+. "$(dirname "$0")/lib.sh"
+
+if ! command -v python3 >/dev/null; then
+	skip many "no python3"
+	finish
+	exit
+fi
+export XDG_RUNTIME_DIR=$T/run XDG_CONFIG_HOME=$T/config
+mkdir -p -m 700 "$XDG_RUNTIME_DIR" "$XDG_CONFIG_HOME"
+mkdir -p "$T/w"
+cd "$T/w" || exit 1
+printf 'default allow\nask read **/q* timeout=120s\n' >"$T/etc/ask.rules"
+chmod 600 "$T/etc/ask.rules"
+for i in $(seq 200); do echo "$i" >"q$i"; done
+cat >"$T/ask.py" <<'P'
+import sys, threading
+done = []
+def one(i):
+    try:
+        open(f"q{i}").close()
+        done.append((i, "allow"))
+    except PermissionError:
+        done.append((i, "deny"))
+threads = [threading.Thread(target=one, args=(i,)) for i in range(1, 201)]
+for t in threads: t.start()
+for t in threads: t.join()
+for d in sorted(done): print(*d)
+P
+cat >"$T/desk.py" <<'P'
+# What is answered: odd numbers are allowed, even ones denied. Prints which answers were taken.
+import glob, json, random, socket, sys
+path = glob.glob(sys.argv[1] + "/usher/*.sock")[0]
+s = socket.socket(socket.AF_UNIX)
+s.connect(path)
+lines = s.makefile("r")
+def ask(**what):
+    s.sendall((json.dumps(what) + "\n").encode())
+    return json.loads(lines.readline())
+assert ask(do="hello", token=open(path[:-4] + "token").read().strip())["ok"]
+questions = ask(do="list")["questions"]
+random.shuffle(questions)
+for q in questions:
+    n = int(q["object"].rsplit("q", 1)[1])
+    if ask(do="answer", id=q["id"], answer="allow" if n % 2 else "deny")["ok"]:
+        print(n, flush=True)
+P
+waits() { [ "$("$USHER" desk list | wc -l)" = "$1" ]; }
+
+"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/j" -- python3 "$T/ask.py" >"$T/out" 2>"$T/err" </dev/null &
+usher=$!
+check "all wait" wait_for waits 200
+kill -STOP $usher
+"$USHER" desk watch >/dev/null 2>&1 & # a desk that comes while usher stands still, and dies
+lost=$!
+sleep 0.3
+kill -9 $lost
+kill -CONT $usher
+check "usher goes on with all of them" wait_for waits 200
+timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/one" 2>"$T/one.err" &
+one=$!
+timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/two" 2>"$T/two.err" &
+two=$!
+wait $one $two
+wait $usher
+same "exit status" 0 $?
+same "each was answered once" "$(seq 200)" "$(sort -n "$T/one" "$T/two")"
+same "as it was answered" "$(for i in $(seq 200); do [ $((i % 2)) = 1 ] && echo "$i allow" || echo "$i deny"; done)" "$(sort -n "$T/out")"
+same "and is in the journal so" 200 "$("$USHER" log "$T/j" --json | grep -c '"type":"answer"')"
+check "which is whole" "$USHER" verify "$T/j"
+finish
