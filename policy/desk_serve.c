@@ -109,6 +109,13 @@ static struct json_object *do_watch(struct desk *d, struct client *c, struct jso
 	return o;
 }
 
+/* False where there is a file of grants and it cannot be written. Without one an answer for ever holds for the session. */
+static bool may_keep(const struct desk *d)
+{
+	const char *file = policy_grants_file(questions_policy(d->qs));
+	return !file || standing_writable(file);
+}
+
 static struct json_object *do_answer(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "out of memory";
@@ -128,7 +135,7 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 			asked_shown(line, len, n->shown);
 		free(line);
 		json_object_put(q);
-		bool kept = n->scope != SCOPE_ALWAYS || standing_writable(policy_grants_file(questions_policy(d->qs)));
+		bool kept = n->scope != SCOPE_ALWAYS || may_keep(d);
 		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
 		error = rc == 0 ? NULL : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" :
 							 "no such question: answered, withdrawn or timed out";
@@ -146,7 +153,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	char *text = malloc(STANDING_TEXT);
 	struct json_object *o = NULL;
 	if (a && r && text && answer_json(in, r, &error) == 0) {
-		bool kept = standing_writable(policy_grants_file(questions_policy(d->qs)));
+		bool kept = may_keep(d);
 		error = kept ? "no rule of the grants file can say this" : NO_GRANTS;
 		if (kept && standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
 			o = reply("rule", NULL);

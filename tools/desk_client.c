@@ -121,6 +121,17 @@ static bool take_line(struct desk_session *s, struct json_object **event, struct
 	return true;
 }
 
+/* What has come with a reply: nothing more may come that would wake anybody up for it. */
+static void take_events(struct desk_session *s)
+{
+	for (bool more = true; more;) {
+		struct json_object *event, *reply;
+		more = take_line(s, &event, &reply) && (event || reply);
+		json_object_put(event);
+		json_object_put(reply);
+	}
+}
+
 struct json_object *desk_request(struct desk_session *s, struct json_object *request)
 {
 	size_t len = 0;
@@ -132,8 +143,10 @@ struct json_object *desk_request(struct desk_session *s, struct json_object *req
 		struct json_object *event, *reply;
 		alive = take_line(s, &event, &reply);
 		json_object_put(event);
-		if (reply)
+		if (reply) {
+			take_events(s);
 			return reply;
+		}
 		if (event || !alive)
 			continue;
 		struct pollfd p = { .fd = s->line.fd, .events = POLLIN };
