@@ -162,6 +162,7 @@ struct ruleset {
 	uint32_t limit_slots;
 	uint32_t can; /* a bit for each verdict kind */
 	bool firm;    /* some rule is firm */
+	uint64_t limit[LIMIT_KINDS]; /* 0: none */
 };
 
 static inline const struct compiled_rule *compiled(const struct rule *rule)

@@ -73,6 +73,9 @@ int parser_fail_word(struct parser *p, size_t at, const char *word, const char *
 /* "ENOENT" to its number; 0 when there is none of that name. */
 int errno_parse(const char *name);
 
+/* limits.c: a limit line. */
+int parse_limit(struct parser *p, const struct line *line);
+
 /* environment.c: an env line. */
 int parse_env(struct parser *p, const struct line *line);
 

@@ -185,6 +185,14 @@ enum env_says { ENV_SILENT = 0, ENV_KEEP, ENV_DROP, ENV_SET };
 enum env_says ruleset_env(const struct ruleset *rs, const char *name, size_t len);
 const char *ruleset_env_setting(const struct ruleset *rs, size_t index);
 
+/*
+ * What the limit statements of this layer let the whole tree use: milliseconds, bytes, or processes; 0 where
+ * there is none. limit_name() is the word of the statement.
+ */
+enum limit_kind { LIMIT_WALL, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_KINDS };
+uint64_t ruleset_limit(const struct ruleset *rs, enum limit_kind kind);
+const char *limit_name(enum limit_kind kind);
+
 /* What stands before a value that the journal does not keep as it is (redact token=*: "token="). INDEX from 0; NULL past the end. */
 const char *ruleset_redact(const struct ruleset *rs, size_t index);
 

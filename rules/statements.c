@@ -179,17 +179,12 @@ static int parse_redact(struct parser *p, const struct line *line)
 	return 0;
 }
 
-static int refuse_limit(struct parser *p, const struct line *line)
-{
-	return parser_fail(p, line->word[0].from, "limits on the whole tree are not enforced by this version, and a statement that does nothing is refused");
-}
-
 static const struct {
 	const char *word;
 	int (*parse)(struct parser *p, const struct line *line);
 } statements[] = {
 	{ "set", parse_set },       { "default", parse_default }, { "include", parse_include },
-	{ "expect", parse_expect }, { "redact", parse_redact },   { "limit", refuse_limit },
+	{ "expect", parse_expect }, { "redact", parse_redact },   { "limit", parse_limit },
 	{ "env", parse_env },
 };
 
@@ -203,7 +198,7 @@ static int parse_line(struct parser *p, const struct line *line)
 		if (word_is(&line->word[0], statements[i].word))
 			return statements[i].parse(p, line);
 	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", "env",
-					     "redact", NULL };
+					     "redact", "limit", NULL };
 	return parser_fail_word(p, line->word[0].from, word_text(&p->scratch, &line->word[0], 0), known,
 				"allow, deny, ask, rewrite or kill, or set, default, include, env, redact or expect was expected");
 }

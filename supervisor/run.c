@@ -29,6 +29,7 @@
 #include "supervisor/isolate.h"
 #include "supervisor/kernel.h"
 #include "supervisor/launch.h"
+#include "supervisor/limits.h"
 #include "supervisor/likeness.h"
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
@@ -47,6 +48,8 @@ struct run {
 	struct session s;
 	struct sock_fprog filter;
 	struct floor *floor;
+	struct limits *limits;
+	const char *limited; /* the limit that has ended the tree */
 	struct isolation isolation;
 	struct environment environment;
 	struct relay *relay;
@@ -294,6 +297,8 @@ static void run_close(struct run *run)
 
 	char *unanswered CLEANUP_FREE = unattended_rules(s->questions);
 	questions_stop(s->questions);
+	run->limited = limits_reached(run->limits);
+	limits_stop(run->limits);
 	pool_stop(s->pool);
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
@@ -314,6 +319,8 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 		fprintf(stderr, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
 		return r->exec_error == ENOENT ? 127 : 126;
 	}
+	if (run->limited)
+		return LIMIT_STATUS;
 	if (r->lost) {
 		fprintf(stderr, "usher: the guardian or the keeper of %s was killed; the tree was ended\n", o->argv[0]);
 		return RUN_FAILED;
@@ -341,6 +348,12 @@ int run_session(const struct run_options *o, int *by_signal)
 	if (start(run, o) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
+	int rc = limits_start(&run->s, &run->limits);
+	if (rc < 0) {
+		complain("start to measure the limits", rc, NULL);
+		session_kill(&run->s);
+		goto out;
+	}
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
 	run_close(run);
 	status = exit_status(run, o, by_signal);

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/* limit NAME VALUE: what the whole tree may use. Within a file the smallest holds. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "rules/parser.h"
+
+struct unit {
+	const char *suffix;
+	uint64_t factor;
+};
+
+static const struct unit times[] = { { "ms", 1 }, { "s", 1000 }, { "m", 60 * 1000 }, { "h", 60 * 60 * 1000 }, { NULL, 0 } };
+static const struct unit sizes[] = { { "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { "T", 1ULL << 40 }, { NULL, 0 } };
+static const struct unit counts[] = { { "", 1 }, { NULL, 0 } };
+
+static const struct {
+	const char *word;
+	const struct unit *units;
+	const char *expected;
+} kinds[LIMIT_KINDS] = {
+	[LIMIT_WALL] = { "wall", times, "a time such as 90s, 10m or 2h was expected" },
+	[LIMIT_CPU] = { "cpu", times, "a time such as 90s, 10m or 2h was expected" },
+	[LIMIT_MEMORY] = { "memory", sizes, "a size such as 512M or 2G was expected" },
+	[LIMIT_PROCESSES] = { "processes", counts, "a number of processes, from 1, was expected" },
+};
+
+const char *limit_name(enum limit_kind kind)
+{
+	return kinds[kind].word;
+}
+
+/* Digits, then one of UNITS. Returns 0 when TEXT is nothing of the kind, or too large. */
+static uint64_t amount(const char *text, const struct unit *units)
+{
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	uint64_t n = strtoull(text, &end, 10);
+	for (; units->suffix; units++) {
+		if (strcmp(end, units->suffix) == 0)
+			return errno || n > INT64_MAX / units->factor ? 0 : n * units->factor;
+	}
+	return 0;
+}
+
+int parse_limit(struct parser *p, const struct line *line)
+{
+	static const char *const known[] = { "wall", "cpu", "memory", "processes", NULL };
+	static const char expected[] = "limit wall, cpu, memory or processes, and how much, was expected";
+
+	if (line->n != 3)
+		return parser_fail(p, line->to, "%s", expected);
+	const struct word *what = &line->word[1];
+	if (word_is(what, "files") || word_is(what, "filesize"))
+		return parser_fail(p, what->from, "this limit is not enforced by this version, and a statement that does nothing is refused");
+	for (size_t i = 0; i < LIMIT_KINDS; i++) {
+		if (!word_is(what, kinds[i].word))
+			continue;
+		const char *text = word_text(&p->scratch, &line->word[2], 0);
+		if (!text)
+			return -ENOMEM;
+		uint64_t value = amount(text, kinds[i].units);
+		if (!value)
+			return parser_fail(p, line->word[2].from, "%s", kinds[i].expected);
+		if (!p->rs->limit[i] || value < p->rs->limit[i])
+			p->rs->limit[i] = value;
+		return 0;
+	}
+	return parser_fail_word(p, what->from, word_text(&p->scratch, what, 0), known, expected);
+}
+
+uint64_t ruleset_limit(const struct ruleset *rs, enum limit_kind kind)
+{
+	return rs->limit[kind];
+}

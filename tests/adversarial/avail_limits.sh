@@ -1,0 +1,45 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Row 73: `limit` statements end the tree with status 124 and a note that names the limit. The control: with room enough the same ends by itself.
+T=$(mktemp -d /tmp/usher-limits.XXXXXX) || exit 1
+trap 'rm -rf "$T"' EXIT
+chmod 755 "$T"
+cp "$USHER" "$T/usher"
+bad=0
+
+try() { # USER LIMIT WORD SCRIPT: one that reaches the limit; then the same with room
+	local who=$1 limit=$2 word=$3 n status
+	n=$((++N))
+	printf 'default allow\nlimit %s\n' "$limit" >"$T/$n.rules"
+	printf 'default allow\nlimit %s\n' "$5" >"$T/$n.wide.rules"
+	mkdir "$T/$n"
+	[ "$who" = root ] || chown "$who" "$T/$n"
+	local as=()
+	[ "$who" = "$(id -un)" ] || as=(setpriv "--reuid=$who" "--regid=$who" --clear-groups)
+	HOME=$T/$n timeout 60 "${as[@]}" "$T/usher" run -p "$T/$n.rules" --journal "$T/$n/j" -- /bin/sh -c "$4" >"$T/out" 2>&1
+	status=$?
+	if [ "$status" = 124 ] && "$T/usher" log --json "$T/$n/j" 2>/dev/null | grep -q "\"limit\":\"$word\""; then
+		echo "ok row 73: limit $limit ($who)"
+	else
+		echo "not ok row 73: limit $limit ($who): status $status: $(tail -n 2 "$T/out")"
+		bad=1
+	fi
+	HOME=$T/$n timeout 60 "${as[@]}" "$T/usher" run -p "$T/$n.wide.rules" --journal "$T/$n/k" -- /bin/sh -c "${6:-$4}" >"$T/out" 2>&1
+	status=$?
+	if [ "$status" = 0 ]; then
+		echo "ok row 73: control: limit $5 ($who)"
+	else
+		echo "not ok row 73: control: limit $5 ($who): status $status: $(tail -n 2 "$T/out")"
+		bad=1
+	fi
+}
+
+users=$(id -un)
+[ "$(id -u)" != 0 ] || users="root 1000"
+for u in $users; do
+	try "$u" "wall 300ms" wall 'trap "" TERM; setsid sleep 20 & sleep 20' "wall 1m" 'sleep 0.1'
+	try "$u" "cpu 300ms" cpu 'i=0; while :; do i=$((i+1)); done' "cpu 1m" 'i=0; while [ $i -lt 100 ]; do i=$((i+1)); done'
+	try "$u" "processes 20" processes 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; wait' "processes 100" 'i=0; while [ $i -lt 40 ]; do sleep 0.3 & i=$((i+1)); done; wait'
+	try "$u" "memory 100M" memory 'head -c 300M /dev/zero | tail >/dev/null; sleep 20' "memory 4G" 'head -c 3M /dev/zero | tail >/dev/null'
+done
+exit $bad
