@@ -91,7 +91,7 @@ static int exec_gone(struct job *j)
 }
 
 /* What it starts with besides image and arguments. */
-static void write_process(struct record *r, pid_t pid)
+static void write_process(struct record *r, pid_t pid, const struct target *image)
 {
 	char path[32], cwd[PATH_MAX];
 
@@ -100,6 +100,8 @@ static void write_process(struct record *r, pid_t pid)
 	if (n > 0)
 		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)n });
 	record_int(r, "session", getsid(pid));
+	if (image->mode & (S_ISUID | S_ISGID))
+		record_text(r, "setuid", "without effect"); /* no_new_privs */
 }
 
 /* The tracee was stopped with a new image. Lets it run, or ends it. */
@@ -116,7 +118,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
-	write_process(r, pid);
+	write_process(r, pid, t);
 	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
 		worker_blocking(j->worker);
 		trace_kill(pid);
