@@ -76,4 +76,22 @@ same "it is answered as the rule says" "rm: cannot remove 'a/f': Read-only file 
 	"$("$USHER" run --ask=deny --journal "$T/down" -p "$T/etc/down.rules" -- rm a/f 2>&1 | grep '^rm:')"
 check "nothing was removed" test -e a/f
 same "and not recorded" "" "$("$USHER" log --json "$T/down" | grep '"op":\["delete"\]')"
+# What the README shows: its rules load, each of them can match, and its commands do what they say.
+awk '/^A rule file reads like this/ { block = 1; next } block && /^```/ { if (inside) exit; inside = 1; next } inside' "$TREE/README.md" >my.rules
+chmod 600 my.rules
+check "the README's rules" test -s my.rules
+same "each of the README's rules can match" "" "$("$USHER" check --ask=tty my.rules 2>&1 | grep -E ' error: |never match|no effect')"
+same "the README's order asks about history" "ask" "$("$USHER" check --explain "write $PWD/.git/index" my.rules | grep -oE -m1 '^[a-z]+')"
+printf 'all:\n\techo made >made\n' >Makefile
+run_line() { # as written, but with nobody to ask
+	timeout 60 bash -c "${1/ run / run --ask=deny }" </dev/null
+}
+if command -v make >/dev/null; then
+	while read -r line; do
+		line=${line%%#*}
+		check "README: $line" run_line "${line/build\/usher/$USHER}"
+	done < <(grep '^build/usher' "$TREE/README.md")
+	check "the README's make ran" test -s made
+fi
+
 finish
