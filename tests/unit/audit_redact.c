@@ -78,7 +78,8 @@ static void opens(void **state)
 	char hex[DIGEST_HEX + 1] = "";
 	record_begin(&r, buf, sizeof buf, "call");
 	r.redactor = m.r;
-	record_bytes(&r, "argv", (struct span){ "--token s\xff" "1 and token=s2", 26 });
+	static const char argv[] = "--token s\xff" "1 and token=s2";
+	record_bytes(&r, "argv", (struct span){ argv, sizeof argv - 1 });
 	record_list(&r, "list");
 	record_secret(&r, (struct span){ "whole", 5 });
 	record_close(&r);
