@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Escapes rows 1, 15 to 22, 24 and 30: reaching a denied file by another name, through a swap, a link, a rename, /proc
+ * Escapes rows 1, 15 to 25 and 30: reaching a denied file by another name, through a swap, a link, a rename, /proc
  * or a descriptor. Each attack must work natively (the positive control), and must not under usher with rules
  * that deny the secrets and allow everything else.
  *
@@ -26,6 +26,10 @@
 #define GOT 0
 #define MISSED 1
 #define SKIP 77
+#define DEEP 25 /* directories with long names: more than PATH_MAX */
+#define LONG_NAME                                                                                                      \
+	"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"                  \
+	"dddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddddd"
 
 static char dir[128];
 static bool quick;
@@ -293,6 +297,32 @@ static int new_forbidden_names(void)
 	return result(lstat("repo/.envrc", &st) == 0);
 }
 
+/* Down the DEEP directories below the one at hand. */
+static bool go_down(void)
+{
+	for (int i = 0; i < DEEP; i++) {
+		if (chdir(LONG_NAME) < 0)
+			return false;
+	}
+	return true;
+}
+
+static int deeper_than_names(void)
+{
+	if (chdir("secret") < 0 || !go_down())
+		return SKIP;
+	int here = open(".", O_PATH | O_DIRECTORY);
+	bool got = reads("f") || secret(openat(here, "f", O_RDONLY)) || (link("f", "mine") == 0 && reads("mine"));
+	got = got || (rename("f", "moved") == 0 && reads("moved"));
+	close(here);
+	return result(got);
+}
+
+static int no_text(void)
+{
+	return result(reads("secret/\xff\xfe\x80") || reads("public/../secret//\xff\xfe\x80"));
+}
+
 static int looks_deleted(void)
 {
 	return result(reads("secret/f (deleted)"));
@@ -346,7 +376,9 @@ static const struct {
 	{ "row 21: its grandparent renamed", rename_grandparent },
 	{ "row 21: its directory exchanged", exchange_ancestor },
 	{ "row 22: names that must not come to be", new_forbidden_names },
+	{ "row 23: deeper than PATH_MAX", deeper_than_names },
 	{ "row 24: a name that looks deleted", looks_deleted },
+	{ "row 25: bytes that are no text", no_text },
 	{ "row 29: openat2 within a scope", scoped_opens },
 	{ "row 30: truncation", truncates },
 	{ "row 33: mode by name and by descriptor", changes_mode },
@@ -380,6 +412,20 @@ static void put(const char *name, const char *text)
 	close(fd);
 }
 
+/* A secret further down than any path reaches. */
+static void put_deep(void)
+{
+	if (chdir("secret") < 0)
+		exit(2);
+	for (int i = 0; i < DEEP; i++) {
+		if (mkdir(LONG_NAME, 0755) < 0 || chdir(LONG_NAME) < 0)
+			exit(2);
+	}
+	put("f", "SECRET");
+	if (chdir(dir) < 0)
+		exit(2);
+}
+
 static void stage(const char *rules, uid_t uid)
 {
 	char owner[48];
@@ -395,6 +441,8 @@ static void stage(const char *rules, uid_t uid)
 	mkdir("deep/er", 0755);
 	put("secret/f", "SECRET");
 	put("secret/f (deleted)", "SECRET");
+	put("secret/\xff\xfe\x80", "SECRET");
+	put_deep();
 	put("aecret/f", "public");
 	put("public/f", "public");
 	put("pinned", "SECRET");
