@@ -8,6 +8,7 @@
 #include "supervisor/lives.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -160,10 +161,11 @@ static bool round_of(struct lives *l, int timeout)
 static void *lives_main(void *arg)
 {
 	struct lives *l = arg;
-	const struct timespec pause_ = { .tv_nsec = ROUND_MS * 1000000L };
+	struct pollfd stop = { l->stop, POLLIN, 0 };
 
+	/* A pause, which the end of the session cuts short. */
 	while (round_of(l, -1))
-		nanosleep(&pause_, NULL);
+		(void)poll(&stop, 1, ROUND_MS);
 	(void)round_of(l, 0);
 	return NULL;
 }
