@@ -142,6 +142,28 @@ static int moves(struct job *j, struct target *from, const struct target *to)
 	return S_ISDIR(from->mode) ? check_below(j, from, to) : 0;
 }
 
+/* Whether the path ends in no name of its own: ".", "..", or nothing but slashes. */
+static bool nameless(struct span path)
+{
+	while (path.len && path.bytes[path.len - 1] == '/')
+		path.len--;
+	uint32_t at = path.len;
+	while (at && path.bytes[at - 1] != '/')
+		at--;
+	uint32_t n = path.len - at;
+	return n == 0 || (n <= 2 && path.bytes[at] == '.' && path.bytes[path.len - 1] == '.');
+}
+
+/* An entry is missing; the kernel looks at how the paths end before it looks for the entries. */
+static int missing(const struct job *j, unsigned flags)
+{
+	if (nameless(job_span(j, j->path[0])))
+		return -EBUSY;
+	if (nameless(job_span(j, j->path[1])))
+		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	return -ENOENT;
+}
+
 static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 {
 	bool exchange = flags & RENAME_EXCHANGE;
@@ -157,7 +179,7 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 		return rc;
 	/* Both directories come first in the kernel, then the entries. */
 	if ((!from->exists || (exchange && !to->exists)) && !file_rewritten(j))
-		return -ENOENT;
+		return missing(j, flags);
 	if (to->exists)
 		to->ops |= OP_DELETE;
 	if (exchange)
