@@ -30,19 +30,43 @@ static uint64_t status_mask(const char *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
-bool pool_signal_waits(pid_t tid)
+/* The status of a thread, NUL-terminated. False when it is gone. */
+static bool status_read(pid_t tid, char *text, size_t size)
 {
-	char path[64], text[4096];
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
 	if (n <= 0)
-		return true;
+		return false;
 	text[n] = '\0';
-	uint64_t pending = status_mask(text, "\nSigPnd:\t") | status_mask(text, "\nShdPnd:\t");
-	uint64_t blocked = status_mask(text, "\nSigBlk:\t");
-	return (pending & ~blocked) != 0;
+	return true;
+}
+
+/*
+ * A signal for the process goes to its first thread unless that one blocks it or has ended (complete_signal() in
+ * the kernel): only then may it be for another thread.
+ */
+static uint64_t shared_for(const char *status, pid_t tid, char *scratch, size_t size)
+{
+	uint64_t shared = status_mask(status, "\nShdPnd:\t");
+	const char *at = strstr(status, "\nTgid:\t");
+	pid_t first = at ? (pid_t)strtol(at + strlen("\nTgid:\t"), NULL, 10) : tid;
+
+	if (!shared || first == tid || !status_read(first, scratch, size) || strstr(scratch, "\nState:\tZ"))
+		return shared;
+	return shared & status_mask(scratch, "\nSigBlk:\t");
+}
+
+bool pool_signal_waits(pid_t tid)
+{
+	char text[4096], scratch[4096];
+
+	if (!status_read(tid, text, sizeof(text)))
+		return true;
+	uint64_t pending = status_mask(text, "\nSigPnd:\t") | shared_for(text, tid, scratch, sizeof(scratch));
+	return (pending & ~status_mask(text, "\nSigBlk:\t")) != 0;
 }
 
 /* A blocked worker whose caller cannot wait: interrupted again in every round, since the signal may come before the wait. */
