@@ -63,8 +63,11 @@ static size_t journal_places(struct places *at, const char **out)
 	size_t n = 0;
 
 	for (unsigned i = 0; i < PLACES; i++) {
-		if (journal_place(i, name, sizeof(name)) == 0 && (i == 0 || access(name, F_OK) == 0))
-			out[n++] = canonical(name, at->journals[i]);
+		if (journal_place(i, name, sizeof(name)) != 0 || (i != 0 && access(name, F_OK) != 0))
+			continue;
+		if (!realpath(name, at->journals[i]))
+			memcpy(at->journals[i], name, sizeof(name)); /* not there yet: the name itself */
+		out[n++] = at->journals[i];
 	}
 	return n;
 }

@@ -118,7 +118,8 @@ EOS
 chmod 755 "$T/etc/yes"
 
 # What usher itself says begins with its name; process ids differ from run to run.
-program_stderr() { sed -e '/^usher: /d' -e 's/^\(bash: line [0-9]*\): *[0-9]* /\1: PID /' "$1"; }
+# usher's own lines are left out, and the rules it lists at the very end.
+program_stderr() { sed -e '/^usher: questions that nobody answered/,$d' -e '/^usher: /d' -e 's/^\(bash: line [0-9]*\): *[0-9]* /\1: PID /' "$1"; }
 
 records() { cat "$1"/* 2>/dev/null | grep -a '^{'; } # of a journal folder
 refused() { # the last denied records of a journal, for a failure's report
