@@ -28,6 +28,8 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 	if (j->replied)
 		return -ENOENT;
 	j->replied = true;
+	if (error == -EINTR || error == -ERESTARTSYS)
+		interrupted_by_usher(&j->session->interruptions, (pid_t)j->notif.pid, j->notif.data.instruction_pointer);
 	cleanup_fd(&j->sock);
 	j->sock = -1;
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {

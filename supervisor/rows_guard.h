@@ -17,6 +17,9 @@ int guard_perform(struct job *j);
 int guard_pidfd(struct job *j);
 int guard_pidfd_perform(struct job *j);
 
+/* interrupted.c */
+int sigreturn_at_once(struct job *j);
+
 int mq_open_resolve(struct job *j);
 int mq_open_perform(struct job *j);
 int mq_unlink_resolve(struct job *j);

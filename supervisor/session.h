@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "rules/verdict.h"
+#include "supervisor/interrupted.h"
 #include "supervisor/umask.h"
 
 struct policy;
@@ -36,6 +37,7 @@ struct session {
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
 	struct umasks umasks;    /* when a umask has to be read again */
+	struct interruptions interruptions; /* calls that usher itself let a signal end */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct policy *policy;
 	struct questions *questions;

@@ -311,6 +311,11 @@ void walk_new(struct worker *w)
 		reply_error(j, -ENOSYS);
 		return;
 	}
+	if (j->row->at_once) {
+		(void)j->row->at_once(j);
+		conclude(w, false, 0);
+		return;
+	}
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
 	umask_settled(&w->session->umasks, (pid_t)j->notif.pid);
 	lap(w->laps, LAP_CALLER);

@@ -328,6 +328,7 @@ int pool_start(struct session *s)
 	pthread_cond_init(&p->spare, NULL);
 	pthread_cond_init(&p->watch, NULL);
 	pthread_mutex_init(&p->hashes.lock, NULL);
+	pthread_mutex_init(&s->interruptions.lock, NULL);
 	install_interrupt();
 	s->pool = p;
 	pthread_mutex_lock(&p->lock);

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/interrupted.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/disposition.h"
+#include "supervisor/job.h"
+#include "supervisor/memory.h"
+#include "supervisor/rows_guard.h"
+#include "supervisor/session.h"
+
+/* A second signal that comes before the first instruction after the handler makes another frame of the same place. */
+#define SAME_MOMENT_NS 20000000u
+
+static uint64_t now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void interrupted_by_usher(struct interruptions *all, pid_t tid, uint64_t ip)
+{
+	pthread_mutex_lock(&all->lock);
+	unsigned i = all->next++ % INTERRUPTIONS;
+	all->at[i].tid = tid;
+	all->at[i].ip = ip;
+	all->at[i].seen = 0;
+	pthread_mutex_unlock(&all->lock);
+}
+
+bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip)
+{
+	bool keeps = false;
+
+	pthread_mutex_lock(&all->lock);
+	for (unsigned i = 0; i < INTERRUPTIONS && !keeps; i++) {
+		if (all->at[i].tid != tid || all->at[i].ip != ip)
+			continue;
+		if (!all->at[i].seen)
+			all->at[i].seen = now();
+		keeps = now() - all->at[i].seen < SAME_MOMENT_NS;
+	}
+	pthread_mutex_unlock(&all->lock);
+	return keeps;
+}
+
+#ifdef __x86_64__
+/* In struct ucontext, which rt_sigreturn finds at the stack pointer (arch/x86/kernel/signal_64.c). */
+#define FRAME_REGISTERS 144
+struct frame {
+	int64_t rax;
+	uint64_t rcx;
+	uint64_t rsp;
+	uint64_t rip;
+};
+
+/* The stack pointer of a thread that waits in a notification. False when the kernel does not tell. */
+static bool stack_pointer(const struct job *j, uint64_t *out)
+{
+	char name[32], text[256];
+
+	snprintf(name, sizeof(name), "%d/syscall", (int)j->notif.pid);
+	int fd CLEANUP_FD = openat(j->session->self_proc, name, O_RDONLY | O_CLOEXEC);
+	for (int tries = 0; tries < 100 && fd >= 0; tries++) {
+		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+		if (n <= 0)
+			return false;
+		text[n] = '\0';
+		/* number, six arguments, stack pointer, instruction pointer; "running" on its way into the wait */
+		if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, out) == 1)
+			return true;
+	}
+	return false;
+}
+
+/* Calls that usher answers, and that natively never end with EINTR unless usher says so. */
+static bool ours(int nr)
+{
+	switch (nr) {
+	case __NR_sendto:
+	case __NR_sendmsg:
+	case __NR_sendmmsg: /* the kernel may go on with them */
+	case __NR_ioctl:
+	case __NR_fcntl: /* usher gets some forms of them only */
+		return false;
+	default:
+		return disposition_traps(nr);
+	}
+}
+
+/* The number of the call that ends at RIP, -1 when it is not known. */
+static int number_at(const struct job *j, uint64_t rip)
+{
+	uint8_t code[CALL_CODE];
+	size_t page = rip % 4096;
+	size_t len = page && page < sizeof(code) ? page : sizeof(code);
+
+	if (rip == j->notif.data.instruction_pointer)
+		return __NR_rt_sigreturn; /* a second signal came while the first one's handler returned */
+	if (memory_read((pid_t)j->notif.pid, rip - len, code, len) < 0)
+		return -1;
+	return interrupted_number(code, len);
+}
+
+static void put_back(const struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+	struct frame f;
+	uint64_t sp;
+
+	if (!stack_pointer(j, &sp) || memory_read(tid, sp + FRAME_REGISTERS, &f, sizeof(f)) < 0)
+		return;
+	/* the syscall instruction leaves the place behind it in rcx, too: what was interrupted is the return from a call */
+	if (f.rax != -EINTR || f.rcx != f.rip)
+		return;
+	int nr = number_at(j, f.rip);
+	if (nr < 0 || !ours(nr) || interrupted_keeps(&j->session->interruptions, tid, f.rip) || !job_alive(j))
+		return;
+	f.rax = nr;
+	f.rip -= 2;
+	(void)memory_write(tid, sp + FRAME_REGISTERS, &f, sizeof(f));
+}
+#else
+/* The first argument is gone once a call has returned: nothing can be put back. */
+static void put_back(const struct job *j)
+{
+	(void)j;
+}
+#endif
+
+int sigreturn_at_once(struct job *j)
+{
+	put_back(j);
+	return job_continue(j);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Calls that a signal ended before usher had received them.
+ *
+ * Until its receipt the kernel lets any signal end the caller's wait: a handler without SA_RESTART makes the call fail with
+ * EINTR, which natively no mkdir ever does. Nothing has happened then, and usher is not told. So the handler's return
+ * (rt_sigreturn) is: where the frame it goes back to says "system call, EINTR" and the call is one that usher mediates, the call is put back.
+ * That is what the program would have seen had the signal come an instant earlier.
+ *
+ * MUST: an EINTR that usher itself answered stays; nothing else of the caller's memory is written, and no decision rests on what is read here.
+ */
+#ifndef USHER_SUPERVISOR_INTERRUPTED_H
+#define USHER_SUPERVISOR_INTERRUPTED_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define INTERRUPTIONS 256
+
+/* Where usher answered with EINTR. Threads: any. */
+struct interruptions {
+	pthread_mutex_t lock;
+	unsigned next;
+	struct {
+		pid_t tid;
+		uint64_t ip;   /* behind the call's instruction */
+		uint64_t seen; /* CLOCK_MONOTONIC, nanoseconds: when its handler first returned; 0: not yet */
+	} at[INTERRUPTIONS];
+};
+
+/* Thread TID gets EINTR from usher for the call whose instruction ends at IP. */
+void interrupted_by_usher(struct interruptions *all, pid_t tid, uint64_t ip);
+
+/* Whether that was so for the handler that returns to IP now. */
+bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip);
+
+#ifdef __x86_64__
+/* Bytes before the end of a call's instruction that interrupted_number() wants to see. */
+#define CALL_CODE 24
+
+/*
+ * The number of the call that CODE (LEN bytes) ends with: a syscall instruction whose number was put into eax as a constant just before, as C
+ * libraries do. -1 when it cannot be told.
+ */
+int interrupted_number(const uint8_t *code, size_t len);
+#endif
+
+#endif
