@@ -202,6 +202,11 @@ static int open_salts(struct redactor *r)
 	return fd;
 }
 
+int redactor_open(struct redactor *r)
+{
+	return open_salts(r) < 0 ? -errno : 0;
+}
+
 /* One line in one write. Where it cannot be kept the value stays out of the journal all the same: it can only not be shown later. */
 static void keep(struct redactor *r, const char *commitment, const char *salt, const char *value, size_t n)
 {

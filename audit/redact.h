@@ -24,6 +24,9 @@ struct redactor;
 int redactor_new(const char *salts, struct redactor **out);
 void redactor_free(struct redactor *r);
 
+/* Makes and opens the file now: for where the threads that meet values cannot reach it by name. 0 or a negative errno. */
+int redactor_open(struct redactor *r);
+
 /*
  * What stands behind LEAD (at least three bytes) is a value, up to a blank, a quote, '&' or ';'. The case of letters does not
  * count; a blank in LEAD is also one between two arguments. 0, -EINVAL or -ENOMEM. Before the first redact_find().

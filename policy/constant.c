@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: yes is said only where policy_decide() would say the same of every object there is, for every
- * caller, and nobody wants a record of it: but that the guard's own refusals are then not told apart.
+ * caller, and nobody wants a record of it: but that the guard's own refusals are then not told apart (policy_refuses) or
+ * are the caller's to keep (policy_allows).
  */
 #include "policy/constant.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "policy/policy.h"
 
@@ -55,6 +57,67 @@ int policy_refuses(const struct policy *p, op_set op)
 		error = error ? error : r->error ? r->error : EACCES;
 	}
 	return error;
+}
+
+static bool plainly_allows(const struct rule *r, bool silent)
+{
+	return r->kind == VERDICT_ALLOW && !r->limit && !(silent && (r->log != LOG_NONE || r->stack || r->review));
+}
+
+enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
+
+/* What LAYER makes of OP on all files: rules on some files may stand before the one on all when they say nothing else. */
+static int layer_allows(const struct ruleset *layer, op_set op, bool silent, const char **where)
+{
+	const struct rule *r;
+	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++) {
+		if (!(r->ops & op) || !speaks_of_files(r))
+			continue;
+		*where = r->where;
+		if (!plainly_allows(r, silent))
+			return LAYER_REFUSES;
+		if (is_catch_all(r))
+			return LAYER_ALLOWS;
+	}
+	enum verdict_kind otherwise = ruleset_default(layer, where);
+	if (otherwise == VERDICT_NONE)
+		return LAYER_SILENT;
+	return otherwise == VERDICT_ALLOW && !silent ? LAYER_ALLOWS : LAYER_REFUSES;
+}
+
+bool policy_allows(const struct policy *p, op_set op, bool silent, const char **where)
+{
+	const struct ruleset *layer;
+	const char *here = NULL;
+	bool allowed = false;
+	for (size_t i = 1; (layer = policy_layer(p, i)); i++) {
+		int says = layer_allows(layer, op, silent, &here);
+		if (where)
+			*where = here;
+		if (says == LAYER_REFUSES)
+			return false;
+		allowed = allowed || says == LAYER_ALLOWS;
+	}
+	if (where)
+		*where = NULL;
+	return allowed;
+}
+
+const char *policy_closed(const struct policy *p, size_t index, size_t *len)
+{
+	const struct ruleset *guard = policy_layer(p, 0);
+	const struct rule *r;
+	for (size_t n = 0; guard && (r = ruleset_rule(guard, n)); n++) {
+		struct rule_pattern pat;
+		for (uint32_t i = 0; r->kind == VERDICT_DENY && (r->ops & OP_READ) && rule_pattern(r, i, &pat); i++) {
+			bool of_process = pat.prefix_len >= 6 && memcmp(pat.prefix, "/proc/", 6) == 0;
+			if (pat.kind != OBJECT_FILE || !pat.exact || of_process || index--)
+				continue;
+			*len = pat.prefix_len;
+			return pat.prefix;
+		}
+	}
+	return NULL;
 }
 
 static bool concerns_stat(const struct rule *r)

@@ -2,7 +2,7 @@
 /*
  * MUST: a call stands here only when each one of its kind needs the operation beside it, on some file, whatever its arguments
  * are. Nothing is allowed from here: what the guard closes (usher's journals, rules, sockets) cannot be kept closed
- * by a filter, which sees no names, nor by Landlock, which knows no exceptions below what it grants.
+ * by a filter, which sees no names. Opens for reading, which can be covered, are cover.h's.
  */
 #include "supervisor/compiled_down.h"
 

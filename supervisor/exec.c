@@ -124,7 +124,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
-	if (plan_of(j)->program) {
+	if (plan_of(j)->program && !j->session->cover) {
 		const struct target *program = &j->target[plan_of(j)->program];
 		proc_expect(j->proc, program->dev, program->ino);
 	}

@@ -146,6 +146,8 @@ static int follow_loader(struct job *j)
 		return 0;
 	if (!memchr(program.bytes, '/', program.len))
 		return -EPERM; /* the loader would search for it */
+	if (j->session->cover && !j->session->loaders_free)
+		return -EPERM; /* nobody sees what it opens */
 	int err = add_image(j, program, &t);
 	if (!err)
 		plan_of(j)->program = (uint32_t)(t - j->target);

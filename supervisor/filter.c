@@ -4,6 +4,7 @@
  * all numbers that do not exist would cost more at start than everything else:
  *
  *   architecture not native -> ENOSYS;  number -1 (a tracer skips the call) -> allow;
+ *   open for reading, where that is left to the kernel -> allow;
  *   number above the table, or in one of its holes -> ENOSYS;  sockets that are not to exist (net_filter.h);
  *   else libseccomp's program.
  *
@@ -13,6 +14,7 @@
 #include "supervisor/filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -30,6 +32,7 @@
 #include "supervisor/net_filter.h"
 
 #define FRONT_MAX 128
+#define O_TMPFILE_ALONE (O_TMPFILE & ~O_DIRECTORY)
 #define RET_ERRNO(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e) & SECCOMP_RET_DATA))
 #define STATEMENT(code, k) ((struct sock_filter)BPF_STMT((code), (k)))
 #define JUMP(how, k, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | (how) | BPF_K, (uint32_t)(k), (yes), (no)))
@@ -166,8 +169,31 @@ static unsigned front_bits(struct sock_filter *f, unsigned n, unsigned room)
 	return n;
 }
 
+/* Opens that can do nothing but read, by the flags in their register, which the kernel takes as an int. */
+static unsigned front_reads(struct sock_filter *f, unsigned n)
+{
+	static const struct {
+		int nr;
+		unsigned flags;
+	} opens[] = {
+#ifdef __NR_open
+		{ __NR_open, 1 },
+#endif
+		{ __NR_openat, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++) {
+		f[n++] = JUMP(BPF_JEQ, opens[i].nr, 0, 4);
+		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(opens[i].flags));
+		f[n++] = JUMP(BPF_JSET, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | O_TMPFILE_ALONE, 1, 0);
+		f[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	}
+	return n;
+}
+
 /* Returns the number of instructions, more than FRONT_MAX when they do not fit. */
-static unsigned front(bool udp, struct sock_filter *f)
+static unsigned front(const struct filter_options *o, struct sock_filter *f)
 {
 	unsigned n = 0;
 
@@ -179,18 +205,20 @@ static unsigned front(bool udp, struct sock_filter *f)
 	f[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	f[n++] = JUMP(BPF_JGE, disposition_end(), 0, 1);
 	f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
+	if (o->reads)
+		n = front_reads(f, n);
 	n = front_holes(f, n);
 	n = front_bits(f, n, FRONT_MAX - NET_FILTER_LEN);
 	if (n + NET_FILTER_LEN > FRONT_MAX)
 		return FRONT_MAX + 1;
-	net_filter(udp, f + n);
+	net_filter(o->udp, f + n);
 	return n + NET_FILTER_LEN;
 }
 
-static int join(int fd, bool udp, struct sock_fprog *out)
+static int join(int fd, const struct filter_options *o, struct sock_fprog *out)
 {
 	struct sock_filter head[FRONT_MAX];
-	unsigned n = front(udp, head);
+	unsigned n = front(o, head);
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
@@ -223,7 +251,7 @@ int filter_build(const struct filter_options *options, struct sock_fprog *out, c
 		rc = seccomp_export_bpf(ctx, fd);
 	}
 	if (rc == 0)
-		rc = join(fd, options->udp, out);
+		rc = join(fd, options, out);
 	if (ctx)
 		seccomp_release(ctx);
 	return rc;

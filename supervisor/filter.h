@@ -20,6 +20,7 @@ struct filter_options {
 	bool trap_stat;              /* some rule names stat */
 	bool udp;                    /* some rule could allow UDP */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
+	bool reads;                  /* opens for reading are left to the kernel: cover.h */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
 };
 

@@ -70,10 +70,10 @@ static int open_nearest(const char *name)
 	}
 }
 
-static int grant(int ruleset, const char *name)
+static int grant(int ruleset, const char *name, uint64_t rights)
 {
 	CLEANUP_FD int fd = open_nearest(name);
-	struct ll_path_beneath rule = { .allowed = LL_FS_READ_FILE | LL_FS_EXECUTE, .parent = fd };
+	struct ll_path_beneath rule = { .allowed = rights, .parent = fd };
 
 	if (fd < 0)
 		return fd;
@@ -94,13 +94,20 @@ int floor_prepare(const struct policy *policy, struct floor **out)
 	if (rc == 0)
 		rc = f->ruleset = create(f->abi);
 	for (const char *name = NULL; rc >= 0 && (name = floor_plan_next(&f->plan, name));)
-		rc = grant(f->ruleset, name);
+		rc = grant(f->ruleset, name, LL_FS_READ_FILE | LL_FS_EXECUTE);
 	if (rc < 0) {
 		floor_free(f);
 		return rc;
 	}
 	*out = f;
 	return 0;
+}
+
+int floor_open_reads(struct floor *floor)
+{
+	uint64_t control = floor->abi >= 5 ? LL_FS_IOCTL_DEV : 0;
+
+	return grant(floor->ruleset, "/", LL_FS_READ_FILE | LL_FS_READ_DIR | control);
 }
 
 void floor_free(struct floor *floor)

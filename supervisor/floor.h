@@ -3,7 +3,8 @@
  * The floor: a Landlock domain for the command, in which the kernel refuses what usher forgot to mediate.
  *
  * MUST: every right that the kernel knows is handled; nothing is granted but reading and executing files where an
- * exec rule could lead, because that alone the command does itself. All else happens through usher, outside.
+ * exec rule could lead, because that alone the command does itself, and reading where opens for reading are left to the kernel. All
+ * else happens through usher, outside.
  */
 #ifndef USHER_SUPERVISOR_FLOOR_H
 #define USHER_SUPERVISOR_FLOOR_H
@@ -20,6 +21,12 @@ struct floor;
  */
 int floor_prepare(const struct policy *policy, struct floor **out);
 void floor_free(struct floor *floor);
+
+/*
+ * The command may read everywhere itself, and control the devices it has read: for where opens for reading are left to the kernel
+ * (cover.h). Before floor_enter(). Returns 0 or a negative errno.
+ */
+int floor_open_reads(struct floor *floor);
 
 /* In the child, with no_new_privs set, before the filter: from here on it cannot be left. Async-signal-safe. 0 or a negative errno. */
 int floor_enter(const struct floor *floor);

@@ -7,6 +7,7 @@
 
 #define LL_FS_EXECUTE (1ULL << 0)
 #define LL_FS_READ_FILE (1ULL << 2)
+#define LL_FS_READ_DIR (1ULL << 3)
 #define LL_FS_ABI1 ((1ULL << 13) - 1)
 #define LL_FS_REFER (1ULL << 13)     /* ABI 2, Linux 5.19 */
 #define LL_FS_TRUNCATE (1ULL << 14)  /* ABI 3, Linux 6.2 */

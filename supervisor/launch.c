@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/isolate.h"
@@ -98,6 +99,11 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	if (rc < 0) {
 		errno = -rc;
 		fail(status, "enter the network namespace");
+	}
+	rc = cover_enter(o->cover);
+	if (rc < 0) {
+		errno = -rc;
+		fail(status, "enter the mount namespace");
 	}
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
 		fail(status, "tie the command to its guardian");

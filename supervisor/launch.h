@@ -19,6 +19,7 @@
 #include "supervisor/session.h"
 
 struct floor;
+struct cover;
 struct isolation;
 struct rescue;
 
@@ -30,6 +31,7 @@ struct launch_options {
 	const struct sock_fprog *filter;
 	const struct floor *floor;     /* NULL: none */
 	const struct isolation *isolation;
+	const struct cover *cover;     /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
 	sigset_t mask;                 /* the signal mask usher was started with */

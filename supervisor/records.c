@@ -181,6 +181,8 @@ static int make_redactor(struct session *s)
 
 	journal_salts(salts, sizeof(salts), journal_dir(s->journal));
 	int rc = redactor_new(salts, &s->redactor);
+	if (rc == 0 && s->cover)
+		rc = redactor_open(s->redactor);
 	for (size_t i = 0; rc == 0 && (layer = policy_layer(s->policy, i)); i++) {
 		for (size_t k = 0; rc == 0 && (lead = ruleset_redact(layer, k)); k++)
 			rc = redactor_add(s->redactor, lead);
@@ -204,6 +206,8 @@ int records_start(struct session *s, const struct run_options *o, const struct e
 	write_mechanisms(&r, s, o);
 	if (isolation)
 		record_text(&r, "isolate", isolation);
+	if (s->cover)
+		record_text(&r, "reads", "left to the kernel");
 	record_text(&r, "not_seen",
 		    "reads and writes through descriptors after their open was decided; what the filter refuses or allows by number alone");
 	int rc = journal_append(s->journal, &r, &seq);

@@ -21,6 +21,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
 #include "supervisor/compat.h"
+#include "supervisor/cover.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -51,6 +52,7 @@ struct run {
 	struct limits *limits;
 	const char *limited; /* the limit that has ended the tree */
 	struct isolation isolation;
+	struct cover *cover;
 	struct environment environment;
 	struct relay *relay;
 	struct launch_options launch;
@@ -142,11 +144,42 @@ static int build_filter(struct run *run)
 		.trap_stat = policy_mediates_stat(run->s.policy),
 		.udp = can.udp,
 		.domain = run->floor != NULL,
+		.reads = run->cover != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
 	int rc = filter_build(&fo, &run->filter, &why);
 
 	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
+}
+
+/* The file of salts is usher's own as well; what is to be covered must be there. */
+static int make_salts(const struct run *run)
+{
+	char salts[PATH_MAX + 8];
+
+	journal_salts(salts, sizeof(salts), run->journal);
+	int fd = open(salts, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+/* Opens for reading are left to the kernel where rules and system let them. */
+static int free_reads(struct run *run, const struct run_options *o)
+{
+	struct session *s = &run->s;
+	struct cover_options co = { s->policy, run->floor != NULL, o->keep, o->n_keep };
+	const char *why;
+
+	if ((o->isolate && strcmp(o->isolate, "none") == 0) || !run->floor || !policy_allows(s->policy, OP_READ, true, NULL))
+		return 0;
+	if (make_salts(run) < 0 || cover_make(&co, &run->cover, &why) != 0)
+		return 0;
+	s->cover = run->cover;
+	s->loaders_free = policy_allows(s->policy, OP_EXEC, false, NULL);
+	int rc = floor_open_reads(run->floor);
+	return rc < 0 ? complain("let the Landlock domain read", rc, NULL) : 0;
 }
 
 static bool names_tty(const char *channel)
@@ -251,7 +284,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);
 	if (rc < 0)
 		return complain("--isolate=net: make a network namespace", rc, NULL);
-	if (build_filter(run) < 0 || open_terminal(run, o) < 0 || open_journal(run, o) < 0)
+	if (open_terminal(run, o) < 0 || open_journal(run, o) < 0 || free_reads(run, o) < 0 || build_filter(run) < 0)
 		return -1;
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);
@@ -270,6 +303,7 @@ static int start(struct run *run, const struct run_options *o)
 	run->launch.filter = &run->filter;
 	run->launch.floor = run->floor;
 	run->launch.isolation = &run->isolation;
+	run->launch.cover = run->cover;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	int rc = launch(s, &run->launch, &report);
@@ -307,6 +341,7 @@ static void run_close(struct run *run)
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);
+	cover_free(run->cover);
 	environment_free(&run->environment);
 }
 

@@ -17,6 +17,7 @@ struct journal;
 struct redactor;
 struct procs;
 struct pool;
+struct cover;
 
 struct session {
 	int listener;            /* seccomp notification descriptor */
@@ -33,6 +34,8 @@ struct session {
 	bool asks_trust;         /* some rule asks whether others could change a program */
 	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
+	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
+	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */

@@ -14,6 +14,7 @@
 #include <sys/ioctl.h>
 
 #include "supervisor/ask.h"
+#include "supervisor/cover.h"
 #include "supervisor/harden.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
@@ -244,7 +245,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
-	if (unshare(CLONE_FS) < 0 || harden_worker() < 0)
+	if (unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0)
 		return NULL;
 	for (;;) {
 		struct parked *k = next_part(w);

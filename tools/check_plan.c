@@ -5,16 +5,24 @@
  * MUST: read from the tables that the filter is built from.
  */
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "policy/constant.h"
 #include "supervisor/compiled_down.h"
+#include "supervisor/cover.h"
 #include "supervisor/disposition.h"
 #include "supervisor/floor.h"
 #include "supervisor/likeness.h"
 #include "supervisor/privileges.h"
 #include "supervisor/table.h"
 #include "tools/rule_files.h"
+
+struct plan {
+	const struct policy *policy;
+	bool reads;        /* opens for reading are left to the kernel */
+	const char *stuck; /* why not, where the rules would let them; NULL: they would not */
+};
 
 struct where {
 	const char *place; /* filter, kernel, supervisor */
@@ -46,20 +54,32 @@ static void put_ops(op_set ops, FILE *to)
 	}
 }
 
-static const char *why_not_sooner(int nr)
+static bool opens_by_register(int nr)
+{
+#ifdef __NR_open
+	if (nr == __NR_open)
+		return true;
+#endif
+	return nr == __NR_openat;
+}
+
+static const char *why_not_sooner(int nr, const struct plan *plan)
 {
 	const struct sysrow *row = table_row(nr);
+	if (plan->stuck && opens_by_register(nr))
+		return plan->stuck;
 	if (!row || !row->ops)
 		return "own rules of the supervisor";
 	if (row->ops & (OP_CONNECT | OP_BIND | OP_SEND))
 		return "the address lies in memory";
 	if (row->class == CLASS_EXEC)
 		return "the name lies in memory; verified before its first instruction";
-	return "the name lies in memory, and usher's own files stay closed";
+	return "the name lies in memory";
 }
 
-static struct where place_of(int nr, const struct disposition *d, const struct policy *p)
+static struct where place_of(int nr, const struct disposition *d, const struct plan *plan)
 {
+	const struct policy *p = plan->policy;
 	bool on = holds(d->when, p);
 	op_set op;
 	switch ((enum call_kind)d->kind) {
@@ -80,10 +100,12 @@ static struct where place_of(int nr, const struct disposition *d, const struct p
 		return (struct where){ "kernel", d->when & WHEN_STAT ? "no rule names stat" : "not mediated in this session" };
 	if (compiled_down(p, nr, &op))
 		return (struct where){ "filter", "refused whatever it names, and no record is wanted" };
-	return (struct where){ "supervisor", why_not_sooner(nr) };
+	if (plan->reads && opens_by_register(nr))
+		return (struct where){ "filter", "for reading alone, by its flags: allowed whatever it names, and no record is wanted; all else by the supervisor" };
+	return (struct where){ "supervisor", why_not_sooner(nr, plan) };
 }
 
-static void print_call(const struct check *c, const struct policy *p, int nr, bool first)
+static void print_call(const struct check *c, const struct plan *p, int nr, bool first)
 {
 	const struct disposition *d = disposition_of(nr);
 	const struct sysrow *row = table_row(nr);
@@ -130,7 +152,7 @@ static void print_floor(const struct policy *p)
 	floor_free(floor);
 }
 
-static void print_calls(const struct check *c, const struct policy *p)
+static void print_calls(const struct check *c, const struct plan *p)
 {
 	bool first = true;
 	for (int nr = 0; nr < disposition_end(); nr++) {
@@ -139,6 +161,17 @@ static void print_calls(const struct check *c, const struct policy *p)
 		print_call(c, p, nr, first);
 		first = false;
 	}
+}
+
+/* The rules decide first; then whether usher's own files can be covered here. */
+static struct plan plan_of(const struct policy *p)
+{
+	struct plan plan = { .policy = p };
+	const char *why;
+	plan.reads = cover_possible(p, floor_abi() > 0, &why);
+	if (!plan.reads && policy_allows(p, OP_READ, true, NULL))
+		plan.stuck = why;
+	return plan;
 }
 
 int check_plan(struct check *c)
@@ -150,14 +183,15 @@ int check_plan(struct check *c)
 		fprintf(stderr, "usher check: the rules do not load a second time\n");
 		return 1;
 	}
+	struct plan plan = plan_of(p);
 	if (c->json) {
 		fputs("[", stdout);
-		print_calls(c, p);
+		print_calls(c, &plan);
 		puts("\n]");
 	} else {
 		print_constants(c);
 		print_floor(p);
-		print_calls(c, p);
+		print_calls(c, &plan);
 	}
 	policy_free(p);
 	return 0;

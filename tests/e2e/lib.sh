@@ -28,7 +28,8 @@ trap on_exit EXIT
 trap 'exit 143' TERM INT
 
 echo 'default allow' >"$T/etc/allow.rules"
-chmod 600 "$T/etc/allow.rules"
+printf 'allow read ** log=none\ndefault allow\n' >"$T/etc/reads.rules"
+chmod 600 "$T/etc/allow.rules" "$T/etc/reads.rules"
 
 ok() { echo "ok $*"; }
 not_ok() { # NAME [what was seen]
@@ -90,6 +91,7 @@ snapshot() {
 }
 
 # supervise MODE COMMAND...: under a policy. The journal is kept in $JOURNAL and proved whole afterwards.
+#   reads  everything allowed, reads unrecorded (left to the kernel where that is possible)
 #   allow  everything allowed     agent  builtin:agent, questions denied     yes  builtin:agent, questions answered yes
 # Any other MODE is a rule file; its questions go to $ASK, by default deny. OPTIONS are further options.
 supervise() {
@@ -97,6 +99,7 @@ supervise() {
 	shift
 	JOURNAL=$(mktemp -u "$T/journal.${mode##*/}.XXXXXX")
 	case $mode in
+	reads) o=(-p "$T/etc/reads.rules" --ask=deny) ;;
 	allow) o=(-p "$T/etc/allow.rules" --ask=deny) ;;
 	agent) o=(--ask=deny) ;;
 	yes) o=(--ask="exec:$T/etc/yes") ;;

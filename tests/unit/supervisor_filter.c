@@ -33,6 +33,7 @@ static const struct filter_options user = { .domain = true, .scoped = true, .udp
 static const struct filter_options root = { .domain = true, .scoped = true, .udp = true, .privileged = true, .sighted = true };
 static const struct filter_options hidden = { .domain = true, .scoped = true, .udp = true, .trap_stat = true };
 static const struct filter_options bare = { 0 };
+static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
 
 static uint32_t load(const struct seccomp_data *d, uint32_t off)
 {
@@ -96,6 +97,24 @@ struct expectation {
 static const struct expectation expected[] = {
 	X(user, __NR_read, ALLOW, 0),
 	X(user, __NR_openat, TRAP, 0),
+	X(readers, __NR_openat, ALLOW, 0, 0, O_RDONLY),
+	X(readers, __NR_openat, ALLOW, 0, 0, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW),
+	X(readers, __NR_openat, ALLOW, HIGH, HIGH, HIGH),
+	X(readers, __NR_openat, TRAP, 0, 0, O_WRONLY),
+	X(readers, __NR_openat, TRAP, 0, 0, HIGH | O_RDWR),
+	X(readers, __NR_openat, TRAP, 0, 0, 3),
+	X(readers, __NR_openat, TRAP, 0, 0, O_CREAT),
+	X(readers, __NR_openat, TRAP, 0, 0, O_TRUNC),
+	X(readers, __NR_openat, TRAP, 0, 0, O_PATH),
+	X(readers, __NR_openat, TRAP, 0, 0, O_TMPFILE),
+	X(readers, __NR_openat, TRAP, O_RDONLY, O_RDONLY, O_RDWR, O_RDONLY),
+	X(readers, __NR_openat2, TRAP, 0),
+#ifdef __NR_open
+	X(readers, __NR_open, ALLOW, 0, O_RDONLY | O_CLOEXEC),
+	X(readers, __NR_open, TRAP, 0, O_RDONLY | O_CREAT),
+	X(readers, __NR_creat, TRAP, 0, 0),
+#endif
+	X(readers, __NR_unlinkat, TRAP, 0),
 	X(user, __NR_execve, TRAP, 0),
 	X(user, __NR_newfstatat, ALLOW, 0),
 	X(hidden, __NR_newfstatat, TRAP, 0),

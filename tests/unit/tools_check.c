@@ -203,6 +203,23 @@ static void test_compiled_down(void **state)
 	says("rename                   filter     refused whatever it names");
 	says("mkdir                    supervisor create");
 	says("newfstatat               kernel     the rules on stat do no more than allow it unrecorded");
+	/* Reads in the filter: wherever the rules do not let them, the plan says no more than that the name lies in memory. */
+	static const char *const not_free[] = {
+		"default allow\n", "allow read **\n", "allow read /** log=none limit=5/s\n", "deny read /etc/x\nallow read ** log=none\n",
+		"allow read ** log=none by=/bin/sh\n", "allow read /etc/** log=none\n", "ask read /etc/x\nallow read ** log=none\n",
+		"allow read ** log=none stack\n", "allow read /etc/**\nallow read ** log=none\n", "rewrite read /etc/x -> /etc/y\nallow read ** log=none\n",
+	};
+	for (size_t i = 0; i < sizeof(not_free) / sizeof(not_free[0]); i++) {
+		run(&tool_check, "--plan", file("p", not_free[i]), NULL);
+		says("openat                   supervisor read modify create: the name lies in memory\n");
+	}
+	run(&tool_check, "--plan", file("p", "allow open ** log=none\ndefault deny\n"), file("q", "deny read /etc/x\n"), NULL);
+	says("openat                   supervisor read modify create: the name lies in memory\n");
+	run(&tool_check, "--plan", file("p", "allow read /etc/** log=none\nallow open ** log=none\ndefault deny\n"), file("q", "deny create /x\n"), NULL);
+	if (strstr(said, "openat                   filter "))
+		says("openat                   filter     for reading alone");
+	else
+		says("covered in a mount namespace");
 	run(&tool_check, "--plan", file("p", "deny delete **\nallow stat /etc/**\n"), NULL);
 	says("unlink                   supervisor");
 	says("newfstatat               supervisor");
