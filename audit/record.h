@@ -63,8 +63,8 @@ void record_name(struct record *r, const char *key, const struct object *o);
 /* result: the value returned, or the errno's name for -4095..-1. */
 void record_result(struct record *r, int64_t result);
 
-/* An object's name as record_call() writes it: a path, tcp:ADDR:PORT (IPv6 in brackets), unix:/path, unix:@name. */
-void record_name(struct record *r, const char *key, const struct object *object);
+/* Joined arguments: a long list in part, then with KEY_len and KEY_hash of the whole. */
+void record_argv(struct record *r, const char *key, struct span argv);
 
 /*
  * For the journal: closes whatever is open behind the text in the buffer, where RECORD_TAIL bytes are

@@ -114,24 +114,27 @@ static void record_objects(struct record *r, const struct call *call)
 }
 
 /* A long argument vector is kept in part, with the length and the hash of the whole. */
-static void record_argv(struct record *r, struct span argv)
+void record_argv(struct record *r, const char *key, struct span argv)
 {
+	char name[32];
 	struct digest whole;
 	char hex[DIGEST_HEX];
 
 	if (argv.len <= ARGV_KEPT) {
-		record_bytes(r, "argv", argv);
+		record_bytes(r, key, argv);
 		return;
 	}
 	size_t at, len;
-	record_bytes(r, "argv", (struct span){ argv.bytes, ARGV_KEPT });
-	record_int(r, "argv_len", argv.len);
+	record_bytes(r, key, (struct span){ argv.bytes, ARGV_KEPT });
+	snprintf(name, sizeof name, "%s_len", key);
+	record_int(r, name, argv.len);
 	/* A hash without a salt could be tried out. */
 	if (r->redactor && redact_find(r->redactor, argv.bytes, argv.len, 0, &at, &len))
 		return;
 	digest_of(&whole, argv.bytes, argv.len);
 	hex_write(hex, whole.bytes, sizeof whole.bytes);
-	record_bytes(r, "argv_hash", (struct span){ hex, sizeof hex });
+	snprintf(name, sizeof name, "%s_hash", key);
+	record_bytes(r, name, (struct span){ hex, sizeof hex });
 }
 
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)
@@ -152,7 +155,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);
-	record_argv(r, call->argv);
+	record_argv(r, "argv", call->argv);
 	record_text(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
 }

@@ -70,6 +70,7 @@ struct compiled_rule {
 	uint32_t n_patterns;
 	const struct conditions *when; /* NULL: none */
 	const struct rewrite *to;      /* NULL unless a rewrite */
+	struct exec_edit *edit;        /* what pub.edit points to, while it is made */
 };
 
 /* A rule's pattern, chained in the order of the file per place of the index. */

@@ -132,6 +132,16 @@ static int opt_depth(struct target *t)
 		       : expected(t, "how many images stand above the caller: N, LOW-HIGH or LOW-");
 }
 
+static int opt_args(struct target *t)
+{
+	return parse_args(t->p, t->w, t->skip, t->rule);
+}
+
+static int opt_argv0(struct target *t)
+{
+	return *t->value ? parse_argv0(t->p, t->value, t->rule) : expected(t, "a name");
+}
+
 static int opt_timeout(struct target *t)
 {
 	return duration(t->value, &t->rule->pub.timeout_s) ? 0 : expected(t, "a time such as 60s, 5m or 2h");
@@ -242,6 +252,8 @@ static const struct option {
 	{ "by=", V_ANY, "", opt_by },
 	{ "tree=", V_ANY, "", opt_tree },
 	{ "argv=", V_ANY, "", opt_argv },
+	{ "args=", V(VERDICT_REWRITE), "rewrite", opt_args },
+	{ "argv0=", V(VERDICT_REWRITE), "rewrite", opt_argv0 },
 	{ "env=", V_ANY, "", opt_env },
 	{ "uid=", V_ANY, "", opt_uid },
 	{ "depth=", V_ANY, "", opt_depth },
@@ -300,14 +312,14 @@ static const struct option *find(const struct word *w)
 
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
-	static const char *const known[] = { "by", "tree", "argv", "env", "sha256", "trusted", "uid", "depth", "timeout", "else", "remember", "after",
+	static const char *const known[] = { "by", "tree", "argv", "args", "argv0", "env", "sha256", "trusted", "uid", "depth", "timeout", "else", "remember", "after",
 					     "limit", "errno", "log", "reason", NULL };
 	const struct option *o = find(w);
 	char *word = o ? NULL : word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -342,6 +354,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 		seen |= bit_of(o);
 		if (o->parse == opt_argv && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "argv= belongs to exec rules");
+		if ((o->parse == opt_args || o->parse == opt_argv0) && rule->pub.ops != OP_EXEC)
+			return parser_fail(p, w->from, "%s belongs to rewrite exec", o->name);
 		if (o->parse == opt_firm && !addresses_only(rule))
 			return parser_fail(p, w->from, "firm belongs to rules on tcp: and udp: addresses alone");
 		if (o->parse == opt_env && rule->pub.ops != OP_EXEC)

@@ -60,6 +60,13 @@ bool is_option(const struct word *w);
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when);
 int check_options(struct parser *p, const struct line *line, const struct compiled_rule *rule, uint32_t given);
 
+/*
+ * exec_edit.c: args= (W's units from SKIP on), argv0=, and, when all options are known (AT: where to report), what ** stands for.
+ */
+int parse_args(struct parser *p, const struct word *w, size_t skip, struct compiled_rule *rule);
+int parse_argv0(struct parser *p, const char *value, struct compiled_rule *rule);
+int finish_edit(struct parser *p, size_t at, const struct conditions *when, struct compiled_rule *rule);
+
 /* braces.c: W's units from SKIP on with {a,b} expanded. EACH is told of every form; a non-zero return ends it. */
 typedef int (*form_fn)(void *context, const glob_unit *units, size_t n);
 int expand_braces(struct parser *p, const struct word *w, size_t skip, form_fn each, void *context);

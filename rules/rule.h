@@ -19,6 +19,23 @@ enum remember {
 	REMEMBER_TIME, /* remember_s seconds */
 };
 
+/* Strings one behind the other, each with its NUL. */
+struct words {
+	const char *bytes;
+	uint32_t len;
+	uint32_t count;
+};
+
+/* rewrite exec: what becomes of the arguments. */
+struct exec_edit {
+	const char *argv0;   /* NULL: stays */
+	bool args;           /* what is behind argv[0] is exchanged for: */
+	struct words before; /* these, */
+	bool given;          /* those that the program gave, */
+	uint32_t skip;       /* without the first SKIP, which argv= has matched, */
+	struct words after;  /* and these */
+};
+
 struct rule {
 	enum verdict_kind kind;
 	op_set ops;
@@ -40,6 +57,7 @@ struct rule {
 	uint32_t limit_slot; /* 0 .. ruleset_limit_slots()-1, one for each rule with a limit */
 	uint32_t after;      /* ask: after=N allows once N answers in its favour were given; 0 when absent */
 	bool review;         /* allow now, to be looked at afterwards */
+	const struct exec_edit *edit; /* rewrite exec: NULL: argv stays */
 	bool show_asked;     /* rewrite connect: getpeername shows what was asked for */
 };
 

@@ -164,6 +164,8 @@ int parse_rule(struct parser *p, const struct line *line, enum verdict_kind kind
 	if (!r)
 		r = check_options(p, line, &rule, 2);
 	if (!r)
+		r = finish_edit(p, line->from, &when, &rule);
+	if (!r)
 		r = describe(p, line, &rule);
 	if (!r)
 		r = store(p, &rule, &when, &list);

@@ -45,6 +45,8 @@ void evidence_open(struct worker *w)
 	record_call(r, &call, &j->verdict);
 	if (to.kind != OBJECT_NONE)
 		record_name(r, "to", &to);
+	if (j->argv_to.off)
+		record_argv(r, "to_argv", job_span(j, j->argv_to));
 	if (j->limit_used)
 		record_int(r, "count", j->limit_used);
 	if (j->answered)

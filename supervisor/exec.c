@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
@@ -214,9 +215,26 @@ int exec_perform(struct job *j)
 	return exec_gone(j);
 }
 
-/* Another program in its place: argv stays, except that scripts put theirs in front. */
+/* What the new program brings along (interpreters, a loader of its own) is decided on like any other image. */
+static int decide_rest(struct job *j)
+{
+	struct call call;
+	struct verdict v;
+
+	job_call(j, &call);
+	if (call.n_objects < 2)
+		return 0;
+	call.n_objects--;
+	memmove(call.object, call.object + 1, call.n_objects * sizeof(call.object[0]));
+	policy_decide(j->session->policy, &call, &v);
+	return v.kind == VERDICT_ALLOW ? 0 : -EACCES;
+}
+
+/* Another program in its place. argv is what the rule says, else stays, except that scripts put theirs in front. */
 int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 {
+	const struct exec_edit *edit = j->verdict.kind == VERDICT_REWRITE && j->verdict.rule ? j->verdict.rule->edit : NULL;
+
 	if (index != 0 || to->kind != OBJECT_FILE)
 		return -EPERM; /* an interpreter cannot be exchanged */
 	while (j->n_targets > 1) {
@@ -229,5 +247,9 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 	if (!j->target[0].named.off)
 		j->target[0].named = j->target[0].name; /* what was asked for */
 	int err = resolve_redirect(j, &j->target[0], to->name, 0);
-	return err ? err : chain_follow(j, to->name);
+	if (!err && edit)
+		err = plan_edit(j, edit);
+	if (!err)
+		err = chain_follow(j, to->name);
+	return err ? err : decide_rest(j);
 }

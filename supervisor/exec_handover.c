@@ -12,14 +12,13 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
-#include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 #include "supervisor/walk.h"
 
-#define RESTART (-513) /* ERESTARTNOINTR */
 #define ROUND_NS (5 * 1000 * 1000)
 
 enum handover_state { HANDOVER_AWAITED, HANDOVER_GIVEN, HANDOVER_ANSWERED };
@@ -180,53 +179,38 @@ static int take(struct job *j, pid_t *tid)
 	return trace_interrupt(*tid);
 }
 
-/* Points the stopped caller's path at target 0. */
-static int point(struct job *j, pid_t tid)
-{
-	struct span path = job_span(j, j->target[0].name);
-	exec_regs regs;
-	int err = trace_regs(tid, &regs);
-
-	if (err)
-		return err;
-	if (REGS_RESULT(&regs) != RESTART)
-		return -EINTR;
-	uint64_t at = (REGS_SP(&regs) - REGS_RED_ZONE - path.len - 1) & ~(uint64_t)15;
-	err = memory_write(tid, at, path.bytes, path.len + 1);
-	if (err)
-		return err;
-	regs_exec_path(&regs, at, j->notif.data.nr == __NR_execveat);
-	return trace_set_regs(tid, &regs);
-}
-
-/* Lets the stopped caller go with ERROR as the result of its call. */
-static void fail(struct job *j, pid_t tid, int error)
+/* Lets the stopped caller go with ERROR as the result of its call, or, when a signal or a stop came first, to make the call anew. */
+static void fail(struct job *j, pid_t tid, int error, int sig)
 {
 	exec_regs regs;
 
 	(void)walk_record(j, error);
-	if (trace_regs(tid, &regs) == 0) {
+	if (error != -EINTR && trace_regs(tid, &regs) == 0) {
 		REGS_SET_RESULT(&regs, error);
 		trace_set_regs(tid, &regs);
 	}
-	trace_release(tid, 0);
+	trace_release(tid, sig);
 }
 
 int handover_restart(struct job *j, pid_t *tid)
 {
 	int sig;
 
-	if (reply_send(j, 0, RESTART, false) < 0) {
+	if (reply_send(j, 0, TRACE_RESTART, false) < 0) {
 		trace_abandon(*tid);
 		return -ESRCH;
 	}
 	if (trace_wait(tid, &sig) != TRACE_BACK)
 		return -ESRCH;
-	int err = point(j, *tid);
+	int err = exec_point(j, tid, &sig);
+	if (err == -ESRCH) {
+		trace_abandon(*tid);
+		return err;
+	}
 	if (!err)
 		err = await(j);
 	if (err) {
-		fail(j, *tid, err);
+		fail(j, *tid, err, sig);
 		return -ESRCH;
 	}
 	trace_continue(*tid, sig);

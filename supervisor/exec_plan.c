@@ -108,3 +108,69 @@ int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip)
 	p->argc = p->raw_count - skip + prefix->count;
 	return 0;
 }
+
+static int add_words(struct args *to, const struct words *w)
+{
+	int err = 0;
+
+	for (const char *s = w->bytes; !err && s && s < w->bytes + w->len; s += strlen(s) + 1)
+		err = args_add(to, (struct span){ s, (uint32_t)strlen(s) });
+	return err;
+}
+
+/* The strings of FROM without the first SKIP. */
+static int add_given(struct args *to, struct span from, uint32_t skip)
+{
+	int err = 0;
+
+	for (const char *s = from.bytes, *end = s + from.len; !err && s < end; s += strlen(s) + 1) {
+		if (skip)
+			skip--;
+		else
+			err = args_add(to, (struct span){ s, (uint32_t)strlen(s) });
+	}
+	return err;
+}
+
+static int edit_args(const struct exec_plan *old, const struct exec_edit *e, struct args *to)
+{
+	struct span raw = plan_raw(old);
+	const char *name = e->argv0 ? e->argv0 : raw.bytes;
+	int err = args_add(to, (struct span){ name, (uint32_t)strlen(name) });
+
+	if (!err && e->args)
+		err = add_words(to, &e->before);
+	if (!err && (!e->args || e->given))
+		err = add_given(to, raw, 1 + (e->args ? e->skip : 0));
+	return err || !e->args ? err : add_words(to, &e->after);
+}
+
+int plan_edit(struct job *j, const struct exec_edit *e)
+{
+	struct exec_plan *old = plan_of(j);
+	struct args to = { 0 };
+	int whole, err = old->edited ? -EINVAL : edit_args(old, e, &to);
+	struct exec_plan *p = err ? NULL : malloc(sizeof(*p) + to.len);
+
+	if (!err && !p)
+		err = -ENOMEM;
+	if (!err) {
+		*p = *old;
+		memcpy(p->bytes, to.bytes, to.len);
+		p->raw_len = (uint32_t)to.len;
+		p->raw_count = to.count;
+		p->prefix_len = 0;
+		p->edited = true;
+		j->heap = p;
+		free(old);
+		j->argv_to = job_alloc(j, 2 * to.len);
+		err = j->argv_to.off ? 0 : -E2BIG;
+	}
+	if (!err) {
+		struct span rest = args_after_first(&to);
+
+		job_trim(j, &j->argv_to, args_join(rest, job_text(j, j->argv_to), j->argv_to.len, &whole));
+	}
+	args_free(&to);
+	return err;
+}

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "rules/rule.h"
 #include "supervisor/exec_args.h"
 #include "supervisor/job.h"
 
@@ -34,6 +35,7 @@ struct exec_plan {
 	bool env_known;       /* some rule asks for the environment: what it was decided on */
 	uint32_t env_len, env_count;
 	uint8_t env_hash[PLAN_HASH];
+	bool edited;          /* a rewrite has exchanged raw: the caller gets a vector of its own */
 	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
 	char bytes[];         /* raw, then prefix */
 };
@@ -73,6 +75,15 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env);
 
 /* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
 int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);
+
+/* Raw becomes what E makes of it; once. Returns 0, -E2BIG or -ENOMEM. */
+int plan_edit(struct job *j, const struct exec_edit *e);
+
+/*
+ * The caller of J, seized and stopped as TID, will exec target 0, with the plan's arguments where they were edited, when it goes on. The names
+ * lie below its stack, or in memory of their own where they are long. Returns 0 or a negative errno; with -EINTR *sig is to be delivered.
+ */
+int exec_point(struct job *j, pid_t *tid, int *sig);
 
 /* What differs between the plan and the new image of PID, which TID stops before its first instruction; NULL: nothing. */
 const char *verify_image(struct job *j, pid_t pid);

@@ -26,10 +26,41 @@ static inline void regs_exec_path(exec_regs *r, uint64_t path, int at)
 		r->rdi = path;
 }
 
+/* After regs_exec_path(): with the vector at ARGV. */
+static inline void regs_exec_argv(exec_regs *r, uint64_t argv, int at)
+{
+	if (at)
+		r->rdx = argv;
+	else
+		r->rsi = argv;
+}
+
 /* The failed call's registers as the caller left them. */
 static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at)
 {
 	regs_exec_path(r, at ? arg[1] : arg[0], at);
+	regs_exec_argv(r, at ? arg[2] : arg[1], at);
+}
+
+#define REGS_CAN_CALL 1
+
+/* Makes the thread, stopped behind a system call, make call NR with the arguments it has in its registers. */
+static inline void regs_again(exec_regs *r, long nr)
+{
+	r->rip -= 2;
+	r->rax = (unsigned long long)nr;
+	r->orig_rax = -1ULL; /* no call that the kernel could restart */
+}
+
+static inline void regs_call(exec_regs *r, long nr, const uint64_t arg[6])
+{
+	regs_again(r, nr);
+	r->rdi = arg[0];
+	r->rsi = arg[1];
+	r->rdx = arg[2];
+	r->r10 = arg[3];
+	r->r8 = arg[4];
+	r->r9 = arg[5];
 }
 
 #elif defined(__aarch64__)
@@ -52,6 +83,29 @@ static inline void regs_exec_path(exec_regs *r, uint64_t path, int at)
 		r->regs[8] = __NR_execveat;
 	}
 	r->regs[1] = path;
+}
+
+/* As above: the call is execveat by now. */
+static inline void regs_exec_argv(exec_regs *r, uint64_t argv, int at)
+{
+	(void)at;
+	r->regs[2] = argv;
+}
+
+/* Whether a call is to be restarted the kernel has decided before the stop: another one cannot be put in its place. */
+#define REGS_CAN_CALL 0
+
+static inline void regs_again(exec_regs *r, long nr)
+{
+	(void)r;
+	(void)nr;
+}
+
+static inline void regs_call(exec_regs *r, long nr, const uint64_t arg[6])
+{
+	(void)r;
+	(void)nr;
+	(void)arg;
 }
 
 static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at)

@@ -16,8 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -42,7 +44,7 @@ int trace_interrupt(pid_t tid)
 
 int trace_seize(pid_t tid)
 {
-	while (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) < 0) {
+	while (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0) {
 		if (errno != EINTR)
 			return -errno;
 	}
@@ -148,6 +150,50 @@ int trace_set_regs(pid_t tid, const exec_regs *regs)
 int trace_continue(pid_t tid, int sig)
 {
 	return ptrace(PTRACE_CONT, tid, 0, (long)sig) < 0 ? -errno : 0;
+}
+
+#define SYSCALL_STOP (SIGTRAP | 0x80)
+
+/* Runs the stopped thread to the next end of its way into or out of a call. */
+static int next_syscall_stop(pid_t *tid, int *sig)
+{
+	if (ptrace(PTRACE_SYSCALL, *tid, 0, 0) < 0)
+		return -ESRCH;
+	enum trace_event event = trace_wait(tid, sig);
+	if (event == TRACE_ENDED)
+		return -ESRCH;
+	if (event != TRACE_BACK || *sig != SYSCALL_STOP)
+		return -EINTR;
+	*sig = 0;
+	return 0;
+}
+
+int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
+{
+	const uint64_t arg[6] = { 0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 };
+	exec_regs before, regs;
+
+	if (!REGS_CAN_CALL)
+		return -E2BIG;
+	int err = trace_regs(*tid, &before);
+	if (err)
+		return err;
+	regs = before;
+	regs_call(&regs, SYS_mmap, arg);
+	err = trace_set_regs(*tid, &regs);
+	for (int stop = 0; !err && stop < 2; stop++)
+		err = next_syscall_stop(tid, sig);
+	if (err == -ESRCH)
+		return err;
+	if (!err)
+		err = trace_regs(*tid, &regs);
+	if (!err && REGS_RESULT(&regs) < 0 && REGS_RESULT(&regs) > -4096)
+		err = (int)REGS_RESULT(&regs);
+	if (err)
+		(void)trace_set_regs(*tid, &before);
+	else
+		*addr = (uint64_t)REGS_RESULT(&regs);
+	return err;
 }
 
 /*

@@ -7,6 +7,7 @@
 #define USHER_SUPERVISOR_EXEC_TRACE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -53,6 +54,16 @@ void trace_abandon(pid_t tid);
 
 /* Kills the stopped thread's process PID before it runs again, and waits for its end. */
 void trace_kill(pid_t pid);
+
+/* Answered with this a thread that was seized stops, and makes its call again when it goes on (ERESTARTNOINTR). */
+#define TRACE_RESTART (-513)
+
+/*
+ * Has the thread TID, which trace_seize() stopped on its way back from a call, map LEN bytes of memory at *ADDR. Its registers are then those
+ * of a finished call: regs_again() repeats the one it was in. Returns 0, -EINTR (a signal came: registers as before, *sig), -ESRCH,
+ * -E2BIG where that cannot be done, or the kernel's errno.
+ */
+int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig);
 
 /* 0 or a negative errno. */
 int trace_regs(pid_t tid, exec_regs *out);

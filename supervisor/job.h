@@ -95,7 +95,7 @@ struct job {
 	uint32_t n_targets;
 	struct text argv;        /* exec: joined for matching */
 	struct text env;         /* exec: names of variables, where rules ask */
-	struct text argv_raw;    /* exec: NUL-separated, as copied */
+	struct text argv_to;     /* exec: joined, where a rewrite has edited them */
 	struct verdict verdict;
 	struct reply reply;
 	bool full;               /* resolve without shortcuts: no tentative names */

@@ -116,6 +116,48 @@ same "names below a folder that the program stands in" "store y" "$(cat "$T/out"
 [ ! -e real/new ] && [ ! -e real/p ] && [ ! -e real/d ] && ok "the rewritten place is untouched" || not_ok "the rewritten place is untouched" "$(ls real)"
 same "rewrite exec" 0 "$(run /usr/bin/false; echo $?)"
 
+# Arguments that the rule edits.
+cat >"$T/project/show" <<'EOS'
+#!/bin/sh
+printf '%s' "$0" | sed 's,.*/,,'
+printf '<%s>' "$@"; echo
+EOS
+chmod 755 "$T/project/show"
+LONG=$(printf 'x%.0s' $(seq 900))
+rules edit.rules <<EOF
+rewrite exec /usr/bin/printf argv="long **" -> /usr/bin/echo args="$LONG **"
+rewrite exec /usr/bin/printf argv="zero" -> /bin/busybox args="-c 'exit'" argv0=true
+rewrite exec /usr/bin/printf argv="script **" -> $T/project/show args="a ** z"
+rewrite exec /usr/bin/printf argv="none **" -> /usr/bin/echo args=""
+rewrite exec /usr/bin/printf -> /usr/bin/echo args="-n a\\\\ b ** z"
+default allow
+EOF
+R=$T/etc/edit.rules
+same "rewrite exec with arguments in front and behind" "a b 1 2 3 z" "$(run /usr/bin/printf 1 "2 3")"
+same "rewrite exec without arguments" "" "$(run /usr/bin/printf none x)"
+same "rewrite exec to a script" "show<a><b><c d><z>" "$(run /usr/bin/printf script b "c d")"
+same "rewrite exec with long arguments" "$LONG 1 2" "$(run /usr/bin/printf long 1 2)"
+same "and with many" "$(seq -s ' ' 3000 | md5sum)" "$(run sh -c '/usr/bin/printf long $(seq 3000)' | cut -d' ' -f2- | md5sum)"
+check "the record has both" grep -aq '"argv":"1 2\\\\ 3".*"to":"/usr/bin/echo","to_argv":"-n a\\\\ b 1 2\\\\ 3 z"' <(cat "$T"/journal*/journal-*.jsonl)
+cat >"$T/project/many.py" <<'P'
+import subprocess, os, sys
+for i in range(200):
+    r = subprocess.run(["/usr/bin/printf", "long", str(i)], capture_output=True, text=True)
+    assert r.stdout.split()[1:] == [str(i)], r
+pid = os.posix_spawn("/usr/bin/printf", ["printf", "long", "x"], os.environ)
+assert os.waitpid(pid, 0)[1] == 0
+print("done")
+P
+same "from vfork and posix_spawn" done "$(run python3 many.py | tail -n 1)"
+rules edit2.rules <<EOF
+rewrite exec /usr/bin/printf -> $T/project/show
+deny exec /usr/bin/dash /bin/sh
+default allow
+EOF
+R=$T/etc/edit2.rules
+run /usr/bin/printf x >/dev/null 2>&1
+same "the interpreter of the other program is decided on" 126 $?
+
 cat >"$T/etc/serve.py" <<'P'
 import socket, sys
 l = socket.socket(); l.bind(("127.0.0.1", 0)); l.listen(); open(sys.argv[1] + ".part", "w").write(str(l.getsockname()[1])); import os; os.rename(sys.argv[1] + ".part", sys.argv[1])

@@ -150,6 +150,12 @@ static void test_errors(void **state)
 	refused("limit memory 0M\n", 1, 14, "a size such as");
 	refused("limit walls 10s\n", 1, 7, "wall");
 	refused("allow read /x env=A\n", 1, 15, "belongs to exec");
+	refused("allow exec /x args=a\n", 1, 15, "belongs to rewrite");
+	refused("rewrite open /x -> /y args=a\n", 1, 23, "belongs to rewrite exec");
+	refused("rewrite exec /x -> /y args=*\n", 1, 23, "only ** as a word");
+	refused("rewrite exec /x -> /y args=\"** **\"\n", 1, 23, "once");
+	refused("rewrite exec /x argv=\"a* **\" -> /y args=\"**\"\n", 1, 1, "to be words and then");
+	refused("rewrite exec /x -> /y argv0=\"\"\n", 1, 23, "a name was expected");
 	refused("env\n", 1, 4, "env keep NAME");
 	refused("env kep PATH\n", 1, 5, "did you mean 'keep'");
 	refused("env drop\n", 1, 9, "env keep NAME");
@@ -370,6 +376,42 @@ static void rewritten(const char *rules, const char *query, const char *expected
 		fail_msg("%s: %.*s, expected %s", query, (int)len, name, expected);
 	query_free(&q);
 	ruleset_free(rs);
+}
+
+/* The words of an edit, each in <>, ** for those that were given. */
+static void edited(const char *rules, const char *expected)
+{
+	struct ruleset *rs = parse(rules);
+	const struct exec_edit *e = ruleset_rule(rs, 0)->edit;
+	char text[512];
+	size_t n = 0;
+
+	assert_non_null(e);
+	n += (size_t)snprintf(text, sizeof(text), "%s:", e->argv0 ? e->argv0 : "");
+	for (const char *s = e->before.bytes; s && s < e->before.bytes + e->before.len; s += strlen(s) + 1)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "<%s>", s);
+	if (e->given)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "**%u", e->skip);
+	for (const char *s = e->after.bytes; s && s < e->after.bytes + e->after.len; s += strlen(s) + 1)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "<%s>", s);
+	assert_string_equal(text, expected);
+	ruleset_free(rs);
+}
+
+static void test_edit(void **state)
+{
+	edited("rewrite exec /a -> /b args=\"\"\n", ":");
+	edited("rewrite exec /a -> /b args=\"**\"\n", ":**0");
+	edited("rewrite exec /a -> /b argv0=c\n", "c:");
+	edited("rewrite exec /a -> /b args=\" -x  ** --to /t \" argv0=b\n", "b:<-x>**0<--to></t>");
+	edited("rewrite exec /a -> /b args=\"a\\\\ b \\\\\\\\ c\\\\\\\"d\"\n", ":<a b><\\><c\"d>");
+	edited("rewrite exec /a argv=\"push **\" -> /b args=\"push -n **\"\n", ":<push><-n>**1");
+	edited("rewrite exec /a argv=\"push --force **\" -> /b args=\"**\"\n", ":**2");
+	edited("rewrite exec /a argv=\"a\\\\ b c **\" -> /b args=\"**\"\n", ":**2");
+	edited("rewrite exec /a argv=\"**\" -> /b args=\"**\"\n", ":**0");
+	edited("rewrite exec /a argv=\"{x,y} **\" -> /b args=\"**\"\n", ":**1");
+	edited("rewrite exec /a argv=\"x*\" -> /b args=\"y \\*\"\n", ":<y><*>");
+	edited("set v = \"a b\"\nrewrite exec /a -> /b args=\"$v c\"\n", ":<a><b><c>");
 }
 
 static void test_rewrite(void **state)
@@ -684,6 +726,7 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_memfd),
+		cmocka_unit_test(test_edit),
 		cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_bounds),

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a rewritten exec reads in its caller's memory: the other path, and other arguments. The new image is compared with
+ * the plan like any other, so that whoever changes them meanwhile gains nothing.
+ *
+ * MUST: nothing that the caller may still use is overwritten. Below the red zone of a stack there are some hundred bytes at least (Go's
+ * stacks are that small); what needs more lies in a mapping of its own.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/exec_plan.h"
+#include "supervisor/exec_trace.h"
+#include "supervisor/memory.h"
+#include "supervisor/session.h"
+
+#define BELOW_STACK 512
+
+/* The path, then the vector, then its strings, as they will lie at AT. */
+struct block {
+	size_t len, vector, strings;
+	char *bytes;
+};
+
+static bool is_at(const struct job *j)
+{
+	return j->notif.data.nr == __NR_execveat;
+}
+
+static void block_measure(struct job *j, struct block *b)
+{
+	const struct exec_plan *p = plan_of(j);
+
+	b->vector = (j->target[0].name.len + 1 + 7) & ~(size_t)7;
+	b->strings = b->vector + (p->edited ? (p->raw_count + 1) * sizeof(uint64_t) : 0);
+	b->len = (b->strings + (p->edited ? p->raw_len : 0) + 15) & ~(size_t)15;
+}
+
+static int block_fill(struct job *j, struct block *b, uint64_t at)
+{
+	const struct exec_plan *p = plan_of(j);
+	struct span path = job_span(j, j->target[0].name);
+
+	b->bytes = calloc(1, b->len);
+	if (!b->bytes)
+		return -ENOMEM;
+	memcpy(b->bytes, path.bytes, path.len);
+	if (!p->edited)
+		return 0;
+	memcpy(b->bytes + b->strings, p->bytes, p->raw_len);
+	const char *s = p->bytes;
+	for (uint32_t i = 0; i < p->raw_count; i++, s += strlen(s) + 1) {
+		uint64_t pointer = at + b->strings + (uint64_t)(s - p->bytes);
+
+		memcpy(b->bytes + b->vector + i * sizeof(pointer), &pointer, sizeof(pointer));
+	}
+	return 0;
+}
+
+/* Where it may lie; *mapped tells that the caller has made another call for it. */
+static int find_room(pid_t *tid, const exec_regs *regs, size_t len, uint64_t *at, bool *mapped, int *sig)
+{
+	*mapped = len > BELOW_STACK;
+	if (*mapped && *sig)
+		return -EINTR; /* first the signal */
+	if (*mapped)
+		return trace_map(tid, len, at, sig);
+	*at = (REGS_SP(regs) - REGS_RED_ZONE - len) & ~(uint64_t)15;
+	return 0;
+}
+
+int exec_point(struct job *j, pid_t *tid, int *sig)
+{
+	struct block b = { 0 };
+	exec_regs before, regs;
+	uint64_t at;
+	bool mapped;
+	int err = trace_regs(*tid, &before);
+
+	if (err)
+		return err;
+	if (REGS_RESULT(&before) != TRACE_RESTART)
+		return -EINTR;
+	regs = before;
+	block_measure(j, &b);
+	err = find_room(tid, &regs, b.len, &at, &mapped, sig);
+	if (!err)
+		err = block_fill(j, &b, at);
+	CLEANUP_FREE char *bytes = b.bytes;
+	if (!err)
+		err = memory_write(*tid, at, bytes, b.len);
+	if (err && mapped && err != -ESRCH && err != -EINTR)
+		(void)trace_set_regs(*tid, &before);
+	if (err)
+		return err;
+	regs_exec_path(&regs, at, is_at(j));
+	if (plan_of(j)->edited)
+		regs_exec_argv(&regs, at + b.vector, is_at(j));
+	if (mapped)
+		regs_again(&regs, j->notif.data.nr);
+	return trace_set_regs(*tid, &regs);
+}
