@@ -15,6 +15,7 @@
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 #include "supervisor/unwind.h"
+#include "supervisor/watch.h"
 
 /* Callers that the watch looks at in one round: a thousand that wait must not cost a core. */
 #define LOOKS 32
@@ -86,7 +87,7 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 		k->question = id;
 		k->job->question = id;
 		k->asked = true;
-		pthread_cond_signal(&p->watch);
+		watch_wake_locked(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 }

@@ -1,24 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUST: nobody's call waits for this thread; a pidfd that was opened is closed by it, once.
+ * MUST: nobody's call waits for a round; a pidfd that was opened is closed by it, once.
  *
- * Ends are looked at in rounds: a wake-up for each would cost the tree more than the record is worth. Times come from
- * /proc where the process still waits for its parent, the status from the kernel's memory of the pidfd (Linux 6.15).
+ * Times come from /proc where the process still waits for its parent, the status from the kernel's memory of the
+ * pidfd (Linux 6.15). What L holds ends with usher's process: workers may enter somebody to the last.
  */
 #include "supervisor/lives.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +25,6 @@
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
-#define ROUND_MS 20
 #define EVENTS 64
 #define NOTE_MAX (20 * 1024) /* a name of PATH_MAX bytes, escaped, and the rest */
 
@@ -46,8 +41,6 @@ struct life {
 struct lives {
 	struct session *session;
 	int epoll;
-	int stop;
-	pthread_t thread;
 	char note[NOTE_MAX];
 };
 
@@ -134,74 +127,44 @@ static void write_end(struct lives *l, struct life *life)
 	free(life);
 }
 
-/* Returns false when it is time to stop. */
-static bool round_of(struct lives *l, int timeout)
+int lives_fd(const struct lives *l)
+{
+	return l ? l->epoll : -1;
+}
+
+void lives_round(struct lives *l)
 {
 	struct epoll_event e[EVENTS];
-	bool go_on = true;
 	int n;
 
+	if (!l)
+		return;
 	do {
-		n = epoll_wait(l->epoll, e, EVENTS, timeout);
+		n = epoll_wait(l->epoll, e, EVENTS, 0);
 		for (int i = 0; i < n; i++) {
 			struct life *life = e[i].data.ptr;
 
-			if (!life)
-				go_on = false;
-			else if (e[i].events & EPOLLHUP)
+			if (e[i].events & EPOLLHUP)
 				write_end(l, life);
 			else
 				read_times(life);
 		}
-		timeout = 0;
 	} while (n == EVENTS || (n < 0 && errno == EINTR));
-	return go_on;
 }
 
-static void *lives_main(void *arg)
-{
-	struct lives *l = arg;
-	struct pollfd stop = { l->stop, POLLIN, 0 };
-
-	/* A pause, which the end of the session cuts short. */
-	while (round_of(l, -1))
-		(void)poll(&stop, 1, ROUND_MS);
-	(void)round_of(l, 0);
-	return NULL;
-}
-
-int lives_start(struct session *s, struct lives **out)
+int lives_new(struct session *s, struct lives **out)
 {
 	struct lives *l = calloc(1, sizeof(*l));
-	struct epoll_event e = { .events = EPOLLIN | EPOLLET };
 
 	if (!l)
 		return -ENOMEM;
 	l->session = s;
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	l->stop = eventfd(0, EFD_CLOEXEC);
-	int rc = l->epoll < 0 || l->stop < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->stop, &e) < 0 ? -errno : 0;
-	if (!rc)
-		rc = -pthread_create(&l->thread, NULL, lives_main, l);
-	if (rc) {
-		if (l->epoll >= 0)
-			close(l->epoll);
-		if (l->stop >= 0)
-			close(l->stop);
+	if (l->epoll < 0) {
+		int rc = -errno;
 		free(l);
 		return rc;
 	}
 	*out = l;
 	return 0;
-}
-
-void lives_stop(struct lives *l)
-{
-	uint64_t one = 1;
-
-	if (!l)
-		return;
-	/* What it holds ends with the process: workers may still enter somebody. */
-	if (write(l->stop, &one, sizeof(one)) == sizeof(one))
-		pthread_join(l->thread, NULL);
 }

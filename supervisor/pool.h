@@ -38,7 +38,6 @@ struct pool {
 	struct session *session;
 	pthread_mutex_t lock;
 	pthread_cond_t spare;     /* something for a spare worker to do */
-	pthread_cond_t watch;     /* something for the watch to look after */
 	atomic_uint receivers;       /* workers receiving or walking without waiting */
 	atomic_uint want;            /* how many there should be; written under the lock, read without */
 	uint64_t places;          /* cores whose place among the receivers is taken, by index */
@@ -54,12 +53,12 @@ struct pool {
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
 	struct hash_cache hashes; /* has a lock of its own */
-	pthread_t watcher;
-	bool watcher_runs;
+	int watch;                /* eventfd: something for the watch to look after */
+	bool watching;            /* it does */
 	bool stopping;
 };
 
-/* Starts the workers and the watch, and sets s->pool before the first of them runs. Returns 0 or a negative errno. */
+/* Starts the workers, and sets s->pool before the first of them runs. Returns 0 or a negative errno. */
 int pool_start(struct session *s);
 
 /* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */

@@ -314,7 +314,7 @@ static int start(struct run *run, const struct run_options *o)
 	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
-	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_start(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
+	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
 		return complain("start the workers", rc, NULL);
 	return 0;
 }
@@ -337,7 +337,7 @@ static void run_close(struct run *run)
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
-	lives_stop(s->lives);
+	lives_round(s->lives);
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);

@@ -15,7 +15,10 @@
 
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
+#include "supervisor/lives.h"
+#include "supervisor/pool.h"
 #include "supervisor/relay.h"
+#include "supervisor/watch.h"
 
 static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
 				 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
@@ -119,20 +122,51 @@ static void kill_orphans(void)
 	}
 }
 
+enum { STATUS, SIGNALS, LIVES, WATCH, WAKERS };
+
+/* What is looked at in rounds: not again before the pause is over. */
+struct rounds {
+	bool lives, watch;
+};
+
+static int wait_for_work(const struct session *s, int signals, const struct rounds *r, struct pollfd fds[WAKERS])
+{
+	fds[STATUS] = (struct pollfd){ s->status, POLLIN, 0 };
+	fds[SIGNALS] = (struct pollfd){ signals, POLLIN, 0 };
+	fds[LIVES] = (struct pollfd){ r->lives ? -1 : lives_fd(s->lives), POLLIN, 0 };
+	fds[WATCH] = (struct pollfd){ r->watch ? -1 : s->pool->watch, POLLIN, 0 };
+	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives ? LIVES_ROUND_MS : -1);
+}
+
+/* Other wake-ups are rare enough that a pause which they cut short costs nothing. */
+static void look_round(struct session *s, const struct pollfd fds[WAKERS], struct rounds *r)
+{
+	if (r->watch)
+		r->watch = watch_round(s->pool);
+	else
+		r->watch = fds[WATCH].revents != 0;
+	r->lives = fds[LIVES].revents != 0;
+	if (r->lives)
+		lives_round(s->lives);
+}
+
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
+	struct rounds rounds = { 0 };
+	struct pollfd fds[WAKERS];
 	int st = 0;
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
-		struct pollfd fds[] = { { s->status, POLLIN, 0 }, { signals, POLLIN, 0 } };
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		if (wait_for_work(s, signals, &rounds, fds) < 0 && errno != EINTR)
 			break;
-		if (fds[1].revents)
+		look_round(s, fds, &rounds);
+		if (fds[SIGNALS].revents)
 			read_signals(s, signals, relay);
-		if (fds[0].revents && !on_report(s, relay, wait, out))
+		if (fds[STATUS].revents && !on_report(s, relay, wait, out))
 			break;
 	}
+	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
 	while (waitpid(s->keeper, &st, 0) < 0 && errno == EINTR)
 		;
 	out->lost = !out->exited || !WIFEXITED(st) || WEXITSTATUS(st) != 0;

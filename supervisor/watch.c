@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks after calls that wait, on nobody's hot path: runs only while something waits.
+ * On nobody's hot path: looks only while something waits, and has no thread of its own, so that nothing keeps it from starting.
  * A caller that was killed, or that has a signal to handle, must not wait for us
  * (WAIT_KILLABLE_RECV holds back every signal but the fatal ones).
  */
@@ -13,15 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
-
-#define ROUND_NS (10 * 1000 * 1000)
 
 static uint64_t status_mask(const char *status, const char *key)
 {
@@ -80,46 +78,32 @@ static void look_after_locked(struct worker *w)
 	}
 }
 
-static void wait_round_locked(struct pool *p)
+int watch_open(struct pool *p)
 {
-	struct timespec at;
-
-	clock_gettime(CLOCK_REALTIME, &at);
-	at.tv_nsec += ROUND_NS;
-	if (at.tv_nsec >= 1000000000) {
-		at.tv_nsec -= 1000000000;
-		at.tv_sec++;
-	}
-	pthread_cond_timedwait(&p->watch, &p->lock, &at);
+	p->watch = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return p->watch < 0 ? -errno : 0;
 }
 
-static void *watch_main(void *arg)
+void watch_wake_locked(struct pool *p)
 {
-	struct pool *p = arg;
+	if (p->watching)
+		return;
+	p->watching = true;
+	(void)eventfd_write(p->watch, 1);
+}
 
+bool watch_round(struct pool *p)
+{
+	eventfd_t woken;
+
+	(void)eventfd_read(p->watch, &woken);
 	pthread_mutex_lock(&p->lock);
-	while (!p->stopping) {
-		if (!p->blocked && !p->parked) {
-			pthread_cond_wait(&p->watch, &p->lock);
-			continue;
-		}
-		wait_round_locked(p);
-		for (struct worker *w = p->workers; w && p->blocked; w = w->next)
-			look_after_locked(w);
-		bool parked = p->parked != NULL;
-		pthread_mutex_unlock(&p->lock);
-		if (parked)
-			ask_watch(p);
-		pthread_mutex_lock(&p->lock);
-	}
+	for (struct worker *w = p->workers; w && p->blocked; w = w->next)
+		look_after_locked(w);
+	p->watching = p->blocked || p->parked;
+	bool parked = p->parked != NULL, go_on = p->watching;
 	pthread_mutex_unlock(&p->lock);
-	return NULL;
-}
-
-int watch_start(struct pool *p)
-{
-	int rc = pthread_create(&p->watcher, NULL, watch_main, p);
-
-	p->watcher_runs = rc == 0;
-	return -rc;
+	if (parked)
+		ask_watch(p);
+	return go_on;
 }

@@ -1,11 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The thread that notices when somebody who waits for usher cannot wait any longer. */
+/* Looks after calls that wait: a caller that died, or that has a signal to handle, must not wait for usher. */
 #ifndef USHER_SUPERVISOR_WATCH_H
 #define USHER_SUPERVISOR_WATCH_H
 
+#include <stdbool.h>
+
 struct pool;
 
-/* Starts it. Returns 0 or a negative errno. It ends with pool_stop(). */
-int watch_start(struct pool *p);
+#define WATCH_ROUND_MS 10
+
+/* Opens p->watch, which the main thread waits on. Returns 0 or a negative errno. */
+int watch_open(struct pool *p);
+
+/* Something waits from now on: the main thread looks after it. With the lock held; costs nothing while it does already. */
+void watch_wake_locked(struct pool *p);
+
+/* One look, by the main thread, WATCH_ROUND_MS after p->watch was readable or after the last. False: nothing waits any more. */
+bool watch_round(struct pool *p);
 
 #endif

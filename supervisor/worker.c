@@ -84,7 +84,7 @@ void worker_blocking(struct worker *w)
 	leave_place_locked(w);
 	p->blocked++;
 	fill_receivers_locked(p);
-	pthread_cond_signal(&p->watch);
+	watch_wake_locked(p);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -327,16 +327,15 @@ int pool_start(struct session *s)
 	arrange_init(&p->arrangement);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->spare, NULL);
-	pthread_cond_init(&p->watch, NULL);
 	pthread_mutex_init(&p->hashes.lock, NULL);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	install_interrupt();
 	s->pool = p;
+	int rc = watch_open(p);
 	pthread_mutex_lock(&p->lock);
-	int rc = worker_spawn_locked(p);
-	pthread_mutex_unlock(&p->lock);
 	if (rc == 0)
-		rc = watch_start(p);
+		rc = worker_spawn_locked(p);
+	pthread_mutex_unlock(&p->lock);
 	if (rc < 0) {
 		s->pool = NULL;
 		free(p);
@@ -360,7 +359,6 @@ void pool_stop(struct pool *p)
 	pthread_mutex_lock(&p->lock);
 	p->stopping = true;
 	pthread_cond_broadcast(&p->spare);
-	pthread_cond_broadcast(&p->watch);
 	interrupt_all_locked(p);
 	pthread_mutex_unlock(&p->lock);
 }
