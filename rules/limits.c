@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* limit NAME VALUE: what the whole tree may use. Within a file the smallest holds. */
+/* limit NAME VALUE: what the tree may use. Within a file the smallest holds. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +24,8 @@ static const struct {
 	[LIMIT_CPU] = { "cpu", times, "a time such as 90s, 10m or 2h was expected" },
 	[LIMIT_MEMORY] = { "memory", sizes, "a size such as 512M or 2G was expected" },
 	[LIMIT_PROCESSES] = { "processes", counts, "a number of processes, from 1, was expected" },
+	[LIMIT_FILES] = { "files", counts, "a number of open files, from 1, was expected" },
+	[LIMIT_FILESIZE] = { "filesize", sizes, "a size such as 512M or 2G was expected" },
 };
 
 const char *limit_name(enum limit_kind kind)
@@ -49,14 +51,12 @@ static uint64_t amount(const char *text, const struct unit *units)
 
 int parse_limit(struct parser *p, const struct line *line)
 {
-	static const char *const known[] = { "wall", "cpu", "memory", "processes", NULL };
-	static const char expected[] = "limit wall, cpu, memory or processes, and how much, was expected";
+	static const char *const known[] = { "wall", "cpu", "memory", "processes", "files", "filesize", NULL };
+	static const char expected[] = "limit wall, cpu, memory, processes, files or filesize, and how much, was expected";
 
 	if (line->n != 3)
 		return parser_fail(p, line->to, "%s", expected);
 	const struct word *what = &line->word[1];
-	if (word_is(what, "files") || word_is(what, "filesize"))
-		return parser_fail(p, what->from, "this limit is not enforced by this version, and a statement that does nothing is refused");
 	for (size_t i = 0; i < LIMIT_KINDS; i++) {
 		if (!word_is(what, kinds[i].word))
 			continue;

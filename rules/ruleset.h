@@ -186,10 +186,11 @@ enum env_says ruleset_env(const struct ruleset *rs, const char *name, size_t len
 const char *ruleset_env_setting(const struct ruleset *rs, size_t index);
 
 /*
- * What the limit statements of this layer let the whole tree use: milliseconds, bytes, or processes; 0 where
+ * What the limit statements of this layer let the whole tree use: milliseconds, bytes, or processes; for files and filesize
+ * what each of its processes may have: descriptors, bytes of one file. 0 where
  * there is none. limit_name() is the word of the statement.
  */
-enum limit_kind { LIMIT_WALL, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_KINDS };
+enum limit_kind { LIMIT_WALL, LIMIT_CPU, LIMIT_MEMORY, LIMIT_PROCESSES, LIMIT_FILES, LIMIT_FILESIZE, LIMIT_KINDS };
 uint64_t ruleset_limit(const struct ruleset *rs, enum limit_kind kind);
 const char *limit_name(enum limit_kind kind);
 

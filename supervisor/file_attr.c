@@ -14,6 +14,7 @@
 
 #include "supervisor/compat.h"
 #include "supervisor/file.h"
+#include "supervisor/limits_caller.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 
@@ -34,6 +35,10 @@ static long do_truncate(struct job *j)
 {
 	char path[PROC_PATH];
 
+	if (!limits_allow_size(j, j->word[FILE_A])) {
+		errno = EFBIG;
+		return -1;
+	}
 	return truncate(file_proc_path(j->target[0].fd, path), (off_t)j->word[FILE_A]);
 }
 

@@ -21,6 +21,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/isolate.h"
+#include "supervisor/limits.h"
 #include "supervisor/rescue.h"
 
 /* As fork(), but the descriptor table stays shared. */
@@ -108,6 +109,11 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
 		fail(status, "tie the command to its guardian");
 	restore_limits(o);
+	rc = limits_enter(o->limits);
+	if (rc < 0) {
+		errno = -rc;
+		fail(status, "limit the command");
+	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		fail(status, "set no_new_privs");
 	if (o->floor && floor_enter(o->floor) < 0)

@@ -21,6 +21,7 @@
 struct floor;
 struct cover;
 struct isolation;
+struct limits;
 struct rescue;
 
 struct launch_options {
@@ -32,6 +33,7 @@ struct launch_options {
 	const struct floor *floor;     /* NULL: none */
 	const struct isolation *isolation;
 	const struct cover *cover;     /* NULL: none */
+	const struct limits *limits;   /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
 	sigset_t mask;                 /* the signal mask usher was started with */

@@ -1,25 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the whole tree may use (`limit wall 10m`): measured in /proc ten times a second, not by a control group. At a limit the tree is ended.
+ * What the whole tree may use (`limit wall 10m`), and how large a file and how many open descriptors each of its processes
+ * may have (`limit filesize 1G`, `limit files 256`). At a limit the tree is ended.
+ *
+ * The tree's use is measured ten times a second: processor time by a control group of usher's own where one can be made,
+ * else, as everything else, in /proc. The limits of single processes are the kernel's (setrlimit(2)); usher learns that one was
+ * met from the call it performs, or from SIGXFSZ.
  *
  * MUST: the record that names the limit is in the journal before the tree is ended.
  */
 #ifndef USHER_SUPERVISOR_LIMITS_H
 #define USHER_SUPERVISOR_LIMITS_H
 
+#include <stdint.h>
+
+#include "rules/ruleset.h"
 #include "supervisor/session.h"
 
 #define LIMIT_STATUS 124 /* usher's exit status when a limit has ended the tree, as timeout(1) */
 
 struct limits;
 
-/* Starts to measure when a layer has limits; *out is NULL otherwise. 0 or a negative errno. */
-int limits_start(struct session *s, struct limits **out);
+/* What the layers say: *out is NULL where none has limits. Makes the control group. 0 or a negative errno. */
+int limits_new(struct session *s, struct limits **out);
+
+/* In the command, before its filter: joins the control group and takes on what the kernel enforces for each process. 0 or a negative errno. */
+int limits_enter(const struct limits *l);
+
+/* After the launch: writes down what holds and by what means, and starts to measure. 0 or a negative errno. L may be NULL. */
+int limits_start(struct limits *l);
+
+/* Somebody met the limit KIND and would have had USED (0: unknown): ends the tree. Any thread; L may be NULL or without such a limit. */
+void limits_met(struct limits *l, enum limit_kind kind, uint64_t used);
+
+/* How much of KIND is allowed; 0: no limit, or L is NULL. */
+uint64_t limits_of(const struct limits *l, enum limit_kind kind);
 
 /* The name of the limit that has ended the tree, NULL while none has. */
 const char *limits_reached(struct limits *l);
 
-/* Stops measuring and frees. NULL is fine. */
+/* Stops measuring; L itself stays for workers that may still meet a limit. NULL is fine. */
 void limits_stop(struct limits *l);
 
 #endif

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include "audit/journal.h"
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
+#include "supervisor/limits.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
@@ -90,12 +92,14 @@ static void read_times(struct life *life)
 	life->timed = true;
 }
 
-static void write_status(struct record *r, int fd)
+static void write_status(struct record *r, int fd, bool *too_large)
 {
 	int status;
 
 	if (pidfd_exit_status(fd, &status) < 0)
 		return;
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ)
+		*too_large = true;
 	if (WIFSIGNALED(status))
 		record_int(r, "signal", WTERMSIG(status));
 	else
@@ -107,6 +111,7 @@ static void write_end(struct lives *l, struct life *life)
 	char began[STAMP_LEN];
 	struct record r;
 	uint64_t seq;
+	bool too_large = false;
 
 	stamp_write(began, life->began);
 	record_begin(&r, l->note, sizeof(l->note), "note");
@@ -115,7 +120,7 @@ static void write_end(struct lives *l, struct life *life)
 	record_int(&r, "ppid", life->ppid);
 	record_bytes(&r, "exe", (struct span){ life->exe, life->exe_len });
 	record_bytes(&r, "began", (struct span){ began, sizeof(began) });
-	write_status(&r, life->fd);
+	write_status(&r, life->fd, &too_large);
 	if (life->timed) {
 		record_int(&r, "user_ms", (int64_t)life->user_ms);
 		record_int(&r, "system_ms", (int64_t)life->system_ms);
@@ -123,6 +128,8 @@ static void write_end(struct lives *l, struct life *life)
 	int rc = journal_append(l->session->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(l->session, rc);
+	if (too_large)
+		limits_met(l->session->limits, LIMIT_FILESIZE, 0);
 	close(life->fd);
 	free(life);
 }

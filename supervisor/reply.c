@@ -14,6 +14,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_trace.h"
+#include "supervisor/limits_caller.h"
 #include "supervisor/session.h"
 
 int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
@@ -70,7 +71,12 @@ int reply_addfd(struct job *j)
 	do
 		at = ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	while (at < 0 && errno == EINTR);
-	return at < 0 ? -errno : at;
+	if (at >= 0)
+		return at;
+	int rc = -errno;
+	if (rc == -EMFILE)
+		limits_no_number(j);
+	return rc;
 }
 
 int reply_replace(struct job *j, int fd, int at, bool cloexec)

@@ -49,7 +49,6 @@ struct run {
 	struct session s;
 	struct sock_fprog filter;
 	struct floor *floor;
-	struct limits *limits;
 	const char *limited; /* the limit that has ended the tree */
 	struct isolation isolation;
 	struct cover *cover;
@@ -284,6 +283,9 @@ static int prepare(struct run *run, const struct run_options *o)
 	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);
 	if (rc < 0)
 		return complain("--isolate=net: make a network namespace", rc, NULL);
+	rc = limits_new(s, &s->limits);
+	if (rc < 0)
+		return complain("prepare the limits", rc, NULL);
 	if (open_terminal(run, o) < 0 || open_journal(run, o) < 0 || free_reads(run, o) < 0 || build_filter(run) < 0)
 		return -1;
 	/* Last: its strings are those of the policy that stays. */
@@ -304,6 +306,7 @@ static int start(struct run *run, const struct run_options *o)
 	run->launch.floor = run->floor;
 	run->launch.isolation = &run->isolation;
 	run->launch.cover = run->cover;
+	run->launch.limits = s->limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	int rc = launch(s, &run->launch, &report);
@@ -331,13 +334,13 @@ static void run_close(struct run *run)
 
 	char *unanswered CLEANUP_FREE = unattended_rules(s->questions);
 	questions_stop(s->questions);
-	run->limited = limits_reached(run->limits);
-	limits_stop(run->limits);
 	pool_stop(s->pool);
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
 	lives_round(s->lives);
+	run->limited = limits_reached(s->limits);
+	limits_stop(s->limits);
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);
@@ -383,7 +386,7 @@ int run_session(const struct run_options *o, int *by_signal)
 	if (start(run, o) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
-	int rc = limits_start(&run->s, &run->limits);
+	int rc = limits_start(run->s.limits);
 	if (rc < 0) {
 		complain("start to measure the limits", rc, NULL);
 		session_kill(&run->s);

@@ -18,6 +18,7 @@ struct redactor;
 struct procs;
 struct pool;
 struct cover;
+struct limits;
 
 struct session {
 	int listener;            /* seccomp notification descriptor */
@@ -47,6 +48,7 @@ struct session {
 	struct journal *journal;
 	struct procs *procs;
 	struct pool *pool;
+	struct limits *limits;   /* NULL: no layer has any */
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
 	int status;              /* from the guardian and, until its exec, the command */

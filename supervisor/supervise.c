@@ -15,6 +15,7 @@
 
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
+#include "supervisor/limits.h"
 #include "supervisor/lives.h"
 #include "supervisor/pool.h"
 #include "supervisor/relay.h"
@@ -100,6 +101,8 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 		out->user_ms = r.user_ms;
 		out->system_ms = r.system_ms;
 		out->peak_kb = r.peak_kb;
+		if (WIFSIGNALED(r.value) && WTERMSIG(r.value) == SIGXFSZ)
+			limits_met(s->limits, LIMIT_FILESIZE, 0);
 		if (!wait)
 			session_kill(s);
 	}

@@ -41,5 +41,39 @@ for u in $users; do
 	try "$u" "cpu 300ms" cpu 'i=0; while :; do i=$((i+1)); done' "cpu 1m" 'i=0; while [ $i -lt 100 ]; do i=$((i+1)); done'
 	try "$u" "processes 20" processes 'i=0; while [ $i -lt 40 ]; do sleep 20 & i=$((i+1)); done; wait' "processes 100" 'i=0; while [ $i -lt 40 ]; do sleep 0.3 & i=$((i+1)); done; wait'
 	try "$u" "memory 100M" memory 'head -c 300M /dev/zero | tail >/dev/null; sleep 20' "memory 4G" 'head -c 3M /dev/zero | tail >/dev/null'
+	try "$u" "files 40" files 'exec 3</etc/passwd; python3 -c "
+f = []
+for i in range(100): f.append(open(\"/etc/passwd\"))"; sleep 20' "files 400" 'python3 -c "
+f = []
+for i in range(100): f.append(open(\"/etc/passwd\"))"'
+	# Many writers, one of which goes too far; the size by write, by truncate and by a raised limit.
+	try "$u" "filesize 1M" filesize 'cd "$HOME"; for i in 1 2 3 4 5 6 7 8; do head -c ${i}00K /dev/zero >f$i & done; head -c 2M /dev/zero >g; wait; sleep 20' \
+		"filesize 4M" 'cd "$HOME"; for i in 1 2 3 4 5 6 7 8; do head -c ${i}00K /dev/zero >f$i & done; head -c 2M /dev/zero >g; wait'
+	try "$u" "filesize 1M" filesize 'cd "$HOME"; python3 -c "import os, time
+open(\"t\", \"w\").close()
+os.truncate(\"t\", 5000000)"; sleep 20' "filesize 8M" 'cd "$HOME"; python3 -c "import os, time
+open(\"t\", \"w\").close()
+os.truncate(\"t\", 5000000)"'
+	try "$u" "filesize 1M" filesize 'cd "$HOME"; ulimit -S -f unlimited 2>/dev/null; ulimit -f unlimited 2>/dev/null; head -c 3M /dev/zero >h; sleep 20' \
+		"filesize 8M" 'cd "$HOME"; head -c 3M /dev/zero >h'
+	# Descendants that leave: a session of their own, a parent that has gone, a parent that waits for nobody.
+	try "$u" "cpu 500ms" cpu 'for i in 1 2 3; do (setsid sh -c "(while :; do :; done) & exit" &); done; sleep 20' "cpu 1m" '(setsid sh -c "(exit 0) & exit" &); sleep 0.1'
+	try "$u" "memory 150M" memory 'for i in 1 2 3 4 5 6; do (setsid sh -c "head -c 40M /dev/zero | tail >/dev/null; sleep 20" &) ; done; for i in 1 2 3 4 5 6; do python3 -c "
+import time
+x = bytearray(40 << 20)
+time.sleep(20)" & done; wait' "memory 4G" 'true'
+	try "$u" "processes 30" processes 'b() { b | b & b | b & }; b; sleep 20' "processes 100" 'true'
 done
+# Where usher may make a control group, time is counted that nobody waits for.
+if [ "$(id -u)" = 0 ]; then
+	try root "cpu 1s" cpu 'python3 -c "
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    if os.fork() == 0:
+        t = time.process_time()
+        while time.process_time() - t < 0.02: pass
+        os._exit(0)
+    time.sleep(0.03)"' "cpu 1m" 'true'
+fi
 exit $bad

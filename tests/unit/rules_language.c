@@ -145,8 +145,9 @@ static void test_errors(void **state)
 	refused("set x=1\n", 1, 1, "set NAME = VALUE");
 	refused("set 1x = 2\n", 1, 5, "not a name");
 	refused("include builtin:nothing\n", 1, 9, "no built-in rules");
-	refused("limit files 10\n", 1, 7, "not enforced");
 	refused("limit wall 10\n", 1, 12, "a time such as");
+	refused("limit files 0\n", 1, 13, "a number of open files");
+	refused("limit filesize 10\n", 1, 16, "a size such as");
 	refused("limit memory 0M\n", 1, 14, "a size such as");
 	refused("limit walls 10s\n", 1, 7, "wall");
 	refused("allow read /x env=A\n", 1, 15, "belongs to exec");

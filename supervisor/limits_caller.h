@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's own resource limits, where usher acts for it: the kernel would hold usher's against the act. */
+#ifndef USHER_SUPERVISOR_LIMITS_CALLER_H
+#define USHER_SUPERVISOR_LIMITS_CALLER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job;
+
+/* Whether the caller may make a file of SIZE bytes. If not it gets SIGXFSZ, as from the kernel; the answer is EFBIG. */
+bool limits_allow_size(const struct job *j, uint64_t size);
+
+/* The kernel had no number for a descriptor: ends the tree where `limit files` is what stood against it. */
+void limits_no_number(const struct job *j);
+
+#endif
