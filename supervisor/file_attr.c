@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * truncate, and the calls that change mode and owner; by name or by descriptor.
+ * The calls that change mode and owner, by name or by descriptor.
  *
  * Those on descriptors (fchmod, fchown, ...) are decided on the object too: a descriptor that was
- * opened for reading would otherwise be a way around a rule on attr. ftruncate and fallocate are not
- * mediated: they need a descriptor that was opened for writing.
+ * opened for reading would otherwise be a way around a rule on attr.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,38 +13,8 @@
 
 #include "supervisor/compat.h"
 #include "supervisor/file.h"
-#include "supervisor/limits_caller.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
-
-int truncate_check(struct job *j)
-{
-	return (int64_t)j->arg[1] < 0 ? -EINVAL : 0;
-}
-
-int truncate_resolve(struct job *j)
-{
-	struct target *t;
-
-	j->word[FILE_A] = j->arg[1];
-	return file_object(j, AT_FDCWD, 0, 0, OP_MODIFY, &t);
-}
-
-static long do_truncate(struct job *j)
-{
-	char path[PROC_PATH];
-
-	if (!limits_allow_size(j, j->word[FILE_A])) {
-		errno = EFBIG;
-		return -1;
-	}
-	return truncate(file_proc_path(j->target[0].fd, path), (off_t)j->word[FILE_A]);
-}
-
-int truncate_perform(struct job *j)
-{
-	return file_act(j, false, do_truncate);
-}
 
 /* AT_* of calls that take the object itself: none but these. */
 static int check_at(uint64_t at)

@@ -84,12 +84,24 @@ int futimesat_check(struct job *j)
 	return copy_times(j, j->arg[2], TIMES_TIMEVAL);
 }
 
+/* Both times are to stay: the kernel looks at nothing else of the call then, not even at its path. */
+static bool nothing_to_do(struct job *j)
+{
+	struct timespec times[2];
+
+	return times_of(j, times) && times[0].tv_nsec == UTIME_OMIT && times[1].tv_nsec == UTIME_OMIT;
+}
+
 int utimensat_check(struct job *j)
 {
 	int rc = copy_times(j, j->arg[2], TIMES_TIMESPEC);
 
 	if (rc < 0)
 		return rc;
+	if (nothing_to_do(j)) {
+		j->arg[1] = 0;
+		return 0;
+	}
 	return j->arg[3] & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : 0;
 }
 
@@ -121,6 +133,8 @@ int utimensat_resolve(struct job *j)
 {
 	unsigned at = (unsigned)j->arg[3];
 
+	if (nothing_to_do(j))
+		return 0;
 	j->flags = at;
 	return object_or_descriptor(j, (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) |
 					       (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u));
@@ -135,5 +149,7 @@ static long do_times(struct job *j)
 
 int times_perform(struct job *j)
 {
+	if (!j->n_targets)
+		return job_value(j, 0);
 	return file_act(j, false, do_times);
 }

@@ -1,41 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/limits_caller.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/job.h"
 #include "supervisor/limits.h"
 
-/* Of a caller that usher may not ask, the limit of the rules: it started with no more. */
-static rlim_t soft(const struct job *j, __rlimit_resource_t resource, enum limit_kind kind)
+/* As /proc tells it: of a caller with another user prlimit() tells it only to who has CAP_SYS_RESOURCE. */
+static rlim_t soft_by_name(pid_t tid, const char *line)
+{
+	char path[32], text[2048];
+	unsigned long long limit;
+
+	snprintf(path, sizeof(path), "/proc/%d/limits", (int)tid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	const char *at = strstr(text, line);
+	return at && sscanf(at + strlen(line), " %llu", &limit) == 1 ? limit : RLIM_INFINITY;
+}
+
+static rlim_t soft(const struct job *j, __rlimit_resource_t resource, const char *line)
 {
 	struct rlimit l;
+	pid_t tid = (pid_t)j->notif.pid;
 
-	if (prlimit((pid_t)j->notif.pid, resource, NULL, &l) == 0)
-		return l.rlim_cur;
-	uint64_t at_most = limits_of(j->session->limits, kind);
-	return at_most ? at_most : RLIM_INFINITY;
+	return prlimit(tid, resource, NULL, &l) == 0 ? l.rlim_cur : soft_by_name(tid, line);
+}
+
+static rlim_t soft_size(const struct job *j)
+{
+	return soft(j, RLIMIT_FSIZE, "\nMax file size");
 }
 
 bool limits_allow_size(const struct job *j, uint64_t size)
 {
-	rlim_t most = soft(j, RLIMIT_FSIZE, LIMIT_FILESIZE);
+	return size <= soft_size(j);
+}
 
-	if (most == RLIM_INFINITY || size <= most)
-		return true;
+void limits_size_met(const struct job *j, uint64_t size)
+{
 	(void)syscall(SYS_tkill, (pid_t)j->notif.pid, SIGXFSZ);
-	if (most == limits_of(j->session->limits, LIMIT_FILESIZE))
+	if (soft_size(j) == limits_of(j->session->limits, LIMIT_FILESIZE))
 		limits_met(j->session->limits, LIMIT_FILESIZE, size);
-	return false;
 }
 
 void limits_no_number(const struct job *j)
 {
 	uint64_t most = limits_of(j->session->limits, LIMIT_FILES);
 
-	if (most && soft(j, RLIMIT_NOFILE, LIMIT_FILES) == most)
+	if (most && soft(j, RLIMIT_NOFILE, "\nMax open files") == most)
 		limits_met(j->session->limits, LIMIT_FILES, most + 1);
 }

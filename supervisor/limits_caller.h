@@ -8,8 +8,11 @@
 
 struct job;
 
-/* Whether the caller may make a file of SIZE bytes. If not it gets SIGXFSZ, as from the kernel; the answer is EFBIG. */
+/* Whether the caller may make a file of SIZE bytes. With usher's own credentials: the caller's may not be enough to ask. */
 bool limits_allow_size(const struct job *j, uint64_t size);
+
+/* It may not, and tried: SIGXFSZ, as from the kernel; the answer is EFBIG. Ends the tree where `limit filesize` is what stood against it. */
+void limits_size_met(const struct job *j, uint64_t size);
 
 /* The kernel had no number for a descriptor: ends the tree where `limit files` is what stood against it. */
 void limits_no_number(const struct job *j);

@@ -1,20 +1,31 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# File calls with good and bad arguments: the same answers and effects natively and supervised, line by line; then with
+# File calls with good and bad arguments, in good and odd places: the same answers and effects natively and supervised, line by line; then with
 # the stat family mediated too, and as root with a target that drops to another user.
 . "$(dirname "$0")/lib.sh"
 MODES=allow both file_errno <<'S'
 "$BIN/file_errno" .
+S
+MODES=allow both file_places <<'S'
+"$BIN/file_places" .
 S
 echo 'deny stat /nonexistent/**' >"$T/etc/stat.rules"
 chmod 600 "$T/etc/stat.rules"
 MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_errno_stat <<'S'
 "$BIN/file_errno" .
 S
+MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_places_stat <<'S'
+"$BIN/file_places" .
+S
 if is_root && command -v setpriv >/dev/null; then
 	MODES=allow both file_errno_dropped <<'S'
 chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_errno" .; chmod 755 file_errno
 setpriv --reuid=1000 --regid=1000 --clear-groups ./file_errno w
+chmod -R u+rwX w; rm -rf w
+S
+	MODES=allow both file_places_dropped <<'S'
+chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_places" .; chmod 755 file_places
+setpriv --reuid=1000 --regid=1000 --clear-groups ./file_places w
 chmod -R u+rwX w; rm -rf w
 S
 else
