@@ -11,9 +11,12 @@ CC = gcc
 WERROR ?= -Werror
 VERSION := $(shell cat VERSION)
 
-PKGS = libseccomp libsodium json-c ncursesw sqlite3
-LIBS = -lseccomp -lsodium -ljson-c -lncursesw -ltinfo -lsqlite3 -lunwind-ptrace -lunwind-generic -lunwind -lutil -lpthread
-DEBIAN = libseccomp-dev libunwind-dev libsodium-dev libjson-c-dev libncurses-dev libsqlite3-dev libcmocka-dev
+PKGS = libseccomp libsodium nettle json-c ncursesw sqlite3
+# Linked in: loading them would cost each start most of a millisecond. SHARED=1 leaves them shared.
+LIBS_IN = -lseccomp -lsodium -lnettle -ljson-c -lncursesw -ltinfo -lsqlite3 -lz
+LIBS = $(if $(SHARED),$(LIBS_IN),-Wl$(comma)-Bstatic $(LIBS_IN) -Wl$(comma)-Bdynamic) -lunwind-generic -lunwind -lm -lutil -lpthread
+comma := ,
+DEBIAN = libseccomp-dev libunwind-dev libsodium-dev nettle-dev libjson-c-dev libncurses-dev libsqlite3-dev zlib1g-dev libcmocka-dev
 
 WARN = -Wall -Wextra -Wshadow -Wswitch-enum -Wvla -Wformat=2 -Wundef -Wmissing-prototypes -Wno-unused-parameter $(WERROR)
 HARDEN = -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE -fvisibility=hidden
