@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The seccomp filter of the command: built before the fork from the disposition table, installed in the child.
+ * The seccomp filter of the command: built from the disposition table and installed in the child.
  *
  * MUST: another architecture, x32 and every number that the table does not know get ENOSYS; nothing
  * but the table decides which calls reach usher.
@@ -25,7 +25,7 @@ struct filter_options {
 };
 
 /*
- * Builds the program into *out (free with filter_free). Not for the child after fork: allocates. Returns 0, or a
+ * Builds the program into *out (free with filter_free). Allocates. Returns 0, or a
  * negative errno with *why set to a static text of what failed.
  */
 int filter_build(const struct filter_options *options, struct sock_fprog *out, const char **why);

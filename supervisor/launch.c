@@ -90,6 +90,21 @@ static int take_terminal(int terminal)
 	return 0;
 }
 
+/* Built here, where it can be, and not in usher before the fork: usher makes the journal meanwhile. */
+static void install_filter(const struct launch_options *o, int status, int *listener)
+{
+	const char *why = "build the seccomp filter";
+	struct sock_fprog program;
+	int rc = o->program ? 0 : filter_build(&o->filter, &program, &why);
+
+	if (rc < 0) {
+		errno = -rc;
+		fail(status, why);
+	}
+	if (filter_install(o->program ? o->program : &program, listener) < 0)
+		fail(status, "install the seccomp filter");
+}
+
 static _Noreturn void command_main(const struct launch_options *o, pid_t guardian, int status)
 {
 	int listener = -1;
@@ -118,8 +133,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		fail(status, "set no_new_privs");
 	if (o->floor && floor_enter(o->floor) < 0)
 		fail(status, "enter the Landlock domain");
-	if (filter_install(o->filter, &listener) < 0)
-		fail(status, "install the seccomp filter");
+	install_filter(o, status, &listener);
 	keep[n++] = status;
 	if (o->terminal >= 0)
 		keep[n++] = o->terminal;
@@ -205,6 +219,7 @@ static int await_start(struct session *s, struct report *report)
 {
 	bool keeper = false;
 
+	memset(report, 0, sizeof(*report));
 	s->command = -1;
 	s->guardian = -1;
 	s->listener = -1;
@@ -228,34 +243,39 @@ static int await_start(struct session *s, struct report *report)
 	return 0;
 }
 
-int launch(struct session *s, const struct launch_options *o, struct report *report)
+int launch_await(struct session *s, const struct launch_ends *ends, struct report *report)
+{
+	int rc = await_start(s, report);
+
+	close(ends->status);
+	close(ends->orders);
+	return rc;
+}
+
+int launch(struct session *s, const struct launch_options *o, struct launch_ends *ends)
 {
 	int pair[2], control[2];
 
-	memset(report, 0, sizeof(*report));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
-	int ours CLEANUP_FD = pair[0], theirs CLEANUP_FD = pair[1];
-	if (pipe2(control, O_CLOEXEC) < 0)
+	int ours CLEANUP_FD = pair[0], theirs = pair[1];
+	if (pipe2(control, O_CLOEXEC) < 0) {
+		close(theirs);
 		return -errno;
-	int orders CLEANUP_FD = control[0], order CLEANUP_FD = control[1];
+	}
+	int orders = control[0], order CLEANUP_FD = control[1];
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
-		return -errno;
-	s->keeper = fork_sharing_files();
-	if (s->keeper < 0)
-		return -errno;
+	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0) {
+		int error = errno;
+		close(theirs);
+		close(orders);
+		return -error;
+	}
 	if (s->keeper == 0)
 		keeper_start(o, orders, theirs);
-	s->status = ours;
-	s->control = order;
-	int rc = await_start(s, report);
-	if (rc < 0) {
-		s->status = -1;
-		s->control = -1;
-		return rc;
-	}
-	(void)steal_fd(&ours);
-	(void)steal_fd(&order);
+	ends->status = theirs;
+	ends->orders = orders;
+	s->status = steal_fd(&ours);
+	s->control = steal_fd(&order);
 	return 0;
 }

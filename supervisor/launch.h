@@ -10,11 +10,11 @@
 #ifndef USHER_SUPERVISOR_LAUNCH_H
 #define USHER_SUPERVISOR_LAUNCH_H
 
-#include <linux/filter.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "supervisor/filter.h"
 #include "supervisor/guardian.h"
 #include "supervisor/session.h"
 
@@ -29,7 +29,8 @@ struct launch_options {
 	char *const *envp;
 	const int *keep;               /* descriptors above 2 the command inherits, ascending */
 	size_t n_keep;
-	const struct sock_fprog *filter;
+	struct filter_options filter;
+	const struct sock_fprog *program; /* what filter_build() made of them; NULL: the child does */
 	const struct floor *floor;     /* NULL: none */
 	const struct isolation *isolation;
 	const struct cover *cover;     /* NULL: none */
@@ -40,12 +41,23 @@ struct launch_options {
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */
 };
 
+/* Their ends of what joins them to usher: in the shared table until launch_await() closes them. */
+struct launch_ends {
+	int status, orders;
+};
+
 /*
- * Starts the command. On 0 s->keeper, s->guardian, s->command, s->control, s->status and s->listener
- * are set and the command waits in its first call. On failure returns a negative errno with *report telling
- * the step. Call before any worker thread exists.
+ * Starts the three, which build the filter and confine themselves beside what usher does meanwhile. The command's exec is
+ * its first call that the filter stops: it waits for a worker. Call before any other thread exists. On 0 s->keeper, s->control and
+ * s->status are set; a later failure of usher's own just ends usher: the others follow. Returns a negative errno on failure.
  */
-int launch(struct session *s, const struct launch_options *o, struct report *report);
+int launch(struct session *s, const struct launch_options *o, struct launch_ends *ends);
+
+/*
+ * Waits until all have a descriptor table of their own, and closes ENDS in usher's. On 0 s->guardian, s->command and s->listener are set. On
+ * failure returns a negative errno with *report telling the step.
+ */
+int launch_await(struct session *s, const struct launch_ends *ends, struct report *report);
 
 /* Receives the next report. Returns 1, 0 when there is no more to come, or a negative errno. */
 int launch_report(struct session *s, struct report *report);

@@ -55,6 +55,7 @@ struct run {
 	struct environment environment;
 	struct relay *relay;
 	struct launch_options launch;
+	struct launch_ends ends;
 	struct supervise_result result;
 	int signals;
 	char journal[PATH_MAX];
@@ -115,6 +116,8 @@ static int name_journal(struct run *run, const struct run_options *o)
 
 static int open_journal(struct run *run, const struct run_options *o)
 {
+	if (run->s.journal)
+		return 0;
 	const char *why = NULL;
 	struct journal_options jo = { .dir = run->journal, .anchor = o->anchor };
 
@@ -130,13 +133,12 @@ static int open_journal(struct run *run, const struct run_options *o)
 	return 0;
 }
 
-static int build_filter(struct run *run)
+static void choose_filter(const struct run *run, struct filter_options *out)
 {
-	const char *why = NULL;
 	struct net_reach can;
 
 	net_reach(run->s.policy, &can);
-	struct filter_options fo = {
+	*out = (struct filter_options){
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
@@ -146,12 +148,9 @@ static int build_filter(struct run *run)
 		.reads = run->cover != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
-	int rc = filter_build(&fo, &run->filter, &why);
-
-	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
 }
 
-/* The file of salts is usher's own as well; what is to be covered must be there. */
+/* The file of salts is usher's own as well. */
 static int make_salts(const struct run *run)
 {
 	char salts[PATH_MAX + 8];
@@ -173,12 +172,24 @@ static int free_reads(struct run *run, const struct run_options *o)
 
 	if ((o->isolate && strcmp(o->isolate, "none") == 0) || !run->floor || !policy_allows(s->policy, OP_READ, true, NULL))
 		return 0;
+	/* What is covered must be there. */
+	if (open_journal(run, o) < 0)
+		return -1;
 	if (make_salts(run) < 0 || cover_make(&co, &run->cover, &why) != 0)
 		return 0;
 	s->cover = run->cover;
 	s->loaders_free = policy_allows(s->policy, OP_EXEC, false, NULL);
 	int rc = floor_open_reads(run->floor);
 	return rc < 0 ? complain("let the Landlock domain read", rc, NULL) : 0;
+}
+
+static int build_filter(struct run *run)
+{
+	const char *why = NULL;
+	int rc = filter_build(&run->launch.filter, &run->filter, &why);
+
+	run->launch.program = &run->filter;
+	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
 }
 
 static bool names_tty(const char *channel)
@@ -286,30 +297,41 @@ static int prepare(struct run *run, const struct run_options *o)
 	rc = limits_new(s, &s->limits);
 	if (rc < 0)
 		return complain("prepare the limits", rc, NULL);
-	if (open_terminal(run, o) < 0 || open_journal(run, o) < 0 || free_reads(run, o) < 0 || build_filter(run) < 0)
+	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);
 	return rc < 0 ? complain("make the command's environment", rc, NULL) : 0;
 }
 
-static int start(struct run *run, const struct run_options *o)
+/* The command confines itself while usher makes the journal; it goes no further than its exec until there are workers. */
+static int start_command(struct run *run, const struct run_options *o)
 {
-	struct session *s = &run->s;
-	struct report report;
-
 	run->launch.argv = o->argv;
 	run->launch.envp = run->environment.list;
 	run->launch.keep = o->keep;
 	run->launch.n_keep = o->n_keep;
-	run->launch.filter = &run->filter;
+	choose_filter(run, &run->launch.filter);
+	/* The journal has a thread: with one more than this one the child could not allocate. */
+	int rc = run->s.journal ? build_filter(run) : 0;
+	if (rc < 0)
+		return rc;
 	run->launch.floor = run->floor;
 	run->launch.isolation = &run->isolation;
 	run->launch.cover = run->cover;
-	run->launch.limits = s->limits;
+	run->launch.limits = run->s.limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
-	int rc = launch(s, &run->launch, &report);
+	rc = launch(&run->s, &run->launch, &run->ends);
+	return rc < 0 ? complain("start the command", rc, NULL) : 0;
+}
+
+static int start_workers(struct run *run)
+{
+	struct session *s = &run->s;
+	struct report report;
+
+	int rc = launch_await(s, &run->ends, &report);
 	isolate_done(&run->isolation);
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc,
@@ -381,9 +403,11 @@ int run_session(const struct run_options *o, int *by_signal)
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
+	if (start_command(run, o) < 0 || open_journal(run, o) < 0)
+		goto out;
 	if (records_start(&run->s, o, &run->environment, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
 		goto out;
-	if (start(run, o) < 0)
+	if (start_workers(run) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
 	int rc = limits_start(run->s.limits);
