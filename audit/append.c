@@ -67,11 +67,11 @@ static int make_room(struct journal *j, size_t need, bool reserved)
 static int put_line(struct journal *j, const char *head, size_t head_len, const char *body, size_t len)
 {
 	struct digest hash;
-	crypto_generichash_state state;
-	crypto_generichash_init(&state, NULL, 0, sizeof hash.bytes);
-	crypto_generichash_update(&state, (const uint8_t *)head, head_len);
-	crypto_generichash_update(&state, (const uint8_t *)body, len);
-	crypto_generichash_final(&state, hash.bytes, sizeof hash.bytes);
+	struct sha256_ctx ctx;
+	sha256_init(&ctx);
+	sha256_update(&ctx, head_len, (const uint8_t *)head);
+	sha256_update(&ctx, len, (const uint8_t *)body);
+	sha256_digest(&ctx, sizeof hash.bytes, hash.bytes);
 	int rc = segment_put(j->seg, head, head_len, body, len);
 	if (rc != 0)
 		return rc;
@@ -113,8 +113,8 @@ int append_seal(struct journal *j, bool final)
 	rc = put_line(j, line, head_len, line + head_len, n - head_len);
 	if (rc == 0 && j->anchors) {
 		struct digest leaf;
-		merkle_leaf_sha256(&leaf, line, n);
-		merkle_add(&j->seals, merkle_node_sha256, &leaf);
+		merkle_leaf(&leaf, line, n);
+		merkle_add(&j->seals, &leaf);
 	}
 	return rc == 0 ? 0 : journal_stop(j, rc);
 }
@@ -122,5 +122,5 @@ int append_seal(struct journal *j, bool final)
 void journal_checkpoint(const struct journal *j, struct checkpoint *out)
 {
 	*out = (struct checkpoint){ .seals = j->seals.count, .seq = j->seq, .head = j->head };
-	merkle_root(&j->seals, merkle_node_sha256, &out->root);
+	merkle_root(&j->seals, &out->root);
 }

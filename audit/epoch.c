@@ -82,7 +82,7 @@ const uint8_t *epoch_key(const struct epoch *e)
 
 void epoch_add(struct epoch *e, const struct digest *record)
 {
-	merkle_add(&e->tree, merkle_node_blake2b, record);
+	merkle_add(&e->tree, record);
 }
 
 void epoch_prepare(struct epoch *e)
@@ -110,7 +110,7 @@ size_t epoch_seal(struct epoch *e, char line[SEAL_MAX], size_t head_len, bool fi
 	struct digest root;
 	char root_hex[DIGEST_HEX + 1] = "", next_hex[DIGEST_HEX + 1] = "";
 	uint8_t sig[crypto_sign_BYTES];
-	merkle_root(&e->tree, merkle_node_blake2b, &root);
+	merkle_root(&e->tree, &root);
 	hex_write(root_hex, root.bytes, sizeof root.bytes);
 	if (!final)
 		epoch_prepare(e);

@@ -4,32 +4,27 @@
 
 #include <string.h>
 
-void merkle_node_blake2b(struct digest *out, const struct digest *left, const struct digest *right)
+/* SUM may be LEFT or RIGHT itself. */
+static void node(struct digest *sum, const struct digest *left, const struct digest *right)
 {
-	uint8_t data[1 + 2 * DIGEST_BYTES] = { 1 };
-	memcpy(data + 1, left, DIGEST_BYTES);
-	memcpy(data + 1 + DIGEST_BYTES, right, DIGEST_BYTES);
-	digest_of(out, data, sizeof data);
+	struct sha256_ctx ctx;
+	sha256_init(&ctx);
+	sha256_update(&ctx, 1, (const uint8_t[]){ 1 });
+	sha256_update(&ctx, DIGEST_BYTES, left->bytes);
+	sha256_update(&ctx, DIGEST_BYTES, right->bytes);
+	sha256_digest(&ctx, DIGEST_BYTES, sum->bytes);
 }
 
-void merkle_node_sha256(struct digest *out, const struct digest *left, const struct digest *right)
+void merkle_leaf(struct digest *out, const void *data, size_t n)
 {
-	uint8_t data[1 + 2 * DIGEST_BYTES] = { 1 };
-	memcpy(data + 1, left, DIGEST_BYTES);
-	memcpy(data + 1 + DIGEST_BYTES, right, DIGEST_BYTES);
-	crypto_hash_sha256(out->bytes, data, sizeof data);
+	struct sha256_ctx ctx;
+	sha256_init(&ctx);
+	sha256_update(&ctx, 1, (const uint8_t[]){ 0 });
+	sha256_update(&ctx, n, data);
+	sha256_digest(&ctx, DIGEST_BYTES, out->bytes);
 }
 
-void merkle_leaf_sha256(struct digest *out, const void *data, size_t n)
-{
-	crypto_hash_sha256_state state;
-	crypto_hash_sha256_init(&state);
-	crypto_hash_sha256_update(&state, (const uint8_t[]){ 0 }, 1);
-	crypto_hash_sha256_update(&state, data, n);
-	crypto_hash_sha256_final(&state, out->bytes);
-}
-
-void merkle_add(struct merkle *m, merkle_node node, const struct digest *leaf)
+void merkle_add(struct merkle *m, const struct digest *leaf)
 {
 	struct digest sum = *leaf;
 	unsigned level = 0;
@@ -39,7 +34,7 @@ void merkle_add(struct merkle *m, merkle_node node, const struct digest *leaf)
 	m->count++;
 }
 
-void merkle_root(const struct merkle *m, merkle_node node, struct digest *out)
+void merkle_root(const struct merkle *m, struct digest *out)
 {
 	struct digest sum = { { 0 } };
 	bool some = false;
@@ -61,32 +56,31 @@ static uint64_t split(uint64_t n)
 	return UINT64_C(1) << (63 - __builtin_clzll(n - 1));
 }
 
-static void root_of(const struct digest *leaves, uint64_t count, merkle_node node, struct digest *out)
+static void root_of(const struct digest *leaves, uint64_t count, struct digest *out)
 {
 	struct merkle m = { 0 };
 	for (uint64_t i = 0; i < count; i++)
-		merkle_add(&m, node, &leaves[i]);
-	merkle_root(&m, node, out);
+		merkle_add(&m, &leaves[i]);
+	merkle_root(&m, out);
 }
 
-size_t merkle_path(const struct digest *leaves, uint64_t count, uint64_t index, merkle_node node, struct digest *path)
+size_t merkle_path(const struct digest *leaves, uint64_t count, uint64_t index, struct digest *path)
 {
 	if (count <= 1)
 		return 0;
 	uint64_t k = split(count);
 	bool left = index < k;
-	size_t n = left ? merkle_path(leaves, k, index, node, path) :
-			  merkle_path(leaves + k, count - k, index - k, node, path);
+	size_t n = left ? merkle_path(leaves, k, index, path) :
+			  merkle_path(leaves + k, count - k, index - k, path);
 	if (left)
-		root_of(leaves + k, count - k, node, &path[n]);
+		root_of(leaves + k, count - k, &path[n]);
 	else
-		root_of(leaves, k, node, &path[n]);
+		root_of(leaves, k, &path[n]);
 	return n + 1;
 }
 
 /* RFC 9162, 2.1.3.2. */
-bool merkle_climb(const struct digest *leaf, uint64_t index, uint64_t count, const struct digest *path, size_t n,
-		  merkle_node node, struct digest *root)
+bool merkle_climb(const struct digest *leaf, uint64_t index, uint64_t count, const struct digest *path, size_t n, struct digest *root)
 {
 	if (index >= count)
 		return false;

@@ -22,7 +22,7 @@
 
 /* What the journal puts in front: seq, time, prev; in the first record also format, key and checkpoints. */
 #define HEAD_MAX 640
-#define JOURNAL_FORMAT "usher-journal/1"
+#define JOURNAL_FORMAT "usher-journal/2"
 
 struct redactor;
 

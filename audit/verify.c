@@ -151,13 +151,13 @@ static int check_seal(struct state *s, const struct line *l, const struct head *
 		return damage(s, l, "the seal is not written as one");
 	if (seal.epoch != s->epoch || seal.first != s->first || seal.count != s->tree.count)
 		return damage(s, l, "the seal speaks of other records than those before it");
-	merkle_root(&s->tree, merkle_node_blake2b, &root);
+	merkle_root(&s->tree, &root);
 	if (memcmp(&root, &seal.root, sizeof root) != 0)
 		return damage(s, l, "the seal's root is not that of records %" PRIu64 " to %" PRIu64, s->first, h->seq - 1);
 	if (crypto_sign_verify_detached(seal.sig, (const uint8_t *)l->bytes, seal.signed_len, s->key) != 0)
 		return damage(s, l, "the signature is not by the key of epoch %" PRIu64, s->epoch);
-	merkle_leaf_sha256(&leaf, l->bytes, l->len);
-	merkle_add(&p->log, merkle_node_sha256, &leaf);
+	merkle_leaf(&leaf, l->bytes, l->len);
+	merkle_add(&p->log, &leaf);
 	p->proven = h->seq;
 	p->seals++;
 	p->closed = seal.final;
@@ -209,7 +209,7 @@ static int check_line(struct state *s, const struct line *l)
 	if (rest_begins(l, &h, "\"type\":\"end\""))
 		p->ended = true;
 	digest_of(&p->head, l->bytes, l->len);
-	merkle_add(&s->tree, merkle_node_blake2b, &p->head);
+	merkle_add(&s->tree, &p->head);
 	p->records++;
 	return s->n_anchors ? check_anchors(s, l, h.seq) : 0;
 }

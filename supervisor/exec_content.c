@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <nettle/sha2.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,26 +19,26 @@
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
-#define HEX (2 * crypto_hash_sha256_BYTES)
+#define HEX (2 * SHA256_DIGEST_SIZE)
 
 static int hash_of(int path_fd, char hex[HEX + 1])
 {
-	unsigned char hash[crypto_hash_sha256_BYTES], block[32 * 1024];
-	crypto_hash_sha256_state state;
+	unsigned char hash[SHA256_DIGEST_SIZE], block[32 * 1024];
+	struct sha256_ctx ctx;
 	off_t at = 0;
 	ssize_t n;
 
 	CLEANUP_FD int fd = resolve_reopen(path_fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return -EACCES;
-	crypto_hash_sha256_init(&state);
+	sha256_init(&ctx);
 	while ((n = pread(fd, block, sizeof(block), at)) > 0) {
-		crypto_hash_sha256_update(&state, block, (unsigned long long)n);
+		sha256_update(&ctx, (size_t)n, block);
 		at += n;
 	}
 	if (n < 0)
 		return -errno;
-	crypto_hash_sha256_final(&state, hash);
+	sha256_digest(&ctx, sizeof(hash), hash);
 	sodium_bin2hex(hex, HEX + 1, hash, sizeof(hash));
 	return 0;
 }

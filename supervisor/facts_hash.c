@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <nettle/sha2.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,16 +51,16 @@ static void keep(struct hash_cache *c, const struct stat *st, const char hex[HAS
 
 static int hash_all(int fd, char out[HASH_HEX])
 {
-	crypto_hash_sha256_state state;
-	unsigned char hash[crypto_hash_sha256_BYTES], block[32 * 1024];
+	struct sha256_ctx ctx;
+	unsigned char hash[SHA256_DIGEST_SIZE], block[32 * 1024];
 	ssize_t n;
 
-	crypto_hash_sha256_init(&state);
+	sha256_init(&ctx);
 	while ((n = read(fd, block, sizeof(block))) > 0)
-		crypto_hash_sha256_update(&state, block, (unsigned long long)n);
+		sha256_update(&ctx, (size_t)n, block);
 	if (n < 0)
 		return -errno;
-	crypto_hash_sha256_final(&state, hash);
+	sha256_digest(&ctx, sizeof(hash), hash);
 	sodium_bin2hex(out, HASH_HEX, hash, sizeof(hash));
 	return 0;
 }

@@ -3,7 +3,7 @@
 """An independent verifier of usher's journals, after usher-journal(5) alone: verify.py DIR...
 
 Prints one line for each directory, "whole", "whole, not closed" or "damaged: PLACE: WHY", and exits with 1 when one
-is damaged. It shares no code with usher: the standard library's BLAKE2b, and Ed25519 (RFC 8032) spelled out below."""
+is damaged. It shares no code with usher: the standard library's SHA-256, and Ed25519 (RFC 8032) spelled out below."""
 import glob, hashlib, json, os, re, sys
 
 P = 2**255 - 19
@@ -60,19 +60,19 @@ def signed_by(key, message, signature):
     return (p[0] * q[2] - q[0] * p[2]) % P == 0 and (p[1] * q[2] - q[1] * p[2]) % P == 0
 
 
-def blake(data):
-    return hashlib.blake2b(data, digest_size=32).digest()
+def sha256(data):
+    return hashlib.sha256(data).digest()
 
 
 def root(leaves):
     if len(leaves) == 1:
         return leaves[0]
     k = 1 << (len(leaves) - 1).bit_length() - 1
-    return blake(b"\1" + root(leaves[:k]) + root(leaves[k:]))
+    return sha256(b"\1" + root(leaves[:k]) + root(leaves[k:]))
 
 
 HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","prev":"([0-9a-f]{64})",')
-FIRST = re.compile(rb'"format":"usher-journal/1","key":"([0-9a-f]{64})",(?:"checkpoints":"[^"]*",)?')
+FIRST = re.compile(rb'"format":"usher-journal/2","key":"([0-9a-f]{64})",(?:"checkpoints":"[^"]*",)?')
 SEAL = re.compile(rb'"type":"seal","epoch":(\d+),"first":(\d+),"count":(\d+),"root":"([0-9a-f]{64})",'
                   rb'(?:"final":true|"next":"([0-9a-f]{64})"),"sig":"([0-9a-f]{128})"\}\Z')
 
@@ -124,7 +124,7 @@ def verify(directory):
                     raise Damage(where + "wrong root or signature")
                 closed, key = s[5] is None, s[5] and bytes.fromhex(s[5].decode())
                 epoch, first, leaves = epoch + 1, first + len(leaves), []
-            head, seq, last = blake(line), seq + 1, line
+            head, seq, last = sha256(line), seq + 1, line
             leaves.append(head)
     if closed:
         if torn:

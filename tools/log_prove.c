@@ -109,8 +109,8 @@ static int print(const struct prover *p)
 	struct digest path[64], root;
 	char hex[DIGEST_HEX + 1] = "";
 	struct field f;
-	size_t n = merkle_path(p->leaf, p->n, p->index, merkle_node_blake2b, path);
-	if (!merkle_climb(&p->leaf[p->index], p->index, p->n, path, n, merkle_node_blake2b, &root))
+	size_t n = merkle_path(p->leaf, p->n, p->index, path);
+	if (!merkle_climb(&p->leaf[p->index], p->index, p->n, path, n, &root))
 		return -EINVAL;
 	hex_write(hex, root.bytes, sizeof root.bytes);
 	if (!field_find(p->seal, strlen(p->seal), "root", &f) || !field_is(&f, hex)) {

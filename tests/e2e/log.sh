@@ -38,7 +38,7 @@ say(any(r.get("event") == "program" and len(r["hash"]) == 64 for r in R), "hash 
 calls = [r for r in R if r["type"] == "call"]
 say(e["status"] == 0 and e["counts"]["deny"] >= 1 and sum(e["counts"].values()) == len(calls), "end record counts", e, len(calls))
 P
-program=$(python3 -c 'import hashlib,sys; print(hashlib.blake2b(open(sys.argv[1],"rb").read(), digest_size=32).hexdigest())' "$USHER")
+program=$(python3 -c 'import hashlib,sys; print(hashlib.sha256(open(sys.argv[1],"rb").read()).hexdigest())' "$USHER")
 has "which is that of the program" "$program" "$T/rec"
 
 # Ways to show.
@@ -64,15 +64,15 @@ log "$T/a" --prove "$seq" >"$T/out"
 python3 - "$T/out" <<'P'
 import hashlib, json, sys
 raw = open(sys.argv[1]).read(); p = json.loads(raw)
-def blake(b): return hashlib.blake2b(b, digest_size=32).digest()
+def sha256(b): return hashlib.sha256(b).digest()
 record = raw[len('{"record":'):raw.index(',"index":')].encode()
-h, i, last = blake(record), p["index"], p["count"] - 1
+h, i, last = sha256(record), p["index"], p["count"] - 1
 for step in p["path"]:  # RFC 9162, 2.1.3.2
     s = bytes.fromhex(step)
     if i & 1 or i == last:
-        h = blake(b"\1" + s + h)
+        h = sha256(b"\1" + s + h)
         while not i & 1 and i: i >>= 1; last >>= 1
-    else: h = blake(b"\1" + h + s)
+    else: h = sha256(b"\1" + h + s)
     i >>= 1; last >>= 1
 print(("ok" if h.hex() == p["seal"]["root"] else "not ok") + " prove: the path leads to the seal's root")
 P

@@ -82,7 +82,7 @@ static void a_file_gets_checkpoints(void **state)
 	const char *note = strstr(text, "\n\n") + 2;
 	check_note(note, name, id, key);
 	struct digest d;
-	merkle_root(&p.log, merkle_node_sha256, &d);
+	merkle_root(&p.log, &d);
 	sodium_bin2base64(root, sizeof root, d.bytes, 32, sodium_base64_VARIANT_ORIGINAL);
 	snprintf(line, sizeof line, "%s\n%lu\n%s\n", name, (unsigned long)p.seals, root);
 	assert_memory_equal(note, line, strlen(line));
@@ -155,13 +155,13 @@ static void merkle_proofs_hold(void **state)
 	for (size_t n = 1; n <= 40; n++) {
 		struct merkle m = { 0 };
 		for (size_t i = 0; i < n; i++)
-			merkle_add(&m, merkle_node_blake2b, &leaf[i]);
-		merkle_root(&m, merkle_node_blake2b, &root);
+			merkle_add(&m, &leaf[i]);
+		merkle_root(&m, &root);
 		for (size_t i = 0; i < n; i++) {
-			size_t len = merkle_path(leaf, n, i, merkle_node_blake2b, path);
-			assert_true(merkle_climb(&leaf[i], i, n, path, len, merkle_node_blake2b, &got));
+			size_t len = merkle_path(leaf, n, i, path);
+			assert_true(merkle_climb(&leaf[i], i, n, path, len, &got));
 			assert_memory_equal(&got, &root, sizeof root);
-			bool led = merkle_climb(&leaf[(i + 1) % 40], i, n, path, len, merkle_node_blake2b, &got);
+			bool led = merkle_climb(&leaf[(i + 1) % 40], i, n, path, len, &got);
 			assert_true(!led || memcmp(&got, &root, sizeof root) != 0);
 		}
 	}

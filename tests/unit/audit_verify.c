@@ -197,7 +197,7 @@ static size_t forge(const struct text *t, size_t from, char *out)
 			if (text)
 				memcpy(text, "forged", 6);
 			if (seal) {
-				merkle_root(&tree, merkle_node_blake2b, &root);
+				merkle_root(&tree, &root);
 				hex_write(strstr(line, "\"root\":\"") + 8, root.bytes, 32);
 				char *next = strstr(line, "\"next\":\""), *end = strstr(line, SEAL_SIG);
 				if (next)
@@ -209,7 +209,7 @@ static size_t forge(const struct text *t, size_t from, char *out)
 		if (seal)
 			tree = (struct merkle){ 0 };
 		digest_of(&head, line, n);
-		merkle_add(&tree, merkle_node_blake2b, &head);
+		merkle_add(&tree, &head);
 		line[n] = '\n';
 		len += n + 1;
 	}
