@@ -129,10 +129,12 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(colour ? " \033[33m(outcome not recorded)\033[0m" : " (outcome not recorded)", to);
 }
 
-/* Any other record: its fields but those that the line already has, or that nobody reads. */
+/* Any other record: its fields but those that the line already has, or that nobody reads: the text of a file. */
 static void put_rest(FILE *to, const char *text, size_t len)
 {
-	static const char *const skip[] = { "seq", "time", "prev", "type", "text", "environment", "sig", "root", "format" };
+	struct field file;
+	bool of_file = field_find(text, len, "file", &file);
+	static const char *const skip[] = { "seq", "time", "prev", "type", "environment", "sig", "root", "format" };
 	struct fields f;
 	struct field one;
 	fields_begin(&f, text, len);
@@ -140,6 +142,7 @@ static void put_rest(FILE *to, const char *text, size_t len)
 		bool skipped = false;
 		for (size_t i = 0; i < sizeof skip / sizeof skip[0]; i++)
 			skipped |= field_key(&one, skip[i]);
+		skipped |= of_file && field_key(&one, "text");
 		if (skipped)
 			continue;
 		fprintf(to, " %.*s=", (int)one.key_len, one.key);

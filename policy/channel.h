@@ -11,6 +11,7 @@
 
 #include "policy/asked.h"
 #include "policy/question.h"
+#include "policy/reviews.h"
 
 struct questions;
 
@@ -26,6 +27,8 @@ struct channel_row {
 	void (*put)(void *state, struct asked *q);
 	/* Question ID no longer waits, whoever answered it. NULL: nothing to do. */
 	void (*gone)(void *state, uint64_t id);
+	/* Calls like A were allowed and wait for somebody to look at them. From any thread, must not wait. NULL: shows none. */
+	void (*reviewed)(void *state, struct asked *a);
 	/* No put or gone follows. Called from the thread that stops the questions. */
 	void (*close)(void *state);
 };
@@ -57,6 +60,14 @@ int question_revoke(struct questions *qs, uint64_t grant, const char *who);
 
 /* Something about a channel that the journal must hold. */
 void question_note(struct questions *qs, const char *event, const char *text);
+
+struct reviews *questions_reviews(struct questions *qs);
+
+/*
+ * Somebody has looked at review ID: MARK is right or wrong; WHO and MESSAGE (may be empty, printable ASCII) go into the journal. Returns 0,
+ * or -ENOENT when it is not there or was marked before.
+ */
+int question_review(struct questions *qs, uint64_t id, enum review_mark mark, const char *who, const char *message);
 
 struct policy *questions_policy(struct questions *qs);
 

@@ -69,7 +69,7 @@ static void tell(struct desk *d, const struct paper *p)
 		struct client *c = &d->client[i];
 		if (c->line.fd < 0 || !c->watches)
 			continue;
-		if (!desk_send(c, p->asked ? desk_event_question(p->asked) : desk_event_gone(p->id)))
+		if (!desk_send(c, p->review ? desk_event_review(p->asked) : p->asked ? desk_event_question(p->asked) : desk_event_gone(p->id)))
 			hang_up(c);
 	}
 }
@@ -85,6 +85,11 @@ static void take_paper(struct desk *d, struct paper *p)
 {
 	struct paper **at = &d->open;
 	p->next = NULL;
+	if (p->review) { /* news only: the list is the questions' */
+		tell(d, p);
+		paper_free(p);
+		return;
+	}
 	while (*at && (p->asked || (*at)->id != p->id))
 		at = &(*at)->next;
 	tell(d, p);
@@ -166,15 +171,15 @@ static void *desk_main(void *arg)
 	return NULL;
 }
 
-static void add_news(struct desk *d, struct asked *a, uint64_t id)
+static void add_news(struct desk *d, struct asked *a, uint64_t id, bool review)
 {
 	struct paper *p = malloc(sizeof(*p));
 	if (!p) {
-		if (a)
+		if (a && !review)
 			question_pass(d->qs, id, "desk", "out of memory");
 		return;
 	}
-	*p = (struct paper){ .asked = a ? asked_hold(a) : NULL, .id = id };
+	*p = (struct paper){ .asked = a ? asked_hold(a) : NULL, .id = id, .review = review };
 	pthread_mutex_lock(&d->lock);
 	p->next = d->news;
 	d->news = p;
@@ -184,12 +189,17 @@ static void add_news(struct desk *d, struct asked *a, uint64_t id)
 
 static void desk_put(void *state, struct asked *q)
 {
-	add_news(state, q, q->id);
+	add_news(state, q, q->id, false);
 }
 
 static void desk_gone(void *state, uint64_t id)
 {
-	add_news(state, NULL, id);
+	add_news(state, NULL, id, false);
+}
+
+static void desk_reviewed(void *state, struct asked *a)
+{
+	add_news(state, a, a->id, true);
 }
 
 static void papers_free(struct paper *p)
@@ -327,5 +337,6 @@ const struct channel_row channel_desk = {
 	.open = desk_open,
 	.put = desk_put,
 	.gone = desk_gone,
+	.reviewed = desk_reviewed,
 	.close = desk_close,
 };

@@ -33,7 +33,7 @@ bool desk_send(struct client *c, struct json_object *o)
 	return sent;
 }
 
-static struct json_object *reply(const char *to, const char *error)
+struct json_object *desk_reply(const char *to, const char *error)
 {
 	struct json_object *o = json_object_new_object();
 	json_object_object_add(o, "reply", json_object_new_string(to));
@@ -60,7 +60,7 @@ struct json_object *desk_event_gone(uint64_t id)
 }
 
 /* The number under KEY, 0 when there is none. */
-static uint64_t number(struct json_object *o, const char *key)
+uint64_t desk_number_of(struct json_object *o, const char *key)
 {
 	struct json_object *v;
 	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_int))
@@ -81,9 +81,9 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 {
 	const char *token = json_text(in, "token");
 	if (!token || strlen(token) != DESK_TOKEN || sodium_memcmp(token, d->token, DESK_TOKEN) != 0)
-		return reply("hello", "wrong token");
+		return desk_reply("hello", "wrong token");
 	c->known = true;
-	struct json_object *o = reply("hello", NULL);
+	struct json_object *o = desk_reply("hello", NULL);
 	json_object_object_add(o, "protocol", json_object_new_int(DESK_PROTOCOL));
 	json_object_object_add(o, "pid", json_object_new_int(getpid()));
 	char session[256];
@@ -94,7 +94,7 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 
 static struct json_object *do_list(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = reply("list", NULL), *list = json_object_new_array();
+	struct json_object *o = desk_reply("list", NULL), *list = json_object_new_array();
 	for (struct paper *p = d->open; p; p = p->next)
 		json_object_array_add(list, question_json(p->asked));
 	json_object_object_add(o, "questions", list);
@@ -119,7 +119,7 @@ static bool may_keep(const struct desk *d)
 static struct json_object *do_answer(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "out of memory";
-	uint64_t id = number(in, "id");
+	uint64_t id = desk_number_of(in, "id");
 	struct asked *a = open_question(d, id);
 	struct answer_read *r = malloc(sizeof(*r));
 	size_t len = 0;
@@ -141,14 +141,14 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 							 "no such question: answered, withdrawn or timed out";
 	}
 	free(r);
-	return reply("answer", error);
+	return desk_reply("answer", error);
 }
 
 /* The rules that "always" would write, exactly. */
 static struct json_object *do_rule(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "no such question: answered, withdrawn or timed out";
-	struct asked *a = open_question(d, number(in, "id"));
+	struct asked *a = open_question(d, desk_number_of(in, "id"));
 	struct answer_read *r = malloc(sizeof(*r));
 	char *text = malloc(STANDING_TEXT);
 	struct json_object *o = NULL;
@@ -156,7 +156,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 		bool kept = may_keep(d);
 		error = kept ? "no rule of the grants file can say this" : NO_GRANTS;
 		if (kept && standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
-			o = reply("rule", NULL);
+			o = desk_reply("rule", NULL);
 			json_object_object_add(o, "text", json_object_new_string(text));
 			const char *file = policy_grants_file(questions_policy(d->qs));
 			if (file)
@@ -165,7 +165,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	}
 	free(text);
 	free(r);
-	return o ? o : reply("rule", error);
+	return o ? o : desk_reply("rule", error);
 }
 
 static void add_grant(void *list, const struct grant *g)
@@ -200,7 +200,7 @@ static void add_grant(void *list, const struct grant *g)
 
 static struct json_object *do_grants(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = reply("grants", NULL), *list = json_object_new_array();
+	struct json_object *o = desk_reply("grants", NULL), *list = json_object_new_array();
 	grants_each(policy_grants(questions_policy(d->qs)), add_grant, list);
 	json_object_object_add(o, "grants", list);
 	return o;
@@ -210,7 +210,7 @@ static struct json_object *do_revoke(struct desk *d, struct client *c, struct js
 {
 	char who[64];
 	snprintf(who, sizeof(who), "uid %u pid %d", c->uid, c->pid);
-	return reply("revoke", question_revoke(d->qs, number(in, "grant"), who) == 0 ? NULL : "no such grant");
+	return desk_reply("revoke", question_revoke(d->qs, desk_number_of(in, "grant"), who) == 0 ? NULL : "no such grant");
 }
 
 static const struct {
@@ -219,6 +219,7 @@ static const struct {
 } requests[] = {
 	{ "hello", do_hello }, { "list", do_list },     { "watch", do_watch },   { "answer", do_answer },
 	{ "rule", do_rule },   { "grants", do_grants }, { "revoke", do_revoke },
+	{ "reviews", desk_do_reviews }, { "review", desk_do_review },
 };
 
 bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len)
@@ -231,7 +232,7 @@ bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len)
 			out = requests[i].serve(d, c, in);
 	}
 	if (!out)
-		out = reply("error", !in ? "not a JSON object" : c->known ? "unknown request" : "say hello with the token first");
+		out = desk_reply("error", !in ? "not a JSON object" : c->known ? "unknown request" : "say hello with the token first");
 	json_object_put(in);
 	return desk_send(c, out) && c->known;
 }

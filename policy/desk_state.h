@@ -20,6 +20,7 @@ struct paper {
 	struct paper *next;
 	struct asked *asked; /* NULL: question ID has gone */
 	uint64_t id;
+	bool review;         /* it was allowed: the news is that somebody may look at it */
 };
 
 struct client {
@@ -53,8 +54,15 @@ bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len);
 /* Sends O (which it puts) as a line. False: the peer is gone. */
 bool desk_send(struct client *c, struct json_object *o);
 
-/* {"event":"question",...} and {"event":"gone",...} */
+/* {"event":"question",...}, {"event":"gone",...} and {"event":"review",...} */
 struct json_object *desk_event_question(const struct asked *a);
 struct json_object *desk_event_gone(uint64_t id);
+struct json_object *desk_event_review(const struct asked *a);
+
+/* The requests reviews and review; see usher-desk(5). */
+struct json_object *desk_reply(const char *to, const char *error);
+struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct json_object *in);
+struct json_object *desk_do_review(struct desk *d, struct client *c, struct json_object *in);
+uint64_t desk_number_of(struct json_object *o, const char *key);
 
 #endif

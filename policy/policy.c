@@ -36,7 +36,7 @@ static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	bool stack = a->stack || b->stack;
 	enum log_level log = log_merge(a->log, b->log);
-	if (verdict_compare(b->kind, a->kind) > 0)
+	if (verdict_compare(b->kind, a->kind) > 0 || (b->review && a->kind == VERDICT_ALLOW && !a->review))
 		*a = *b;
 	a->stack = stack;
 	a->log = log;
@@ -71,7 +71,7 @@ struct decision {
 	const struct call *call;
 	uint32_t object;
 	struct verdict each[OP_COUNT];
-	const struct layer *from[OP_COUNT]; /* whose rule decides */
+	op_set trusted; /* asks that their rules answered themselves */
 };
 
 /* What the standing grants say of one operation. NONE unless they answer. */
@@ -100,25 +100,20 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 		return;
 	v->kind = kind;
 	v->where = where;
+	v->review = false;
 }
 
-/* An ask that needs nobody: within its limit=, past its after=, or granted. */
-static void settle_ask(const struct decision *d, unsigned bit, struct verdict *v)
+/* Whether RULE allows by itself now: past its after=, within its limit=, or with nothing but review. */
+static bool trusts(const struct policy *p, const struct layer *layer, const struct rule *rule)
 {
-	const struct rule *rule = v->rule;
-	const struct layer *layer = d->from[bit];
-	if (rule && rule->after) {
-		struct counter *c = after_of(d->policy, rule);
-		if (c && atomic_load(&c->count) >= rule->after)
-			v->kind = VERDICT_ALLOW;
-	}
-	if (rule && rule->limit && v->kind == VERDICT_ASK && layer->bucket &&
-	    bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns()))
-		v->kind = VERDICT_ALLOW;
-	if (v->kind == VERDICT_ASK)
-		answer_by_grant(d, bit, v);
+	const struct counter *c = rule->after ? after_of(p, rule) : NULL;
+	if (rule_asks_nobody(rule) || (c && atomic_load(&c->count) >= rule->after))
+		return true;
+	return rule->limit && layer->bucket &&
+	       bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns());
 }
 
+/* One layer's verdicts join. An ask that its rule answers itself is an allow, which another layer's ask still beats. */
 static void join_layer(struct decision *d, size_t number, op_set ops)
 {
 	struct verdict v[OP_COUNT];
@@ -128,10 +123,20 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 		unsigned bit = (unsigned)__builtin_ctz(ops);
 		if (v[bit].kind == VERDICT_NONE || (number == 0 && v[bit].kind == VERDICT_ALLOW))
 			continue;
-		if (verdict_compare(v[bit].kind, d->each[bit].kind) > 0)
-			d->from[bit] = layer;
+		if (v[bit].kind == VERDICT_ASK && v[bit].rule && trusts(d->policy, layer, v[bit].rule)) {
+			v[bit].kind = VERDICT_ALLOW;
+			v[bit].review = v[bit].rule->review;
+			d->trusted |= (op_set)(1u << bit);
+		}
 		verdict_join(&d->each[bit], &v[bit]);
 	}
+}
+
+/* Grants answer an ask; and what a person denied is not trusted. */
+static void settle(const struct decision *d, unsigned bit, struct verdict *v)
+{
+	if (v->kind == VERDICT_ASK || (v->kind == VERDICT_ALLOW && (d->trusted & (1u << bit))))
+		answer_by_grant(d, bit, v);
 }
 
 static op_set object_ops(const struct call *call, uint32_t object)
@@ -152,8 +157,7 @@ static void decide_object(struct decision *d)
 		struct verdict *v = &d->each[bit];
 		if (v->kind == VERDICT_NONE)
 			decide_default(bit, v);
-		if (v->kind == VERDICT_ASK)
-			settle_ask(d, bit, v);
+		settle(d, bit, v);
 		if (!v->error)
 			v->error = EACCES;
 		v->object = d->object;
@@ -164,6 +168,7 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 {
 	struct verdict all = { .kind = VERDICT_NONE };
 	enum log_level log = LOG_NONE;
+	struct verdict reviewed = { .kind = VERDICT_NONE };
 	bool stack = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct decision d = { .policy = p, .call = call, .object = i };
@@ -172,6 +177,8 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
 			const struct verdict *v = &d.each[__builtin_ctz(ops)];
 			stack = stack || v->stack;
+			if (v->review && !reviewed.review)
+				reviewed = *v;
 			log = log_merge(log, v->log);
 		}
 	}
@@ -179,6 +186,10 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		all = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
 	else
 		all.log = log;
+	if (reviewed.review && all.kind == VERDICT_ALLOW) { /* the rule that a person is to hear of */
+		reviewed.log = all.log;
+		all = reviewed;
+	}
 	all.stack = stack;
 	*out = all;
 }
@@ -212,7 +223,7 @@ bool policy_may_ask(const struct policy *p)
 {
 	for (size_t i = 0; i < p->n_layers; i++) {
 		if (ruleset_can(p->layer[i].rules, VERDICT_ASK))
-			return true;
+			return true; /* review too: there is something to be shown */
 	}
 	return false;
 }

@@ -89,6 +89,18 @@ int questions_withdraw(struct questions *qs, uint64_t id);
  */
 uint32_t questions_unanswered(struct questions *qs, FILE *to);
 
+/*
+ * For a call that was allowed with verdict.review. _known: the number of the review that covers the like of Q, 0 when there is none.
+ * _add: the same, made where there is none (Q with its facts, copied); 0 when there is no room. _done: one such call of
+ * review ID (0: nothing) took effect. Any thread; none waits for anybody.
+ */
+uint64_t questions_review_known(struct questions *qs, const struct question *q);
+uint64_t questions_review_add(struct questions *qs, const struct question *q);
+void questions_review_done(struct questions *qs, uint64_t id);
+
+/* How many reviews nobody has marked; *beyond: calls for which there was no room. */
+uint32_t questions_reviews_open(struct questions *qs, uint32_t *beyond);
+
 /* Ends the channels; whatever waits is answered with deny first. Safe on NULL. */
 void questions_stop(struct questions *qs);
 

@@ -11,6 +11,7 @@
 
 #include "policy/limits.h"
 #include "policy/queue.h"
+#include "policy/reviews.h"
 #include "policy/thread.h"
 
 #define NS 1000000000ull
@@ -198,6 +199,7 @@ static void questions_free(struct questions *qs)
 		free(qs->stage[i].argument);
 	}
 	unanswered_free(&qs->unanswered);
+	reviews_free(qs->reviews);
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);
 	pthread_cond_destroy(&qs->idle);
@@ -236,7 +238,9 @@ int questions_start(const struct questions_options *options, struct questions **
 	pthread_cond_init(&qs->wake, &attr);
 	pthread_cond_init(&qs->idle, NULL);
 	pthread_condattr_destroy(&attr);
-	int rc = channels_parse(options->channel, qs->stage, &qs->together, why);
+	int rc = reviews_new(options->session, &qs->reviews);
+	if (rc == 0)
+		rc = channels_parse(options->channel, qs->stage, &qs->together, why);
 	if (rc > 0) {
 		qs->n_stages = rc;
 		rc = open_stages(qs, why);

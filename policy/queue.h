@@ -94,6 +94,7 @@ struct questions {
 	struct departed **departed_end;
 	struct insistence insistence[INSIST_PLACES];
 	struct unanswered unanswered;
+	struct reviews *reviews;
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };

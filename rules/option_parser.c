@@ -237,6 +237,12 @@ static int opt_firm(struct target *t)
 	return 0;
 }
 
+static int opt_review(struct target *t)
+{
+	t->rule->pub.review = true;
+	return 0;
+}
+
 static int opt_unenforced(struct target *t)
 {
 	return parser_fail(t->p, t->w->from, "%.*s is not enforced by this version, and an option that does nothing is refused",
@@ -270,7 +276,7 @@ static const struct option {
 	{ "trusted", V_ANY, "", opt_trusted },
 	{ "stack", V_ANY, "", opt_stack },
 	{ "firm", V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
-	{ "review", V_ANY, "", opt_unenforced },
+	{ "review", V(VERDICT_ASK), "ask", opt_review },
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -319,7 +325,7 @@ int parse_option(struct parser *p, const struct word *w, struct compiled_rule *r
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack or firm was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack firm or review was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -338,6 +344,12 @@ static bool addresses_only(const struct compiled_rule *rule)
 	for (uint32_t i = 0; i < rule->n_patterns; i++)
 		all = all && rule->pattern[i].kind == OBJECT_INET;
 	return all;
+}
+
+/* review alone asks nobody: what speaks of questions and answers says nothing beside it. */
+static bool needs_question(const struct option *o)
+{
+	return o->parse == opt_timeout || o->parse == opt_else || o->parse == opt_remember;
 }
 
 /* What depends on the whole rule. */
@@ -364,6 +376,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
+		if (needs_question(o) && rule_asks_nobody(&rule->pub))
+			return parser_fail(p, w->from, "%s is about questions, and a rule with review asks none without after= or limit=", o->name);
 		if (o->parse == opt_log && rule->pub.log == LOG_NONE && rule->pub.kind == VERDICT_ASK)
 			return parser_fail(p, w->from, "a question is always recorded; log=none belongs to allow, rewrite, deny and kill");
 	}

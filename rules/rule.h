@@ -56,9 +56,15 @@ struct rule {
 	uint32_t limit_period_s;
 	uint32_t limit_slot; /* 0 .. ruleset_limit_slots()-1, one for each rule with a limit */
 	uint32_t after;      /* ask: after=N allows once N answers in its favour were given; 0 when absent */
-	bool review;         /* allow now, to be looked at afterwards */
+	bool review;         /* ask: where after= or limit= would allow, or always without them, allow and put it to a person afterwards */
 	const struct exec_edit *edit; /* rewrite exec: NULL: argv stays */
 	bool show_asked;     /* rewrite connect: getpeername shows what was asked for */
 };
+
+/* An ask that never puts a question: all it says is review. */
+static inline bool rule_asks_nobody(const struct rule *r)
+{
+	return r->review && !r->after && !r->limit;
+}
 
 #endif

@@ -49,6 +49,8 @@ void evidence_open(struct worker *w)
 		record_argv(r, "to_argv", job_span(j, j->argv_to));
 	if (j->limit_used)
 		record_int(r, "count", j->limit_used);
+	if (j->verdict.review)
+		record_int(r, "review", (int64_t)j->review);
 	if (j->answered)
 		record_bytes(r, "answer", job_span(j, j->answer));
 	if (!j->replied && (j->verdict.kind == VERDICT_DENY || j->verdict.stack) && j->verdict.where &&

@@ -120,6 +120,7 @@ struct job {
 	uint64_t word[4];        /* row-private values kept across parking */
 	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
 	uint64_t question;       /* id while parked */
+	uint64_t review;         /* verdict.review: its number, 0 when there was no room */
 	uint32_t used;           /* arena bytes in use */
 	char arena[JOB_ARENA];   /* last: job_pack() copies only what is used */
 };

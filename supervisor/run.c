@@ -355,11 +355,14 @@ static void run_close(struct run *run)
 	struct session *s = &run->s;
 
 	char *unanswered CLEANUP_FREE = unattended_rules(s->questions);
+	char *unseen CLEANUP_FREE = unattended_reviews(s->questions, run->journal);
 	questions_stop(s->questions);
 	pool_stop(s->pool);
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
+	if (unseen)
+		fputs(unseen, stderr);
 	lives_round(s->lives);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);

@@ -12,7 +12,7 @@
 /* A rule that may ask: by itself, or beyond its limit. */
 static bool may_ask(const struct rule *r)
 {
-	return r->kind == VERDICT_ASK || (r->limit && r->otherwise == VERDICT_ASK);
+	return (r->kind == VERDICT_ASK && !rule_asks_nobody(r)) || (r->limit && r->otherwise == VERDICT_ASK);
 }
 
 static bool builtin(const char *where)
@@ -114,4 +114,16 @@ void unattended_end(const char *rules, FILE *to)
 {
 	if (rules)
 		fprintf(to, "usher: questions that nobody answered, as rules that would allow them:\n%s", rules);
+}
+
+char *unattended_reviews(struct questions *qs, const char *journal)
+{
+	uint32_t beyond = 0, open = qs ? questions_reviews_open(qs, &beyond) : 0;
+	char *text = NULL;
+
+	if (!open && !beyond)
+		return NULL;
+	int n = asprintf(&text, "usher: allowed for review, and nobody has looked: %u kinds of calls%s (usher desk review --journal=%s)\n", open,
+			 beyond ? " and more than are kept" : "", journal);
+	return n < 0 ? NULL : text;
 }

@@ -22,4 +22,7 @@ void unattended_start(const struct policy *p, bool chosen, FILE *to);
 char *unattended_rules(struct questions *qs);
 void unattended_end(const char *rules, FILE *to);
 
+/* Before questions_stop(), once the command has ended: a line about what was allowed for review and is not marked, or NULL. Free it. */
+char *unattended_reviews(struct questions *qs, const char *journal);
+
 #endif

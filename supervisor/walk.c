@@ -21,6 +21,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
+#include "supervisor/review.h"
 #include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
@@ -100,6 +101,8 @@ static void conclude(struct worker *w, bool intent, uint32_t slot)
 		journal_intent_done(w->session->journal, slot);
 	}
 	lap(w->laps, LAP_RECORD);
+	if (j->verdict.review && j->reply.kind != REPLY_ERROR)
+		review_done(w);
 	if (rc < 0)
 		reply_error(j, -EIO);
 	else if (j->reply.kind == REPLY_CONTINUE)
@@ -120,6 +123,8 @@ static int perform(struct worker *w)
 	bool record = j->verdict.log != LOG_NONE || j->row->class == CLASS_EXEC;
 	uint32_t slot = 0;
 
+	if (j->verdict.review)
+		review_begin(w);
 	if (!job_alive(j))
 		return 0;
 	if (record) {
@@ -339,6 +344,7 @@ void walk_answered(struct worker *w, const struct answer *answer)
 		return;
 	job_call(j, &call);
 	j->verdict.kind = answer->kind;
+	j->verdict.review = false;
 	if (answer->kind == VERDICT_REWRITE)
 		rc = redirect(w, &call, answer->target);
 	if (rc < 0) {

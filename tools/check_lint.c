@@ -212,7 +212,7 @@ static const char *nobody(const struct check *c)
 
 static void lint_ask(struct check *c, const struct rule *rule, const char *why)
 {
-	if (why && rule->kind == VERDICT_ASK && rule->otherwise == VERDICT_DENY)
+	if (why && rule->kind == VERDICT_ASK && !rule_asks_nobody(rule) && rule->otherwise == VERDICT_DENY)
 		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), why);
 }
 

@@ -10,6 +10,7 @@
 #include "policy/question_json.h"
 #include "tools/desk_answer.h"
 #include "tools/desk_client.h"
+#include "tools/desk_review.h"
 #include "tools/desk_screen.h"
 #include "tools/desk_text.h"
 #include "tools/tool.h"
@@ -28,6 +29,7 @@ static void usage(FILE *to)
 	      "       usher desk watch [--json]      says what comes and goes\n"
 	      "       usher desk grants [--json]     answers that hold on\n"
 	      "       usher desk revoke ID           takes one back\n"
+	      "       usher desk review [...]        what was allowed for review; see usher desk review --help\n"
 	      "\n"
 	      "An ID is SESSION:NUMBER as 'list' prints it, or NUMBER where only one session has it.\n"
 	      "--always shows the rule it would write and asks; --yes does not ask.\n"
@@ -181,6 +183,10 @@ static void watched(void *context, struct desk_session *s, struct json_object *e
 		print_json(s->pid, event);
 	else if (json_object_object_get_ex(event, "question", &q))
 		print_question(c, s, q);
+	else if (json_object_object_get_ex(event, "review", &q)) {
+		desk_text_review(q, c->text, sizeof(c->text));
+		printf("%d:r%-7llu review %s\n", s->pid, (unsigned long long)desk_number(q, "review"), c->text);
+	}
 	else
 		printf("%d:%-8llu gone\n", s->pid, (unsigned long long)desk_number(event, "id"));
 	fflush(stdout);
@@ -295,6 +301,8 @@ static int desk_main(int argc, char **argv)
 		usage(stdout);
 		return 0;
 	}
+	if (argc >= 2 && strcmp(argv[1], "review") == 0)
+		return desk_review(argc - 1, argv + 1);
 	struct desk_call *c = calloc(1, sizeof(*c));
 	if (!c)
 		return complain("out of memory");
@@ -316,7 +324,7 @@ static int desk_main(int argc, char **argv)
 
 const struct tool tool_desk = {
 	.name = "desk",
-	.usage = "[list|show|allow|deny|kill|rewrite|watch|grants|revoke] [ID] [--json]",
+	.usage = "[list|show|allow|deny|kill|rewrite|watch|grants|revoke|review] [ID] [--json]",
 	.summary = "answer questions from any terminal",
 	.main = desk_main,
 };

@@ -181,3 +181,19 @@ void desk_text_grant(struct json_object *g, char *buf, size_t cap)
 	add_field(&t, g, "who");
 	text_add(&t, ")");
 }
+
+void desk_text_review(struct json_object *v, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	char mark[8];
+	text_start(&t, buf, cap);
+	text_add(&t, "%-5s %4llux ", desk_field(v, "mark", mark, sizeof(mark)), (unsigned long long)desk_number(v, "count"));
+	add_list(&t, v, "op", "+");
+	text_add(&t, " ");
+	add_field(&t, v, "object");
+	text_add(&t, " by ");
+	add_field(&t, v, "exe");
+	text_add(&t, " (");
+	add_field(&t, v, "rule");
+	text_add(&t, ")");
+}

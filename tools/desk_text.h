@@ -20,4 +20,7 @@ void desk_text_all(struct json_object *question, char *buf, size_t cap);
 /* One line without its end: "allow read /x by /usr/bin/cat, for the session (uid 0 pid 1)". */
 void desk_text_grant(struct json_object *grant, char *buf, size_t cap);
 
+/* One line without its end: "open 2x create /x/y by /usr/bin/cp (a.rules:3)". */
+void desk_text_review(struct json_object *review, char *buf, size_t cap);
+
 #endif

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "policy/asked.h"
+#include "policy/channel.h"
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/rule.h"
@@ -408,6 +409,67 @@ static void after_counts_favours(void **state)
 	assert_int_equal(decide(f, "/a/3"), VERDICT_ALLOW);
 }
 
+/* What allows by itself yields to another layer's question and to a person's denial, and says that it is to be looked at. */
+static void review_is_no_question(void **state)
+{
+	struct fixture *f = *state;
+	struct verdict v;
+	begin(f, "ask read /a/** review\nask read /b/** after=1 review\nask read /c/** limit=1/h review\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/bin/cat") } } };
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = SPAN_LITERAL("/a/1") };
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	assert_true(v.review);
+	struct question q = { .call = &c, .verdict = &v };
+	assert_int_equal(questions_review_known(f->qs, &q), 0);
+	uint64_t id = questions_review_add(f->qs, &q);
+	assert_int_equal(id, 1);
+	uint32_t beyond;
+	assert_int_equal(questions_reviews_open(f->qs, &beyond), 0);
+	questions_review_done(f->qs, id);
+	assert_int_equal(questions_review_known(f->qs, &q), id);
+	assert_int_equal(questions_reviews_open(f->qs, &beyond), 1);
+	assert_int_equal(question_review(f->qs, id, REVIEW_WRONG, "me", ""), 0);
+	assert_int_equal(question_review(f->qs, id, REVIEW_RIGHT, "me", ""), -ENOENT);
+	assert_int_equal(questions_review_known(f->qs, &q), 0);
+
+	c.object[0].name = (struct span)SPAN_LITERAL("/b/1");
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ASK);
+	assert_false(v.review);
+	c.object[0].name = (struct span)SPAN_LITERAL("/c/1");
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	assert_true(v.review);
+	c.object[1] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = SPAN_LITERAL("/b/1") };
+	c.n_objects = 2;
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ASK);
+	assert_false(v.review);
+}
+
+/* However many there are, what is kept is bounded, and what a person has done with makes room. */
+static void reviews_are_bounded(void **state)
+{
+	struct fixture *f = *state;
+	char name[32];
+	uint32_t beyond;
+	begin(f, "ask read /a/** review\n", "deny", 0);
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/bin/cat") } } };
+	struct verdict v = { .kind = VERDICT_ALLOW, .review = true, .where = "x:1" };
+	struct question q = { .call = &c, .verdict = &v };
+	for (unsigned i = 1; i <= REVIEWS_MAX + 3; i++) {
+		c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, (uint32_t)snprintf(name, sizeof(name), "/a/%u", i) } };
+		uint64_t id = questions_review_add(f->qs, &q);
+		assert_int_equal(id, i <= REVIEWS_MAX ? i : 0);
+		questions_review_done(f->qs, id);
+	}
+	assert_int_equal(questions_reviews_open(f->qs, &beyond), REVIEWS_MAX);
+	assert_int_equal(beyond, 3);
+	assert_int_equal(question_review(f->qs, 7, REVIEW_RIGHT, "me", ""), 0);
+	assert_int_equal(questions_review_add(f->qs, &q), REVIEWS_MAX + 1);
+}
+
 static void remember_is_the_default_scope(void **state)
 {
 	struct fixture *f = *state;
@@ -468,7 +530,7 @@ int main(void)
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
-		CASE(after_counts_favours),  CASE(remember_is_the_default_scope), CASE(text_is_harmless),
+		CASE(after_counts_favours),  CASE(remember_is_the_default_scope), CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
 		CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

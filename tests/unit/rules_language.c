@@ -120,7 +120,9 @@ static void test_errors(void **state)
 	refused("allow exec /x sha256=00\n", 1, 22, "64 hexadecimal digits");
 	refused("allow exec /x sha256=*\n", 1, 22, "64 hexadecimal digits");
 	refused("allow read /x trusted\n", 1, 15, "belongs to exec");
-	refused("allow read /x review\n", 1, 15, "review is not enforced");
+	refused("allow read /x review\n", 1, 15, "belongs to ask");
+	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
+	refused("ask read /x review review\n", 1, 20, "given twice");
 	refused("rewrite connect tcp:*:1 -> unix:/x show=asked\n", 1, 36, "show= is not enforced");
 	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
 	refused("allow connect /x\n", 1, 15, "not an endpoint");

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reviews from a journal. Marks that were given while the session ran are in it; a journal that is sealed takes none, so
+ * later ones go into a file beside it, each with the hash of the first record it is about.
+ *
+ * MUST: a mark beside the journal counts only for the very record it was given for; nothing is shown that is not printable ASCII.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <sodium.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "audit/field.h"
+#include "audit/render.h"
+#include "policy/question_json.h"
+#include "policy/show.h"
+#include "rules/cleanup.h"
+#include "tools/desk_review.h"
+#include "tools/log.h"
+
+#define MARKS "reviews"
+#define HASH_TEXT 65
+
+/* Calls of one review; without a number (there was no room for it) a single call. */
+struct row {
+	int64_t number;
+	int64_t seq;      /* of the first */
+	unsigned count;
+	char *text;       /* the first record */
+	char hash[HASH_TEXT];
+	char mark[8];
+	char said[512];   /* who, and what with it */
+};
+
+struct rows {
+	struct row *at;
+	size_t n, cap;
+	bool failed;
+};
+
+static int64_t number_in(const char *text, size_t len, const char *key)
+{
+	struct field f;
+	int64_t v;
+	return field_find(text, len, key, &f) && field_number(&f, &v) ? v : -1;
+}
+
+static void hash_text(const char *text, size_t len, char out[HASH_TEXT])
+{
+	unsigned char raw[32];
+	crypto_generichash(raw, sizeof(raw), (const unsigned char *)text, len, NULL, 0);
+	for (size_t i = 0; i < sizeof(raw); i++)
+		snprintf(out + 2 * i, 3, "%02x", raw[i]);
+}
+
+/* The row of review NUMBER, or of record SEQ where that is 0. */
+static struct row *row_of(const struct rows *rows, int64_t number, int64_t seq)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct row *r = &rows->at[i];
+		if (r->number == number && (number || r->seq == seq))
+			return r;
+	}
+	return NULL;
+}
+
+/* The errno of a call that came to nothing stands where a number would be. */
+static bool took_effect(const char *text, size_t len)
+{
+	struct field f;
+	return field_find(text, len, "result", &f) && (f.kind == FIELD_NUMBER || !f.len || f.value[0] != 'E');
+}
+
+static void take_call(struct rows *rows, const char *text, size_t len, int64_t number)
+{
+	int64_t seq = number_in(text, len, "seq");
+	struct row *r = number ? row_of(rows, number, 0) : NULL;
+	if (r) {
+		r->count++;
+		return;
+	}
+	if (rows->n == rows->cap) {
+		size_t cap = rows->cap ? 2 * rows->cap : 64;
+		struct row *more = reallocarray(rows->at, cap, sizeof(*more));
+		if (!more) {
+			rows->failed = true;
+			return;
+		}
+		rows->at = more;
+		rows->cap = cap;
+	}
+	r = &rows->at[rows->n];
+	*r = (struct row){ .number = number, .seq = seq, .count = 1, .text = strndup(text, len), .mark = "open" };
+	if (!r->text) {
+		rows->failed = true;
+		return;
+	}
+	hash_text(text, len, r->hash);
+	rows->n++;
+}
+
+/* A mark of the desk: "wrong review=3 count=1 who=...". */
+static void take_note(struct rows *rows, const char *text, size_t len)
+{
+	struct field f;
+	char word[8], line[1024];
+	unsigned long long number;
+	if (!field_find(text, len, "text", &f) || f.len >= sizeof(line))
+		return;
+	long n = field_bytes(&f, line);
+	line[n > 0 ? n : 0] = '\0';
+	struct row *r = sscanf(line, "%7s review=%llu", word, &number) == 2 ? row_of(rows, (int64_t)number, 0) : NULL;
+	const char *who = r ? strstr(line, " who=") : NULL;
+	if (!who)
+		return;
+	snprintf(r->mark, sizeof(r->mark), "%s", word);
+	snprintf(r->said, sizeof(r->said), "%s", who + 5);
+	show_clean(r->said);
+}
+
+static void take_record(void *context, const char *text, size_t len)
+{
+	struct rows *rows = context;
+	struct field type, event;
+	int64_t number = number_in(text, len, "review");
+	if (!field_find(text, len, "type", &type))
+		return;
+	if (field_is(&type, "call") && number >= 0 && took_effect(text, len))
+		take_call(rows, text, len, number);
+	else if (field_is(&type, "note") && field_find(text, len, "event", &event) && field_is(&event, "review"))
+		take_note(rows, text, len);
+}
+
+static void take_mark(struct rows *rows, const char *line, size_t len)
+{
+	struct json_object *v, *o = json_read(line, len);
+	const char *hash = o ? json_text(o, "record") : NULL, *mark = o ? json_text(o, "mark") : NULL;
+	const char *said = o ? json_text(o, "message") : NULL;
+	for (size_t i = 0; hash && mark && i < rows->n; i++) {
+		struct row *r = &rows->at[i];
+		if (strcmp(r->hash, hash) != 0)
+			continue;
+		long long uid = json_object_object_get_ex(o, "uid", &v) ? json_object_get_int64(v) : -1;
+		snprintf(r->mark, sizeof(r->mark), "%s", strcmp(mark, "right") == 0 ? "right" : "wrong");
+		snprintf(r->said, sizeof(r->said), "uid %lld, afterwards%s%.400s", uid, said && *said ? " message=" : "", said ? said : "");
+		show_clean(r->said);
+	}
+	json_object_put(o);
+}
+
+static int marks_path(const char *dir, char *out, size_t cap)
+{
+	return (size_t)snprintf(out, cap, "%s/%s", dir, MARKS) < cap ? 0 : -ENAMETOOLONG;
+}
+
+static void take_marks(struct rows *rows, const char *dir)
+{
+	char path[PATH_MAX];
+	CLEANUP_FREE char *line = NULL;
+	size_t cap = 0;
+	int fd = marks_path(dir, path, sizeof(path)) == 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	if (!f)
+		return;
+	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;)
+		take_mark(rows, line, (size_t)n);
+	fclose(f);
+}
+
+static void id_of(const struct row *r, char *out, size_t cap)
+{
+	if (r->number)
+		snprintf(out, cap, "r%lld", (long long)r->number);
+	else
+		snprintf(out, cap, "seq:%lld", (long long)r->seq);
+}
+
+static void print_row(const struct row *r, const struct review_call *c)
+{
+	char id[32];
+	id_of(r, id, sizeof(id));
+	if (c->json) {
+		printf("{\"review\":%lld,\"mark\":\"%s\",\"count\":%u,\"record\":%s}\n", (long long)r->number, r->mark, r->count, r->text);
+		return;
+	}
+	printf("%-6s %-5s %4ux ", id, r->mark, r->count);
+	render_line(stdout, r->text, strlen(r->text), false);
+	if (r->said[0])
+		printf("%18s %s\n", "", r->said);
+}
+
+static int complain(const char *what)
+{
+	fprintf(stderr, "usher: desk review: %s\n", what);
+	return 1;
+}
+
+static int add_mark(const struct review_call *c, const struct row *r)
+{
+	char path[PATH_MAX], message[256];
+	size_t len = 0;
+	snprintf(message, sizeof(message), "%s", c->message);
+	show_clean(message);
+	struct json_object *o = json_object_new_object();
+	json_object_object_add(o, "time", json_object_new_int64(time(NULL)));
+	json_object_object_add(o, "review", json_object_new_int64(r->number));
+	json_object_object_add(o, "seq", json_object_new_int64(r->seq));
+	json_object_object_add(o, "record", json_object_new_string(r->hash));
+	json_object_object_add(o, "mark", json_object_new_string(c->word));
+	json_object_object_add(o, "uid", json_object_new_int64(getuid()));
+	json_object_object_add(o, "message", json_object_new_string(message));
+	CLEANUP_FREE char *line = json_line(o, &len);
+	json_object_put(o);
+	int fd CLEANUP_FD = marks_path(c->journal, path, sizeof(path)) < 0 ? -1 :
+				    open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (!line || fd < 0 || write(fd, line, len) != (ssize_t)len || fsync(fd) < 0)
+		return complain("the mark cannot be written beside the journal");
+	return 0;
+}
+
+static int with_one(const struct review_call *c, const struct rows *rows)
+{
+	const struct row *found = NULL;
+	for (size_t i = 0; i < rows->n && !found; i++) {
+		char id[32];
+		id_of(&rows->at[i], id, sizeof(id));
+		if (strcmp(id, c->id) == 0)
+			found = &rows->at[i];
+	}
+	if (!found)
+		return complain("no such review in this journal");
+	if (strcmp(c->word, "show") != 0)
+		return strcmp(found->mark, "open") == 0 ? add_mark(c, found) : complain("it was marked before");
+	if (c->json)
+		print_row(found, c);
+	else
+		render_full(stdout, found->text, strlen(found->text));
+	return 0;
+}
+
+int review_journal(const struct review_call *c)
+{
+	struct rows rows = { 0 };
+	int rc = log_walk(c->journal, false, take_record, &rows);
+	take_marks(&rows, c->journal);
+	if (rc < 0 || rows.failed) {
+		rc = complain(rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+	} else if (c->id) {
+		rc = with_one(c, &rows);
+	} else {
+		for (size_t i = 0; i < rows.n; i++) {
+			if (c->all || strcmp(rows.at[i].mark, "open") == 0)
+				print_row(&rows.at[i], c);
+		}
+	}
+	for (size_t i = 0; i < rows.n; i++)
+		free(rows.at[i].text);
+	free(rows.at);
+	return rc;
+}
