@@ -10,6 +10,7 @@
 #define USHER_POLICY_CHANNEL_H
 
 #include "policy/asked.h"
+#include "policy/history.h"
 #include "policy/question.h"
 #include "policy/reviews.h"
 
@@ -60,6 +61,9 @@ int question_revoke(struct questions *qs, uint64_t grant, const char *who);
 
 /* Something about a channel that the journal must hold. */
 void question_note(struct questions *qs, const char *event, const char *text);
+
+/* Calls EACH for the last questions that were answered, newest first, with the questions' lock held: EACH must not call back. */
+void questions_past(struct questions *qs, void (*each)(void *context, const struct past *p), void *context);
 
 struct reviews *questions_reviews(struct questions *qs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The desk's requests about what was allowed for review. */
+/* The desk's requests about what has happened: answers given, and what was allowed for review. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -45,6 +45,36 @@ struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct jso
 	json_object_object_add(o, "reviews", list);
 	reviews_open(questions_reviews(d->qs), &beyond);
 	json_object_object_add(o, "beyond", json_object_new_int64(beyond));
+	return o;
+}
+
+static const char *scope_word(enum answer_scope scope)
+{
+	static const char *const words[] = { "once", "time", "tree", "session", "always" };
+	return words[scope];
+}
+
+static void add_past(void *list, const struct past *p)
+{
+	struct json_object *o = question_json(p->asked);
+	if (!o)
+		return;
+	json_object_object_del(o, "left");
+	json_object_object_add(o, "count", json_object_new_int64(p->callers));
+	json_object_object_add(o, "at", json_object_new_int64(p->at));
+	json_object_object_add(o, "answer", json_object_new_string(verdict_name(p->kind)));
+	json_object_object_add(o, "scope", json_object_new_string(scope_word(p->scope)));
+	json_object_object_add(o, "channel", json_object_new_string(p->channel));
+	json_object_object_add(o, "who", json_object_new_string(p->who));
+	json_object_object_add(o, "message", json_object_new_string(p->message));
+	json_object_array_add(list, o);
+}
+
+struct json_object *desk_do_history(struct desk *d, struct client *c, struct json_object *in)
+{
+	struct json_object *o = desk_reply("history", NULL), *list = json_object_new_array();
+	questions_past(d->qs, add_past, list);
+	json_object_object_add(o, "history", list);
 	return o;
 }
 

@@ -219,7 +219,7 @@ static const struct {
 } requests[] = {
 	{ "hello", do_hello }, { "list", do_list },     { "watch", do_watch },   { "answer", do_answer },
 	{ "rule", do_rule },   { "grants", do_grants }, { "revoke", do_revoke },
-	{ "reviews", desk_do_reviews }, { "review", desk_do_review },
+	{ "history", desk_do_history }, { "reviews", desk_do_reviews }, { "review", desk_do_review },
 };
 
 bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len)

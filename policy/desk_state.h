@@ -62,6 +62,7 @@ struct json_object *desk_event_review(const struct asked *a);
 /* The requests reviews and review; see usher-desk(5). */
 struct json_object *desk_reply(const char *to, const char *error);
 struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct json_object *in);
+struct json_object *desk_do_history(struct desk *d, struct client *c, struct json_object *in);
 struct json_object *desk_do_review(struct desk *d, struct client *c, struct json_object *in);
 uint64_t desk_number_of(struct json_object *o, const char *key);
 

@@ -200,6 +200,7 @@ static void questions_free(struct questions *qs)
 	}
 	unanswered_free(&qs->unanswered);
 	reviews_free(qs->reviews);
+	history_free(&qs->history);
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);
 	pthread_cond_destroy(&qs->idle);

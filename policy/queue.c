@@ -137,6 +137,8 @@ static struct shared_answer *share(const struct answer *answer)
 void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer)
 {
 	struct shared_answer *s = g->waiters ? share(answer) : NULL;
+	if (g->waiters)
+		history_add(&qs->history, g->asked, answer);
 	while (g->waiters)
 		deliver(qs, g->waiters, s);
 	queue_drop_group(qs, g);
@@ -145,6 +147,8 @@ void queue_deliver_group(struct questions *qs, struct group *g, const struct ans
 void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer)
 {
 	struct group *g = w->group;
+	if (!w->next && !w->prev) /* the last of them stands for all */
+		history_add(&qs->history, g->asked, answer);
 	deliver(qs, w, share(answer));
 	if (!g->waiters)
 		queue_drop_group(qs, g);

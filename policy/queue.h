@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "policy/channels.h"
+#include "policy/history.h"
 #include "policy/question.h"
 #include "policy/unanswered.h"
 
@@ -95,6 +96,7 @@ struct questions {
 	struct insistence insistence[INSIST_PLACES];
 	struct unanswered unanswered;
 	struct reviews *reviews;
+	struct history history;
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };

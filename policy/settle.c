@@ -271,6 +271,13 @@ void question_pass(struct questions *qs, uint64_t id, const char *channel, const
 	pthread_mutex_unlock(&qs->lock);
 }
 
+void questions_past(struct questions *qs, void (*each)(void *context, const struct past *p), void *context)
+{
+	pthread_mutex_lock(&qs->lock);
+	history_each(&qs->history, each, context);
+	pthread_mutex_unlock(&qs->lock);
+}
+
 int question_revoke(struct questions *qs, uint64_t grant, const char *who)
 {
 	char line[128];

@@ -18,6 +18,7 @@
 #include "supervisor/ask.h"
 #include "supervisor/decode.h"
 #include "supervisor/evidence.h"
+#include "supervisor/foregone.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
@@ -270,6 +271,11 @@ static int carry_out(struct worker *w, const struct call *call)
 			return perform(w);
 		return 0;
 	case VERDICT_ASK:
+		rc = foregone(j, call);
+		if (rc < 0) {
+			native_failure(w, rc);
+			return 0;
+		}
 		rc = ask_park(w, call);
 		if (rc < 0)
 			refuse(w, rc);

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "policy/policy.h"
@@ -88,14 +89,22 @@ static void forget(struct desk_session *s, uint64_t id)
 	}
 }
 
+/* "left" was true when it was sent: what stays true is when it ends, by this clock. */
+static void add_deadline(struct json_object *q)
+{
+	json_object_object_add(q, "deadline", json_object_new_int64(time(NULL) + (int64_t)desk_number(q, "left")));
+}
+
 static void apply(struct desk_session *s, struct json_object *event)
 {
 	const char *what = json_text(event, "event");
 	struct json_object *q;
 	if (!what || !s->questions)
 		return;
-	if (strcmp(what, "question") == 0 && json_object_object_get_ex(event, "question", &q))
+	if (strcmp(what, "question") == 0 && json_object_object_get_ex(event, "question", &q)) {
+		add_deadline(q);
 		json_object_array_add(s->questions, json_object_get(q));
+	}
 	else if (strcmp(what, "gone") == 0)
 		forget(s, desk_number(event, "id"));
 }
@@ -217,6 +226,8 @@ static bool greet(struct desk_session *s, const char *dir)
 	       json_object_is_type(list, json_type_array);
 	if (good)
 		s->questions = json_object_get(list);
+	for (size_t i = 0; good && i < json_object_array_length(list); i++)
+		add_deadline(json_object_array_get_idx(list, i));
 	json_object_put(reply);
 	return good;
 }

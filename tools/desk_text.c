@@ -3,6 +3,7 @@
 
 #include <json-c/json.h>
 #include <string.h>
+#include <time.h>
 
 #include "policy/asked.h"
 #include "policy/question_json.h"
@@ -155,8 +156,14 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	add_line(&t, q, "reason");
 	add_facts(&t, q);
 	unsigned long long count = desk_number(q, "count");
-	if (count > 1)
+	if (desk_number(q, "id") && !json_text(q, "answer") && count > 1)
 		text_add(&t, "%-10s%llu callers wait for this answer\n", "count", count);
+	add_line(&t, q, "mark");
+	add_line(&t, q, "answer");
+	add_line(&t, q, "scope");
+	add_line(&t, q, "channel");
+	add_line(&t, q, "who");
+	add_line(&t, q, "message");
 }
 
 void desk_text_grant(struct json_object *g, char *buf, size_t cap)
@@ -195,5 +202,31 @@ void desk_text_review(struct json_object *v, char *buf, size_t cap)
 	add_field(&t, v, "exe");
 	text_add(&t, " (");
 	add_field(&t, v, "rule");
+	text_add(&t, ")");
+}
+
+void desk_text_past(struct json_object *p, char *buf, size_t cap)
+{
+	struct text_buffer t;
+	char when[16] = "";
+	time_t at = (time_t)desk_number(p, "at");
+	struct tm tm;
+	if (localtime_r(&at, &tm))
+		strftime(when, sizeof(when), "%H:%M:%S", &tm);
+	text_start(&t, buf, cap);
+	text_add(&t, "%s ", when);
+	add_field(&t, p, "answer");
+	text_add(&t, " ");
+	add_field(&t, p, "scope");
+	text_add(&t, ": ");
+	add_list(&t, p, "op", "+");
+	text_add(&t, " ");
+	add_field(&t, p, "object");
+	text_add(&t, " by ");
+	add_field(&t, p, "exe");
+	text_add(&t, " (");
+	add_field(&t, p, "channel");
+	text_add(&t, " ");
+	add_field(&t, p, "who");
 	text_add(&t, ")");
 }

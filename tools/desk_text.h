@@ -23,4 +23,7 @@ void desk_text_grant(struct json_object *grant, char *buf, size_t cap);
 /* One line without its end: "open 2x create /x/y by /usr/bin/cp (a.rules:3)". */
 void desk_text_review(struct json_object *review, char *buf, size_t cap);
 
+/* One line without its end: "deny once read /x by /usr/bin/cat (desk uid 0 pid 1)". */
+void desk_text_past(struct json_object *past, char *buf, size_t cap);
+
 #endif
