@@ -43,6 +43,9 @@ struct span asked_fact(const struct asked *a, const char *key);
 /* The question in lines of plain text, as people see it; every line ends with \n. What is longer than some lines of WIDTH is cut. */
 void asked_text(const struct asked *a, unsigned width, struct text_buffer *t);
 
+/* The call's flags in words, each behind a comma: ", for writing, emptied". Nothing where there are none. */
+void asked_flags(const struct asked *a, struct text_buffer *t);
+
 /* Whether the fact of that name is a text of lines ("script", "diff"). */
 bool fact_has_lines(const char *key);
 #define FACT_LINES 16 /* shown of it */

@@ -47,7 +47,7 @@ static void add_flags(const struct asked *a, const struct flag *f, size_t n, str
 	}
 }
 
-static void flag_words(const struct asked *a, struct text_buffer *t)
+void asked_flags(const struct asked *a, struct text_buffer *t)
 {
 	static const char *const access[] = { ", for reading", ", for writing", ", for reading and writing", "" };
 	const char *call = a->call.syscall;
@@ -127,7 +127,7 @@ void asked_text(const struct asked *a, unsigned width, struct text_buffer *t)
 	size_t most = width > 60 ? 4 * width : 240; /* a few lines each: what decides must be seen whole */
 	line(t, "call");
 	text_add(t, "%s", a->call.syscall);
-	flag_words(a, t);
+	asked_flags(a, t);
 	text_add(t, "\n");
 	text_objects(a, most, t);
 	text_caller(a, most, t);

@@ -117,6 +117,12 @@ struct json_object *question_json(const struct asked *a)
 	json_object_object_add(o, "left", json_object_new_int64(left));
 	json_object_object_add(o, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
 	add_text(o, "call", a->call.syscall);
+	char flags[256];
+	struct text_buffer t;
+	text_start(&t, flags, sizeof(flags));
+	asked_flags(a, &t);
+	if (t.len > 2)
+		add_text(o, "flags", flags + 2);
 	if (a->call.n_objects) {
 		const struct object *first = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
 		json_object_object_add(o, "op", json_ops(first->ops));

@@ -123,7 +123,7 @@ char *unattended_reviews(struct questions *qs, const char *journal)
 
 	if (!open && !beyond)
 		return NULL;
-	int n = asprintf(&text, "usher: allowed for review, and nobody has looked: %u kinds of calls%s (usher desk review --journal=%s)\n", open,
-			 beyond ? " and more than are kept" : "", journal);
+	int n = asprintf(&text, "usher: allowed for review, and nobody has looked: %u kind%s of calls%s (usher desk review --journal=%s)\n", open,
+			 open == 1 ? "" : "s", beyond ? " and more than are kept" : "", journal);
 	return n < 0 ? NULL : text;
 }

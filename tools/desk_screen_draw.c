@@ -145,6 +145,7 @@ static void draw_text(struct screen_desk *d, const char *text, int top, int bott
 
 static void draw_details(struct screen_desk *d, int top, int bottom)
 {
+	d->more = false;
 	if (d->help) {
 		draw_text(d, help, top, bottom);
 		return;

@@ -139,7 +139,11 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	struct text_buffer t;
 	text_start(&t, buf, cap);
 	add_line(&t, q, "session");
-	add_line(&t, q, "call");
+	text_add(&t, "%-10s", "call");
+	add_field(&t, q, "call");
+	text_add(&t, "%s", json_text(q, "flags") ? ", " : "");
+	add_field(&t, q, "flags");
+	text_add(&t, "\n");
 	add_objects(&t, q);
 	text_add(&t, "%-10s", "by");
 	add_field(&t, q, "exe");
