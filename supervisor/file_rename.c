@@ -184,6 +184,9 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 		to->ops |= OP_DELETE;
 	if (exchange)
 		from->ops |= OP_CREATE;
+	/* The kernel refuses it: a look at all that lies below "/" is not needed. */
+	if ((nameless(job_span(j, j->path[0])) || nameless(job_span(j, j->path[1]))) && !file_rewritten(j))
+		return 0;
 	rc = moves(j, from, to);
 	return rc == 0 && exchange ? moves(j, to, from) : rc;
 }

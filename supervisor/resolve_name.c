@@ -46,10 +46,10 @@ void name_split(const char *path, size_t len, struct split *out)
 	out->leaf = start;
 	out->len = end - start;
 	out->slash = end < len;
-	out->dots = is_dots(path + start, end - start);
+	out->dots = is_dots(path + start, end - start) || (!end && len);
 	while (start > 1 && path[start - 1] == '/')
 		start--;
-	out->dir = start;
+	out->dir = !end && len ? 1 : start;
 }
 
 pid_t name_proc(const char *name, size_t len, const char **rest, size_t *rest_len)

@@ -20,7 +20,7 @@ struct split {
 	size_t leaf;   /* offset of the last component */
 	size_t len;    /* its length, without slashes behind it; 0 for "/" */
 	bool slash;    /* slashes follow it */
-	bool dots;     /* it is "." or ".." */
+	bool dots;     /* it is "." or "..", or the path is the root, which lies in itself: no entry is meant */
 };
 void name_split(const char *path, size_t len, struct split *out);
 

@@ -578,6 +578,32 @@ static void capabilities(void)
 	look("fs/g", "fs/g");
 }
 
+/* Nobody, not even root, can do any of this. */
+static void root_itself(void)
+{
+	static const char *const roots[] = { "/", "//", "/.", "/..", "/./" };
+
+	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		printf("%s:\n", roots[i]);
+		say("mkdir", mkdir(roots[i], 0700));
+		say("rmdir", rmdir(roots[i]));
+		say("unlink", unlink(roots[i]));
+		say("mknod", mknod(roots[i], S_IFIFO | 0600, 0));
+		say("symlink", symlink("x", roots[i]));
+		say("link", link(roots[i], "lr"));
+		say("link to", link("..", roots[i]));
+		say("rename", rename(roots[i], "rr"));
+		say("rename to", rename("..", roots[i]));
+		say("rename of nothing to", rename("nothing", roots[i]));
+		say("open", open_close(roots[i], O_RDONLY, 0));
+		say("open to write", open_close(roots[i], O_WRONLY, 0));
+		say("create", open_close(roots[i], O_CREAT | O_WRONLY, 0600));
+		say("create exclusively", open_close(roots[i], O_CREAT | O_EXCL | O_WRONLY, 0600));
+		say("create to read", open_close(roots[i], O_CREAT | O_RDONLY, 0600));
+		say("truncate", truncate(roots[i], 0));
+	}
+}
+
 static void deep(void)
 {
 	char name[256];
@@ -598,7 +624,8 @@ static void deep(void)
 int main(int argc, char **argv)
 {
 	static void (*const parts[])(void) = { limits, limits_default, directories, acls, high_bits, flags, descriptors, standard_input,
-		gone_directory, other_root, threads, shared_fs, lease, busy_text, immutable, deep, capabilities, other_user };
+		gone_directory, other_root, threads, shared_fs, lease, busy_text, immutable, deep,
+		root_itself, capabilities, other_user };
 
 	if (argc != 2 || chdir(argv[1]) < 0) {
 		fprintf(stderr, "usage: file_places DIRECTORY\n");

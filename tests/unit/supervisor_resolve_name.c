@@ -40,7 +40,7 @@ static void splits(void **state)
 {
 	static const struct { const char *path, *dir, *leaf; bool slash, dots; } cases[] = {
 		{ "/a/b", "/a", "b", false, false }, { "/a", "/", "a", false, false },   { "a", "", "a", false, false },
-		{ "a/b//", "a", "b", true, false },  { "//a//b", "//a", "b", false, false }, { "/", "", "", true, false },
+		{ "a/b//", "a", "b", true, false },  { "//a//b", "//a", "b", false, false }, { "/", "/", "", true, true },
 		{ "a/..", "a", "..", false, true },  { ".", "", ".", false, true },      { "x/./", "x", ".", true, true },
 	};
 
