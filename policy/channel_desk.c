@@ -293,8 +293,8 @@ static int desk_make(struct desk *d, const char **why)
 		return rc;
 	size_t room = sizeof(d->path);
 	*why = "its directory's name is too long for a socket";
-	if ((size_t)snprintf(d->path, room, "%s/%d.sock", d->dir, getpid()) >= room ||
-	    (size_t)snprintf(d->token_path, room, "%s/%d.token", d->dir, getpid()) >= room)
+	if ((size_t)snprintf(d->path, room, "%s/%d.sock", d->dir, d->number) >= room ||
+	    (size_t)snprintf(d->token_path, room, "%s/%d.token", d->dir, d->number) >= room)
 		return -ENAMETOOLONG;
 	*why = "its token cannot be written";
 	rc = make_token(d);
@@ -316,6 +316,7 @@ static int desk_open(struct questions *qs, const struct questions_options *optio
 	if (!d)
 		return -ENOMEM;
 	d->qs = qs;
+	d->number = options->number ? options->number : getpid();
 	d->session = options->session ? options->session : "";
 	d->wake = d->listener = -1;
 	for (int i = 0; i < DESK_CLIENTS; i++)

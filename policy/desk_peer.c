@@ -97,14 +97,17 @@ int desk_peer_check(int fd, pid_t *pid, uid_t *uid)
 {
 	struct ucred cred = { 0 };
 	socklen_t len = sizeof(cred);
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid <= 0)
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || cred.pid < 0)
 		return -EACCES;
 	if (cred.uid != geteuid() && cred.uid != 0)
 		return -EACCES;
+	*pid = cred.pid;
+	*uid = cred.uid;
+	/* As the first process of a pid namespace usher sees a number for all that descend from it. */
+	if (cred.pid == 0)
+		return getpid() == 1 ? 0 : -EACCES;
 	int pidfd CLEANUP_FD = peer_pidfd(fd, cred.pid);
 	if (pidfd < 0 || descends(cred.pid, pidfd, getpid()) != 0)
 		return -EACCES;
-	*pid = cred.pid;
-	*uid = cred.uid;
 	return 0;
 }

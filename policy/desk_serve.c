@@ -85,7 +85,7 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 	c->known = true;
 	struct json_object *o = desk_reply("hello", NULL);
 	json_object_object_add(o, "protocol", json_object_new_int(DESK_PROTOCOL));
-	json_object_object_add(o, "pid", json_object_new_int(getpid()));
+	json_object_object_add(o, "pid", json_object_new_int(d->number));
 	char session[256];
 	show_escape((struct span){ d->session, (uint32_t)strlen(d->session) }, session, sizeof(session));
 	json_object_object_add(o, "session", json_object_new_string(session));

@@ -32,6 +32,7 @@ struct client {
 };
 
 struct desk {
+	int number;           /* the process number that its files are named by */
 	struct questions *qs;
 	const char *session;
 	pthread_t thread;

@@ -25,7 +25,7 @@ static const char *when_text(unsigned when)
 	case WHEN_UNSCOPED:
 		return "without Landlock's signal scope";
 	case WHEN_DESCENT:
-		return "when a rule says `tree=` or `depth=`";
+		return "when a rule says `tree=`, `depth=` or `limit processes`";
 	case WHEN_APART:
 		return "when a rule says `by=`, `tree=`, `uid=` or `depth=`, or without the floor";
 	default:
@@ -118,7 +118,7 @@ void disposition_print(FILE *to)
 	print_mediated(to, WHEN_STAT, "\nWhen a rule names `stat`");
 	print_mediated(to, WHEN_PRIVILEGED, "\nAs root");
 	print_mediated(to, WHEN_UNSCOPED, "\nWithout Landlock's signal scope");
-	print_mediated(to, WHEN_DESCENT, "\nWhen a rule says `tree=` or `depth=`");
+	print_mediated(to, WHEN_DESCENT, "\nWhen a rule says `tree=`, `depth=` or `limit processes`");
 	fputs("\n### Left to the kernel\n\n", to);
 	print_allowed(to);
 }

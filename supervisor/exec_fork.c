@@ -15,6 +15,7 @@
 #include <time.h>
 
 #include "supervisor/exec_trace.h"
+#include "supervisor/limits.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/rows_exec.h"
@@ -89,6 +90,8 @@ int fork_resolve(struct job *j)
 
 	if (clone && (j->arg[0] & CLONE_FILES))
 		atomic_store(&j->session->files_shared, true);
+	if (!limits_may_fork(j->session->limits))
+		return -EAGAIN;
 	if (!j->session->descent)
 		return 0;
 	/* A child that tracers do not see would be one that usher does not see. */

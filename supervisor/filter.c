@@ -29,6 +29,7 @@
 #include "supervisor/disposition.h"
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
+#include "supervisor/limits.h"
 #include "supervisor/net_filter.h"
 
 #define FRONT_MAX 128
@@ -47,7 +48,7 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_UNSCOPED;
 	if (!(o->domain || o->scoped) || !likeness_holds(o->policy))
 		mode |= WHEN_APART;
-	if (likeness_descent(o->policy))
+	if (likeness_descent(o->policy) || limits_count_forks(o->policy))
 		mode |= WHEN_DESCENT;
 	return mode;
 }

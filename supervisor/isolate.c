@@ -15,6 +15,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/net_reach.h"
+#include "supervisor/spaces.h"
 
 static int loopback_up(void)
 {
@@ -66,7 +67,8 @@ static bool nothing_allowed(const struct policy *policy)
 
 int isolate_prepare(const char *mode, const struct policy *policy, struct isolation *out)
 {
-	bool asked = mode && strcmp(mode, "net") == 0;
+	struct spaces want;
+	bool asked = spaces_parse(mode, &want) == 0 && want.net;
 
 	*out = (struct isolation){ .net = -1 };
 	if (!asked && ((mode && strcmp(mode, "none") == 0) || !nothing_allowed(policy)))

@@ -18,7 +18,7 @@ struct isolation {
 };
 
 /*
- * Prepares what MODE ("auto", "none", "net"; NULL: auto) and the rules ask for. In the parent, before the fork. Returns 0 (also when auto
+ * Prepares what MODE ("auto", "none", or a list as in spaces.h; NULL: auto) and the rules ask for. In the parent, before the fork. Returns 0 (also when auto
  * finds nothing to do or no way to do it), or a negative errno. Release with isolate_done().
  */
 int isolate_prepare(const char *mode, const struct policy *policy, struct isolation *out);

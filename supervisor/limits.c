@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,9 @@ struct limits {
 	struct session *session;
 	uint64_t limit[LIMIT_KINDS]; /* milliseconds, bytes, processes, descriptors; 0: none */
 	uint64_t start_ms, cpu_ms;
+	pthread_mutex_t look; /* one census at a time */
 	struct census census;
+	atomic_long forks;    /* may come before the next census */
 	struct cgroup group;
 	pthread_t thread;
 	bool runs;
@@ -53,6 +56,7 @@ static void measure(struct limits *l, uint64_t used[LIMIT_KINDS])
 		return;
 	used[LIMIT_MEMORY] = u.bytes;
 	used[LIMIT_PROCESSES] = u.processes;
+	atomic_store(&l->forks, (long)l->limit[LIMIT_PROCESSES] - (long)u.processes);
 	if (cgroup_cpu_ms(&l->group, &cpu_ms) == 0)
 		u.cpu_ms = cpu_ms;
 	/* Never less than before: who ends is counted by its parent a moment later. */
@@ -99,7 +103,7 @@ void limits_met(struct limits *l, enum limit_kind kind, uint64_t used)
 }
 
 /* True when a limit was reached: the tree has been ended. */
-static bool look_once(struct limits *l)
+static bool look_locked(struct limits *l)
 {
 	uint64_t used[LIMIT_KINDS] = { 0 };
 
@@ -112,6 +116,44 @@ static bool look_once(struct limits *l)
 		return true;
 	}
 	return false;
+}
+
+static bool look_once(struct limits *l)
+{
+	pthread_mutex_lock(&l->look);
+	bool met = look_locked(l);
+	pthread_mutex_unlock(&l->look);
+	return met;
+}
+
+bool limits_count_forks(const struct policy *policy)
+{
+	const struct ruleset *layer;
+
+	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
+		if (ruleset_limit(layer, LIMIT_PROCESSES))
+			return true;
+	}
+	return false;
+}
+
+/* Those that were let go since the last census may have ended: it is asked again before the tree is. */
+bool limits_may_fork(struct limits *l)
+{
+	if (!l || !l->limit[LIMIT_PROCESSES])
+		return true;
+	if (limits_reached(l))
+		return false;
+	if (atomic_fetch_sub(&l->forks, 1) > 0)
+		return true;
+	pthread_mutex_lock(&l->look);
+	bool met = look_locked(l);
+	if (!met && atomic_fetch_sub(&l->forks, 1) <= 0) {
+		limits_met(l, LIMIT_PROCESSES, l->limit[LIMIT_PROCESSES] + 1);
+		met = true;
+	}
+	pthread_mutex_unlock(&l->look);
+	return !met;
 }
 
 static void *limits_main(void *arg)
@@ -210,6 +252,8 @@ int limits_new(struct session *s, struct limits **out)
 		return 0;
 	}
 	pthread_mutex_init(&l->lock, NULL);
+	pthread_mutex_init(&l->look, NULL);
+	atomic_init(&l->forks, (long)l->limit[LIMIT_PROCESSES] - 1);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->wake, &monotonic);

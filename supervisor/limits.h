@@ -12,6 +12,7 @@
 #ifndef USHER_SUPERVISOR_LIMITS_H
 #define USHER_SUPERVISOR_LIMITS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "rules/ruleset.h"
@@ -20,6 +21,7 @@
 #define LIMIT_STATUS 124 /* usher's exit status when a limit has ended the tree, as timeout(1) */
 
 struct limits;
+struct policy;
 
 /* What the layers say: *out is NULL where none has limits. Makes the control group. 0 or a negative errno. */
 int limits_new(struct session *s, struct limits **out);
@@ -32,6 +34,12 @@ int limits_start(struct limits *l);
 
 /* Somebody met the limit KIND and would have had USED (0: unknown): ends the tree. Any thread; L may be NULL or without such a limit. */
 void limits_met(struct limits *l, enum limit_kind kind, uint64_t used);
+
+/* Whether forks go through limits_may_fork(): where a layer limits processes. A look ten times a second is too late for a fork bomb. */
+bool limits_count_forks(const struct policy *policy);
+
+/* Before a fork: false when it would be one process too many (the tree is ended then) or the tree has met a limit. Any thread; L may be NULL. */
+bool limits_may_fork(struct limits *l);
 
 /* How much of KIND is allowed; 0: no limit, or L is NULL. */
 uint64_t limits_of(const struct limits *l, enum limit_kind kind);

@@ -34,6 +34,7 @@
 #include "supervisor/likeness.h"
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
+#include "supervisor/outside.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
 #include "supervisor/pool.h"
@@ -41,6 +42,7 @@
 #include "supervisor/records.h"
 #include "supervisor/relay.h"
 #include "supervisor/session.h"
+#include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
 #include "supervisor/unattended.h"
 
@@ -58,6 +60,7 @@ struct run {
 	struct launch_ends ends;
 	struct supervise_result result;
 	int signals;
+	int number;          /* usher's process number for others, 0: its own */
 	char journal[PATH_MAX];
 };
 
@@ -230,6 +233,7 @@ static int start_questions(struct run *run, const struct run_options *o)
 		.note = ask_note,
 		.context = &run->s,
 		.session = o->argv[0],
+		.number = run->number,
 		.screen = run->relay ? relay_screen(run->relay) : NULL,
 	};
 	int rc = questions_start(&qo, &run->s.questions, &why);
@@ -395,20 +399,38 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 	return WEXITSTATUS(r->wait_status);
 }
 
-int run_session(const struct run_options *o, int *by_signal)
+/* What is in force, for the start record; NULL: nothing. */
+static const char *isolated(const struct run *run, const struct run_options *o, char out[128])
+{
+	const char *net = isolate_describe(&run->isolation);
+	struct spaces s;
+
+	if (spaces_parse(o->isolate, &s) < 0 || !spaces_any(&s))
+		return net;
+	snprintf(out, 128, "%s%s%s%s%s%s%s%s", s.pid ? ", pid" : "", s.ipc ? ", ipc" : "", s.uts ? ", uts" : "",
+		 s.cgroup ? ", cgroup" : "", s.tmp ? ", tmp" : "", s.shm ? ", shm" : "", geteuid() ? ", user" : "", net ? ", " : "");
+	snprintf(out + strlen(out), 128 - strlen(out), "%s", net ? net : "");
+	return out + 2;
+}
+
+/* NUMBER is what others know usher by where LINK leads outside a pid namespace. */
+static int run_inside(const struct run_options *o, int link, int number, int *by_signal)
 {
 	struct run *run = calloc(1, sizeof(*run));
+	char places[128];
 	int status = RUN_FAILED;
 
 	*by_signal = 0;
 	if (!run)
 		return RUN_FAILED;
+	run->s.outside = link;
+	run->number = number;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
 	if (start_command(run, o) < 0 || open_journal(run, o) < 0)
 		goto out;
-	if (records_start(&run->s, o, &run->environment, isolate_describe(&run->isolation)) < 0 || start_questions(run, o) < 0)
+	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0 || start_questions(run, o) < 0)
 		goto out;
 	if (start_workers(run) < 0)
 		goto out;
@@ -426,5 +448,25 @@ out:
 	if (run->s.journal)
 		journal_close(run->s.journal, NULL); /* the session never began */
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
+	return status;
+}
+
+int run_session(const struct run_options *o, int *by_signal)
+{
+	struct spaces want;
+	const char *step = "";
+	int link, other, status = RUN_FAILED;
+
+	*by_signal = 0;
+	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
+		return run_inside(o, -1, 0, by_signal);
+	int rc = spaces_enter(&want, &link, &other, &step);
+	if (rc == 1)
+		return outside_main(other, link, by_signal);
+	if (rc < 0)
+		fprintf(stderr, "usher: --isolate=%s: %s: %s\n", o->isolate, step, strerror(-rc));
+	else
+		status = run_inside(o, link, other, by_signal);
+	outside_tell(link, status, *by_signal);
 	return status;
 }

@@ -51,6 +51,7 @@ struct session {
 	struct limits *limits;   /* NULL: no layer has any */
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
+	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */
 	int status;              /* from the guardian and, until its exec, the command */
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
 	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */

@@ -17,6 +17,7 @@
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/lives.h"
+#include "supervisor/outside.h"
 #include "supervisor/pool.h"
 #include "supervisor/relay.h"
 #include "supervisor/watch.h"
@@ -39,11 +40,14 @@ int supervise_block(sigset_t *before, int *signals)
 	return *signals < 0 ? -errno : 0;
 }
 
-static void stop_self(struct relay *relay)
+static void stop_self(const struct session *s, struct relay *relay)
 {
 	if (relay)
 		relay_suspend(relay);
-	(void)kill(getpid(), SIGSTOP);
+	if (s->outside >= 0)
+		outside_stop(s->outside);
+	else
+		(void)kill(getpid(), SIGSTOP);
 	if (relay)
 		relay_resume(relay);
 }
@@ -92,7 +96,7 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 	if (launch_report(s, &r) <= 0)
 		return false;
 	if (r.kind == REPORT_STOPPED && job_control(r.value))
-		stop_self(relay);
+		stop_self(s, relay);
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;
 	if (r.kind == REPORT_EXITED) {

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/kernel.h"
 #include "supervisor/privileges.h"
 #include "supervisor/selftest.h"
+#include "supervisor/spaces.h"
 
 #define PROC_MAGIC 0x9fa0
 #define FILES_WANTED 1024
@@ -172,8 +174,32 @@ static void check_userns(struct report *r)
 		_exit(unshare(CLONE_NEWUSER) < 0 ? errno & 0x7f : 0);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		status = EAGAIN << 8;
-	tried(add(r, "user-namespaces", false, "nothing usher needs; commands cannot make any inside in any case"), WEXITSTATUS(status),
+	tried(add(r, "user-namespaces", false, "an ordinary user has no --isolate=LIST; nothing else needs them"), WEXITSTATUS(status),
 	      "available (usher refuses them to the command)");
+}
+
+static void check_spaces(struct report *r)
+{
+	static const char *const names[SPACES_KINDS] = { "namespace-pid", "namespace-ipc", "namespace-uts", "namespace-cgroup",
+							 "namespace-net", "namespace-mount" };
+	struct space_trial t[SPACES_KINDS];
+	char works[96];
+
+	size_t n = spaces_try(t);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(works, sizeof(works), "--isolate=%s%s", t[i].name, t[i].user ? ", in a user namespace: others' files seem nobody's" : "");
+		tried(add(r, names[i], false, "--isolate with it is refused; mediation and floor do not need it"), t[i].error, works);
+	}
+}
+
+static void check_cgroup(struct report *r)
+{
+	struct cgroup g;
+	int rc = cgroup_make(&g);
+
+	cgroup_end(&g);
+	tried(add(r, "cgroup", false, "limit cpu is measured in /proc, where time of children that nobody waits for is lost"), -rc,
+	      "a control group can be made: limit cpu counts all time (memory and processes are measured)");
 }
 
 static void check_files(struct report *r)
@@ -200,6 +226,8 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 	check_pidfd_thread(&r);
 	check_landlock(&r);
 	check_userns(&r);
+	check_spaces(&r);
+	check_cgroup(&r);
 	check_files(&r);
 	return r.n;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "supervisor/floor_require.h"
+#include "supervisor/spaces.h"
 #include "tools/tool.h"
 
 #define MAX_LIST 64
@@ -51,7 +52,8 @@ static void usage(FILE *to)
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
 		"      --require=LIST   do not start without these: landlock, truncate, tcp, ioctl, scopes\n"
-		"      --isolate=HOW    net: a network namespace of its own with nothing but loopback;\n"
+		"      --isolate=HOW    a list of namespaces: net (nothing but loopback), pid, ipc, uts,\n"
+		"                       cgroup, tmp and shm (private /tmp, /dev/shm), mount (both);\n"
 		"                       auto (default): as root, where no rule can allow the network; none\n"
 		"      --profile        say at the end where usher's time went, for each call\n"
 		"\n"
@@ -114,7 +116,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 {
 	static const char *const syncs[] = { "each", "batch", "none", NULL };
 	static const char *const floors[] = { "auto", "off", NULL };
-	static const char *const isolations[] = { "auto", "none", "net", NULL };
+	struct spaces spaces;
 
 	switch (c) {
 	case 'p':
@@ -144,7 +146,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 		return known_requirements(optarg);
 	case OPT_ISOLATE:
 		o->isolate = optarg;
-		return one_of(optarg, isolations) ? 0 : wrong("isolate", optarg, "auto, none or net");
+		return spaces_parse(optarg, &spaces) == 0 ? 0 : wrong("isolate", optarg, SPACES_WORDS);
 	case OPT_PROFILE:
 		o->profile = true;
 		return 0;

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The process that stays outside a pid namespace: what the caller of usher waits for, signals and stops.
+ *
+ * MUST: when it ends, usher inside ends with it (PR_SET_PDEATHSIG), and so the tree.
+ */
+#ifndef USHER_SUPERVISOR_OUTSIDE_H
+#define USHER_SUPERVISOR_OUTSIDE_H
+
+/* Until usher, process INSIDE behind LINK, has ended. Returns its exit status; *BY_SIGNAL as in run_session(). */
+int outside_main(int inside, int link, int *by_signal);
+
+/* From inside: the exit status. */
+void outside_tell(int link, int status, int by_signal);
+
+/* From inside: usher is to be stopped, which the first process of a namespace cannot do to itself. Returns when it goes on. */
+void outside_stop(int link);
+
+#endif

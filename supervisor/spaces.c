@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/spaces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/privileges.h"
+
+static bool take_word(struct spaces *s, const char *word, size_t n)
+{
+	const struct {
+		const char *word;
+		bool *first, *second;
+	} words[] = {
+		{ "net", &s->net, NULL }, { "pid", &s->pid, NULL }, { "ipc", &s->ipc, NULL }, { "uts", &s->uts, NULL },
+		{ "cgroup", &s->cgroup, NULL }, { "tmp", &s->tmp, NULL }, { "shm", &s->shm, NULL }, { "mount", &s->tmp, &s->shm },
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strlen(words[i].word) != n || memcmp(words[i].word, word, n) != 0)
+			continue;
+		*words[i].first = true;
+		if (words[i].second)
+			*words[i].second = true;
+		return true;
+	}
+	return false;
+}
+
+int spaces_parse(const char *list, struct spaces *out)
+{
+	*out = (struct spaces){ 0 };
+	if (!list || strcmp(list, "auto") == 0 || strcmp(list, "none") == 0)
+		return 0;
+	for (const char *at = list;; at++) {
+		size_t n = strcspn(at, ",");
+		if (!take_word(out, at, n))
+			return -EINVAL;
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
+bool spaces_any(const struct spaces *s)
+{
+	return s->pid || s->ipc || s->uts || s->cgroup || s->tmp || s->shm;
+}
+
+static int write_file(const char *path, const char *text)
+{
+	int fd CLEANUP_FD = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+/* Everybody is who he was. */
+static int enter_user(void)
+{
+	char user[64], group[64];
+
+	snprintf(user, sizeof(user), "%u %u 1\n", geteuid(), geteuid());
+	snprintf(group, sizeof(group), "%u %u 1\n", getegid(), getegid());
+	if (unshare(CLONE_NEWUSER) < 0)
+		return -errno;
+	/* The files of a process that hides itself are root's. */
+	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
+		return -errno;
+	int rc = write_file("/proc/self/setgroups", "deny");
+	if (rc == 0)
+		rc = write_file("/proc/self/uid_map", user);
+	return rc == 0 ? write_file("/proc/self/gid_map", group) : rc;
+}
+
+static int unshare_rest(const struct spaces *s)
+{
+	int flags = (s->ipc ? CLONE_NEWIPC : 0) | (s->uts ? CLONE_NEWUTS : 0) | (s->cgroup ? CLONE_NEWCGROUP : 0) |
+		    (s->pid || s->tmp || s->shm ? CLONE_NEWNS : 0);
+
+	return flags && unshare(flags) < 0 ? -errno : 0;
+}
+
+static bool below(const char *name, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	return strncmp(name, dir, n) == 0 && (name[n] == '/' || !name[n]);
+}
+
+static int cover_with_memory(const char *dir)
+{
+	char cwd[PATH_MAX];
+
+	/* The working directory would be a place that no name leads to any more. */
+	if (getcwd(cwd, sizeof(cwd)) && below(cwd, dir))
+		return -EBUSY;
+	return mount("tmpfs", dir, "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") < 0 ? -errno : 0;
+}
+
+static int make_mounts(const struct spaces *s, const char **step)
+{
+	if (!s->pid && !s->tmp && !s->shm)
+		return 0;
+	*step = "keep mounts to itself";
+	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return -errno;
+	*step = "mount /proc (a container that hides parts of it does not allow that)";
+	if (s->pid && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -errno;
+	*step = "mount a private /tmp (not while the working directory is in it)";
+	int rc = s->tmp ? cover_with_memory("/tmp") : 0;
+	if (rc < 0)
+		return rc;
+	*step = "mount a private /dev/shm (not while the working directory is in it)";
+	return s->shm ? cover_with_memory("/dev/shm") : 0;
+}
+
+/* What the user namespace lent: an ordinary user's usher holds no powers, not even over the namespaces it made. */
+static int lay_down(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	return syscall(SYS_capset, &head, none) < 0 ? -errno : 0;
+}
+
+static int furnish(const struct spaces *s, bool user, const char **step)
+{
+	*step = "make the namespaces";
+	int rc = unshare_rest(s);
+	if (rc == 0)
+		rc = make_mounts(s, step);
+	if (rc < 0 || !user)
+		return rc;
+	*step = "lay down the powers of the user namespace";
+	return lay_down();
+}
+
+/* The one inside ends with the one outside, whose number it cannot see. */
+static int tie(int link)
+{
+	char sign;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
+		return -errno;
+	return recv(link, &sign, 1, 0) == 1 ? 0 : -ESRCH;
+}
+
+int spaces_enter(const struct spaces *s, int *link, int *other, const char **step)
+{
+	bool user = geteuid() != 0;
+	int pair[2];
+
+	*link = -1;
+	*other = 0;
+	*step = "make a user namespace (forbidden here?)";
+	int rc = user ? enter_user() : 0;
+	if (rc < 0)
+		return rc;
+	if (!s->pid)
+		return furnish(s, user, step);
+	*step = "make a pid namespace";
+	if (unshare(CLONE_NEWPID) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	pid_t self = getpid(), child = fork();
+	if (child < 0)
+		return -errno;
+	if (child > 0) {
+		close(pair[1]);
+		*other = child;
+		*link = pair[0];
+		return send(pair[0], "", 1, MSG_NOSIGNAL) == 1 ? 1 : -errno;
+	}
+	close(pair[0]);
+	*link = pair[1];
+	*other = self;
+	*step = "tie usher to the process outside";
+	rc = tie(pair[1]);
+	return rc == 0 ? furnish(s, user, step) : rc;
+}
+
+/* In a child: 0 or an errno, through the exit status. */
+static int try_one(int flag, bool user)
+{
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(unshare(flag | (user ? CLONE_NEWUSER : 0)) < 0 ? errno & 0x7f : 0);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
+		return EAGAIN;
+	return WEXITSTATUS(status);
+}
+
+size_t spaces_try(struct space_trial out[SPACES_KINDS])
+{
+	static const struct {
+		const char *name;
+		int flag;
+	} kinds[SPACES_KINDS] = { { "pid", CLONE_NEWPID }, { "ipc", CLONE_NEWIPC }, { "uts", CLONE_NEWUTS },
+				  { "cgroup", CLONE_NEWCGROUP }, { "net", CLONE_NEWNET }, { "mount", CLONE_NEWNS } };
+
+	for (size_t i = 0; i < SPACES_KINDS; i++) {
+		out[i] = (struct space_trial){ .name = kinds[i].name, .error = try_one(kinds[i].flag, false) };
+		if (out[i].error == EPERM) {
+			out[i].user = true;
+			out[i].error = try_one(kinds[i].flag, true);
+		}
+	}
+	return SPACES_KINDS;
+}

@@ -1,0 +1,73 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Namespaces by wish: each word does what it says, the exit status and signals come through, and what cannot be had is refused.
+. "$(dirname "$0")/lib.sh"
+unshare --user true 2>/dev/null || is_root || skip_all "no user namespaces"
+
+fresh
+inside() { # LIST COMMAND...
+	local list=$1
+	shift
+	OPTIONS=--isolate=$list supervise allow "$@"
+}
+
+same "pid: usher is the first process, and /proc shows the tree alone" "usher guardian" \
+	"$(inside pid sh -c 'cat /proc/1/comm; for p in /proc/[0-9]*; do cat $p/comm; done 2>/dev/null | grep -x guardian' | tr '\n' ' ' | sed 's/ $//')"
+sleep 1000 &
+outer=$!
+at_exit "kill $outer 2>/dev/null"
+check "the control: a process outside is there" test -d "/proc/$outer"
+check "pid: it is not inside" inside pid sh -c "! test -d /proc/$outer || ! grep -q sleep /proc/$outer/comm"
+inside pid sh -c 'kill -9 1; kill -9 -1; exit 7' 2>/dev/null
+same "pid: usher cannot be killed from inside" 7 $?
+check "pid: and nobody outside" test -d "/proc/$outer"
+inside pid sh -c 'kill -TERM $$' 2>/dev/null
+same "pid: a signal that ends the command ends usher" 143 $?
+inside pid sh -c 'exec sh -c "(sleep 0.1; exit 3) & wait \$!"'
+same "pid: orphans and status" 3 $?
+
+# The session is killed from outside: the one that was started, or usher inside.
+victims() { # WHO: how many of the sleepers are left when that one was killed
+	local mark=$((RANDOM + 100000)) list
+	OPTIONS=--isolate=pid supervise allow sh -c "setsid sh -c 'sleep $mark & setsid sleep $mark & wait' & sleep $mark" >"$T/victims.out" 2>&1 &
+	wait_for pgrep -f "^sleep $mark" || { echo "not started"; return; }
+	wait_for sh -c "[ \$(pgrep -fc '^sleep $mark') = 3 ]"
+	list=$(pgrep -f -- "--isolate=pid --journal $T.*$mark" | sort -n)
+	case $1 in
+	outer) kill -9 "$(pgrep -x usher-outside -f 2>/dev/null | head -n 1; for p in $list; do [ "$(cat "/proc/$p/comm")" = usher-outside ] && echo "$p"; done)" ;;
+	inner) for p in $list; do [ "$(cat "/proc/$p/comm")" = usher ] && kill -9 "$p"; done ;;
+	esac
+	WITHIN=5 wait_for sh -c "! pgrep -f '^sleep $mark'" && echo none
+	wait 2>/dev/null
+}
+kill "$outer"
+wait 2>/dev/null
+same "pid: the one outside is killed: all end" none "$(victims outer)"
+same "pid: usher inside is killed: all end" none "$(victims inner)"
+
+same "ipc" different "$(test "$(readlink /proc/self/ns/ipc)" = "$(inside ipc readlink /proc/self/ns/ipc)" || echo different)"
+same "uts, cgroup" different "$(test "$(readlink /proc/self/ns/uts)" = "$(inside uts,cgroup readlink /proc/self/ns/uts)" || echo different)"
+same "none" "$(readlink /proc/self/ns/ipc)" "$(OPTIONS=--isolate=none supervise allow readlink /proc/self/ns/ipc)"
+same "auto" "$(readlink /proc/self/ns/pid)" "$(OPTIONS=--isolate=auto supervise allow readlink /proc/self/ns/pid)"
+check "the journal says which" grep -q '"isolate":"[^"]*uts' <(inside ipc,uts true; records "$(ls -dt "$T"/journal.* | head -n 1)")
+
+mkdir -p /var/tmp/usher-isolate.$$ && at_exit "rm -rf /var/tmp/usher-isolate.$$"
+cd /var/tmp/usher-isolate.$$ || exit 1
+cp "$USHER" usher
+echo 'default allow' >allow.rules
+chmod 600 allow.rules
+mark=/tmp/usher-isolate.$$
+echo outside >$mark
+at_exit "rm -f $mark"
+away() { ./usher run -p allow.rules --ask=deny --isolate="$1" --journal "$PWD/j.$RANDOM" -- "${@:2}"; }
+same "tmp: empty, and can be written" "written" "$(away tmp sh -c "ls -A /tmp; echo written >$mark; cat $mark")"
+same "tmp: gone afterwards" outside "$(cat $mark)"
+check "mount: both" away mount sh -c '[ -z "$(ls -A /tmp /dev/shm | grep -v :)" ]'
+check "all together" away pid,ipc,uts,cgroup,net,mount sh -c '[ $$ -lt 100 ] && [ -z "$(ls -A /tmp)" ]'
+cd "$T/project" || exit 1
+
+inside tmp true 2>"$T/err"
+same "tmp with the working directory in it is refused" "125 yes" "$? $(grep -q 'while the working directory is in it' "$T/err" && echo yes)"
+inside pid,nonsense true 2>"$T/err"
+same "a word that is none is refused" "125 yes" "$? $(grep -q 'expected auto, none, or a list' "$T/err" && echo yes)"
+finish
