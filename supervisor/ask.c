@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "supervisor/evidence.h"
 #include "supervisor/facts.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
@@ -60,9 +61,11 @@ static void note_question(struct worker *w, const struct call *call, const struc
 	uint64_t seq;
 
 	record_begin(&w->evidence, w->record, sizeof(w->record), "note");
+	w->evidence.redactor = w->session->redactor;
 	record_text(&w->evidence, "event", "question");
 	record_call(&w->evidence, call, verdict);
-	unwind_caller_text(&w->job, &w->evidence, stack, STACK_TEXT);
+	evidence_stack(&w->job, &w->evidence);
+	unwound_text(w->job.stack, stack, STACK_TEXT);
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
 	if (rc < 0)
 		session_journal_failed(w->session, rc);

@@ -186,6 +186,22 @@ int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved)
 	return 0;
 }
 
+int creds_uid(struct job *j)
+{
+	struct session *s = j->session;
+	struct status status = { 0 };
+
+	j->uid = s->uid;
+	if (!s->asks_uid || !s->privileged || !atomic_load_explicit(&s->creds_moved, memory_order_acquire))
+		return 0;
+	char *text CLEANUP_FREE = read_status((pid_t)j->notif.pid);
+	int rc = text ? parse_status(text, &status) : -ESRCH;
+	free(status.groups);
+	if (rc == 0)
+		j->uid = status.uid[1];
+	return rc == 0 ? 0 : -ESRCH;
+}
+
 void creds_leave(struct creds *saved)
 {
 	int error = errno;

@@ -31,6 +31,12 @@ enum creds_kind {
  */
 int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved);
 
+/*
+ * Puts the caller's effective user into J, as far as rules ask for it. Its status is read only where it can differ from usher's own. 0, or
+ * -ESRCH.
+ */
+int creds_uid(struct job *j);
+
 /* Puts back what creds_enter() changed; ends the process when that is impossible. Keeps errno. */
 void creds_leave(struct creds *saved);
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "audit/journal.h"
+#include "supervisor/exec_script.h"
+#include "supervisor/procs.h"
 #include "supervisor/session.h"
 #include "supervisor/unwind.h"
 
@@ -27,6 +29,15 @@ static void put_back(const struct job *j, struct call *call, struct object *to)
 	o->name = job_span(j, j->asked_name);
 	o->named = job_span(j, j->asked_named);
 	o->inet = j->asked_inet;
+}
+
+void evidence_stack(struct job *j, struct record *r)
+{
+	struct script *script = proc_script(j->proc);
+
+	unwound_record(j->stack, r);
+	script_record(script, r);
+	script_put(script);
 }
 
 void evidence_open(struct worker *w)
@@ -53,9 +64,8 @@ void evidence_open(struct worker *w)
 		record_int(r, "review", (int64_t)j->review);
 	if (j->answered)
 		record_bytes(r, "answer", job_span(j, j->answer));
-	if (!j->replied && (j->verdict.kind == VERDICT_DENY || j->verdict.stack) && j->verdict.where &&
-	    strcmp(j->verdict.where, "native") != 0)
-		unwind_caller(j, r);
+	if (j->stack && (j->verdict.kind == VERDICT_DENY || j->verdict.stack))
+		evidence_stack(j, r);
 }
 
 int evidence_intent(struct worker *w, uint32_t *slot)

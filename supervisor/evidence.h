@@ -11,6 +11,9 @@
 /* Starts the record of w->job: who, what, on which objects, which verdict by which rule. */
 void evidence_open(struct worker *w);
 
+/* Writes the caller's stack (stack, unwind) and, where its interpreter runs one, the script. */
+void evidence_stack(struct job *j, struct record *r);
+
 /* Keeps the open record as an intent. Returns 0 with *slot set, or the errno that stopped the journal. */
 int evidence_intent(struct worker *w, uint32_t *slot);
 

@@ -19,6 +19,7 @@
 #include "policy/policy.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/exec_plan.h"
+#include "supervisor/exec_script.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
@@ -28,6 +29,8 @@
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 #include "supervisor/walk.h"
+
+#define SCRIPT_ARGS 1024 /* of a script's arguments, kept for later records */
 
 #define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
 
@@ -105,6 +108,33 @@ static void write_process(struct record *r, pid_t pid, const struct target *imag
 		record_text(r, "setuid", "without effect"); /* no_new_privs */
 }
 
+/* Scripts are asked about later, and what they are is known for certain only now. */
+static void note_script(struct job *j, pid_t pid)
+{
+	const struct exec_plan *p = plan_of(j);
+	const struct target *image = &j->target[p->image];
+	enum script_language language = script_language(job_span(j, image->name));
+	char path[32], cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
+	struct span rest = { NULL, 0 };
+	struct script *s = NULL;
+	int whole;
+
+	if (language != SCRIPT_NONE && p->image) {
+		/* a script of its own right: by its canonical name */
+		rest = job_span(j, p->edited ? j->argv_to : j->argv);
+		rest.len = rest.len < sizeof(args) ? rest.len : (uint32_t)sizeof(args);
+		s = script_new(language, job_span(j, j->target[0].name), rest);
+	} else if (language != SCRIPT_NONE) {
+		snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
+		ssize_t n = readlink(path, cwd, sizeof(cwd) - 1);
+		cwd[n > 0 ? n : 0] = '\0';
+		script_find(language, plan_raw(p), cwd, name, &rest);
+		rest = (struct span){ args, (uint32_t)args_join(rest, args, sizeof(args), &whole) };
+		s = script_new(language, (struct span){ name, (uint32_t)strlen(name) }, rest);
+	}
+	proc_script_set(j->proc, s);
+}
+
 /* The tracee was stopped with a new image. Lets it run, or ends it. */
 static void exec_arrived(struct job *j, pid_t pid)
 {
@@ -125,6 +155,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
+	note_script(j, pid);
 	if (plan_of(j)->program && !j->session->cover) {
 		const struct target *program = &j->target[plan_of(j)->program];
 		proc_expect(j->proc, program->dev, program->ino);
@@ -189,6 +220,31 @@ int exec_expected(struct job *j)
 	return !t->exists || proc_met(j->proc, t->dev, t->ino) ? 0 : -EPERM;
 }
 
+const char *exec_refusal(const struct job *j)
+{
+	const struct exec_plan *p = j->row->class == CLASS_EXEC ? j->heap : NULL;
+
+	return p && p->unreadable ? "unreadable program" : NULL;
+}
+
+/* Permission bits of the images, as far as usher may judge for the caller. Formats are told by the chain. */
+int exec_hopeless(const struct job *j)
+{
+	const struct exec_plan *p = j->heap;
+
+	if (!p || j->row->class != CLASS_EXEC)
+		return 0;
+	for (uint32_t i = 0; i <= p->image && i < j->n_targets; i++) {
+		const struct target *t = &j->target[i];
+
+		if (!S_ISREG(t->mode) || !(t->mode & 0111))
+			return -EACCES;
+		if (t->fd >= 0 && !atomic_load(&j->session->creds_moved) && faccessat(t->fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0 && errno == EACCES)
+			return -EACCES;
+	}
+	return p->other ? -ENOEXEC : 0;
+}
+
 int exec_perform(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
@@ -197,6 +253,8 @@ int exec_perform(struct job *j)
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
 	}
+	if (plan_of(j)->other)
+		return job_error(j, -ENOEXEC);
 	if (j->rewritten.off)
 		worker_blocking(j->worker);
 	int err = trace_seize(tid);

@@ -17,6 +17,7 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/binfmt.h"
 #include "supervisor/exec_format.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/resolve.h"
@@ -191,7 +192,7 @@ static int script_prefix(const struct script_line *line, struct span self, struc
 		err = args_add(out, line->arg);
 	if (!err)
 		err = args_add(out, self);
-	struct span rest = args_after_first(prefix);
+	struct span rest = line->keeps_name ? (struct span){ prefix->bytes, (uint32_t)prefix->len } : args_after_first(prefix);
 	for (const char *s = rest.bytes; !err && s && s < rest.bytes + rest.len; s += strlen(s) + 1)
 		err = args_add(out, (struct span){ s, (uint32_t)strlen(s) });
 	args_free(prefix);
@@ -255,6 +256,18 @@ int chain_unchanged(struct job *j)
 	return 0;
 }
 
+/* The kernel's own formats do not know it: an interpreter that binfmt_misc names takes it as a script's does. Its name goes into HEAD. */
+static bool by_binfmt(char head[FORMAT_HEAD], struct span self, struct script_line *line)
+{
+	struct binfmt b;
+
+	if (!binfmt_find(head, self, &b))
+		return false;
+	memcpy(head, b.interpreter, sizeof(b.interpreter));
+	*line = (struct script_line){ .interpreter = { head, (uint32_t)strlen(head) }, .keeps_name = b.keeps_name };
+	return true;
+}
+
 /* One level. Returns 1 with *line filled when T is a script, 0 at the end of the chain. */
 static int follow(struct job *j, struct target *t, struct span self, struct args *prefix, char head[FORMAT_HEAD], struct script_line *line)
 {
@@ -265,19 +278,21 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	if (!S_ISREG(t->mode) || !(t->mode & 0111))
 		return 0; /* EACCES from the kernel */
 	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	p->unreadable = fd < 0;
 	if (fd < 0)
-		return -EPERM; /* what cannot be read cannot be verified */
+		return -EACCES; /* what cannot be read cannot be verified */
 	int kind = format_kind(fd, head);
 	if (kind < 0)
 		return kind;
 	if (kind == FORMAT_ELF)
 		return follow_elf(j, t, fd, head);
-	p->other = kind == FORMAT_OTHER;
+	p->other = kind == FORMAT_OTHER && !by_binfmt(head, self, line);
 	if (p->other)
 		return 0;
 	if (p->bound && t == &j->target[0])
 		p->hashed = script_hash(fd, p->hash) == 0;
-	format_script(head, line);
+	if (kind == FORMAT_SCRIPT)
+		format_script(head, line);
 	if (!line->interpreter.len)
 		return 0; /* "#!" and a NUL: the kernel fails */
 	struct args longer;
@@ -293,6 +308,7 @@ int chain_follow(struct job *j, struct span filename)
 	struct script_line line;
 	struct target *t = &j->target[0];
 	int more = classify(j, t);
+	unsigned skip = 1;
 
 	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = false;
 	plan_of(j)->program = 0;
@@ -302,13 +318,15 @@ int chain_follow(struct job *j, struct span filename)
 		more = follow(j, t, filename, &prefix, head, &line);
 		if (more <= 0)
 			break;
+		if (t == &j->target[0])
+			skip = line.keeps_name ? 0 : 1;
 		/* The next level's script is called by the name this one gave it. */
 		memcpy(self, line.interpreter.bytes, line.interpreter.len);
 		filename = (struct span){ self, line.interpreter.len };
 		more = add_image(j, filename, &t);
 	}
 	if (more == 0)
-		more = plan_prefix_set(j, &prefix, prefix.len ? 1 : 0);
+		more = plan_prefix_set(j, &prefix, prefix.len ? skip : 0);
 	args_free(&prefix);
 	return more ? more : content_note(j);
 }

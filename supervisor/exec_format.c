@@ -10,6 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifdef __aarch64__
+#define MACHINE EM_AARCH64
+#else
+#define MACHINE EM_X86_64
+#endif
+
 #define PHDRS_MAX 128
 #define DYNAMIC_MAX 256
 
@@ -80,6 +86,15 @@ bool format_script(const char head[FORMAT_HEAD], struct script_line *out)
 	return true;
 }
 
+/* Other machines' programs, and those for 32 bits, are binfmt_misc's, if anybody's: usher's filter leaves them no call. */
+static bool native_elf(const char head[FORMAT_HEAD])
+{
+	Elf64_Ehdr eh;
+
+	memcpy(&eh, head, sizeof(eh));
+	return memcmp(eh.e_ident, ELFMAG, SELFMAG) == 0 && eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_machine == MACHINE;
+}
+
 int format_kind(int fd, char head[FORMAT_HEAD])
 {
 	struct script_line line;
@@ -89,7 +104,7 @@ int format_kind(int fd, char head[FORMAT_HEAD])
 		return -errno;
 	if (format_script(head, &line))
 		return FORMAT_SCRIPT;
-	return memcmp(head, ELFMAG, SELFMAG) == 0 ? FORMAT_ELF : FORMAT_OTHER;
+	return native_elf(head) ? FORMAT_ELF : FORMAT_OTHER;
 }
 
 static bool read_at(int fd, void *out, size_t len, uint64_t offset)
@@ -134,8 +149,6 @@ int format_elf(int fd, const char head[FORMAT_HEAD], struct elf_facts *out)
 	out->library = false;
 	out->interpreter[0] = '\0';
 	memcpy(&eh, head, sizeof(eh));
-	if (eh.e_ident[EI_CLASS] != ELFCLASS64)
-		return 0; /* another architecture's: refused by the kernel, or binfmt_misc's */
 	if (eh.e_phentsize != sizeof(ph[0]) || eh.e_phnum < 1 || eh.e_phnum > PHDRS_MAX)
 		return -ENOEXEC;
 	if (!read_at(fd, ph, eh.e_phnum * sizeof(ph[0]), eh.e_phoff))

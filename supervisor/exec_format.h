@@ -25,6 +25,7 @@ enum format_kind {
 struct script_line {
 	struct span interpreter;
 	struct span arg;
+	bool keeps_name; /* binfmt_misc: argv[0] stays */
 };
 
 struct elf_facts {

@@ -19,7 +19,8 @@
 
 struct exec_plan {
 	uint32_t image;       /* index of the target that becomes /proc/PID/exe */
-	bool other;           /* neither script nor ELF: only binfmt_misc can run it */
+	bool unreadable;      /* some image: neither it nor its process could be verified */
+	bool other;           /* neither script nor ELF, and binfmt_misc has no interpreter for it: ENOEXEC */
 	bool loader;          /* the first instruction lies in the file loader_dev, loader_ino (else in the image) */
 	dev_t loader_dev;
 	ino_t loader_ino;

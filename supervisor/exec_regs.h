@@ -3,6 +3,8 @@
 #ifndef USHER_SUPERVISOR_EXEC_REGS_H
 #define USHER_SUPERVISOR_EXEC_REGS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -40,6 +42,18 @@ static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at
 {
 	regs_exec_path(r, at ? arg[1] : arg[0], at);
 	regs_exec_argv(r, at ? arg[2] : arg[1], at);
+}
+
+/* The value of register NUMBER as unwind tables count; false when it is none of these. */
+static inline bool regs_unwind(const exec_regs *r, int number, uint64_t *value)
+{
+	const unsigned long long order[] = { r->rax, r->rdx, r->rcx, r->rbx, r->rsi, r->rdi, r->rbp, r->rsp, r->r8,
+					     r->r9,  r->r10, r->r11, r->r12, r->r13, r->r14, r->r15, r->rip };
+
+	if (number < 0 || (size_t)number >= sizeof(order) / sizeof(order[0]))
+		return false;
+	*value = order[number];
+	return true;
 }
 
 #define REGS_CAN_CALL 1
@@ -94,6 +108,15 @@ static inline void regs_exec_argv(exec_regs *r, uint64_t argv, int at)
 
 /* Whether a call is to be restarted the kernel has decided before the stop: another one cannot be put in its place. */
 #define REGS_CAN_CALL 0
+
+/* As above. */
+static inline bool regs_unwind(const exec_regs *r, int number, uint64_t *value)
+{
+	if (number < 0 || number > 30)
+		return false;
+	*value = r->regs[number];
+	return true;
+}
 
 static inline void regs_again(exec_regs *r, long nr)
 {

@@ -10,32 +10,19 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-
-/* Linux 6.11; not in Debian 12's headers. */
-struct usher_procmap_query {
-	uint64_t size, query_flags, query_addr;
-	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
-	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
-	uint64_t vma_name_addr, build_id_addr;
-};
-
-#define USHER_PROCMAP_QUERY _IOWR('f', 17, struct usher_procmap_query)
+#include "supervisor/procmap.h"
 
 int trace_interrupt(pid_t tid)
 {
@@ -196,73 +183,26 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
 	return err;
 }
 
-/*
- * Overlays and btrfs show one device in maps and another in stat: the file at that name then tells which, as long as
- * the inode number is the same (so that no other file can be slipped under the name).
- */
-static int mapping_by_name(const char *name, dev_t *dev, const ino_t *ino)
-{
-	struct stat st;
-
-	if (name[0] != '/')
-		return -ENOENT;
-	if (lstat(name, &st) == 0 && st.st_ino == *ino)
-		*dev = st.st_dev;
-	return 0;
-}
-
-static int mapping_query(int fd, uint64_t addr, dev_t *dev, ino_t *ino)
-{
-	char name[4096] = "";
-	struct usher_procmap_query q = {
-		.size = sizeof(q), .query_addr = addr,
-		.vma_name_addr = (uint64_t)(uintptr_t)name, .vma_name_size = sizeof(name),
-	};
-
-	if (ioctl(fd, USHER_PROCMAP_QUERY, &q) < 0)
-		return -errno;
-	*dev = makedev(q.dev_major, q.dev_minor);
-	*ino = q.inode;
-	return mapping_by_name(name, dev, ino);
-}
-
-/* Linux before 6.11: the text form. */
-static int mapping_read(int fd, uint64_t addr, dev_t *dev, ino_t *ino)
-{
-	CLEANUP_FREE char *line = NULL;
-	size_t cap = 0;
-	FILE *f = fdopen(dup(fd), "r");
-	int err = -ENOENT;
-
-	if (!f)
-		return -errno;
-	while (err == -ENOENT && getline(&line, &cap, f) > 0) {
-		unsigned long from, to, inode;
-		unsigned major_, minor_;
-		int name = 0;
-
-		if (sscanf(line, "%lx-%lx %*s %*x %x:%x %lu %n", &from, &to, &major_, &minor_, &inode, &name) < 5)
-			break;
-		if (addr < from || addr >= to)
-			continue;
-		line[strcspn(line, "\n")] = '\0';
-		*dev = makedev(major_, minor_);
-		*ino = inode;
-		err = mapping_by_name(line + name, dev, ino);
-		break;
-	}
-	fclose(f);
-	return err;
-}
-
 int trace_mapping(pid_t pid, uint64_t addr, dev_t *dev, ino_t *ino)
 {
-	char path[32];
+	struct mapping at;
+	struct stat st;
+	CLEANUP_FD int fd = mapping_open(pid);
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return -errno;
-	int err = mapping_query(fd, addr, dev, ino);
-	return err == -ENOTTY ? mapping_read(fd, addr, dev, ino) : err;
+		return fd;
+	int err = mapping_at(fd, addr, UINT_MAX, &at);
+	if (err)
+		return err;
+	if (at.name[0] != '/')
+		return -ENOENT;
+	*dev = at.dev;
+	*ino = at.ino;
+	/*
+	 * Overlays and btrfs show one device in maps and another in stat: the file at that name then tells which, as long as
+	 * the inode number is the same (so that no other file can be slipped under the name).
+	 */
+	if (lstat(at.name, &st) == 0 && st.st_ino == at.ino)
+		*dev = st.st_dev;
+	return 0;
 }

@@ -132,8 +132,6 @@ const char *verify_image(struct job *j, pid_t pid)
 	const struct target *t = &j->target[p->image];
 	exec_regs regs;
 
-	if (p->other)
-		return "binfmt"; /* an interpreter that nobody decided on */
 	if (!exe_is(pid, t->dev, t->ino))
 		return "image";
 	if (trace_regs(pid, &regs))

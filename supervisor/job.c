@@ -58,6 +58,7 @@ void job_reset(struct job *j)
 	for (size_t i = 0; i < sizeof(j->scratch) / sizeof(j->scratch[0]); i++)
 		close_fd(&j->scratch[i]);
 	free(j->heap);
+	free(j->stack);
 	if (j->proc)
 		proc_put(j->proc);
 	job_clear(j);
@@ -200,6 +201,7 @@ void job_discard(struct job *packed)
 	for (size_t i = 0; i < sizeof(packed->scratch) / sizeof(packed->scratch[0]); i++)
 		close_fd(&packed->scratch[i]);
 	free(packed->heap);
+	free(packed->stack);
 	if (packed->proc)
 		proc_put(packed->proc);
 	free(packed);

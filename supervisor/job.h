@@ -26,6 +26,7 @@ struct session;
 struct worker;
 struct sysrow;
 struct proc;
+struct unwound;
 
 /* Bytes in the job's arena, always followed by a NUL that len does not count. off 0: absent. */
 struct text {
@@ -113,12 +114,13 @@ struct job {
 	struct text asked_named;
 	struct inet_endpoint asked_inet;
 	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
-	uid_t uid;               /* the caller's effective uid */
+	uid_t uid;               /* the caller's effective uid, where rules ask for it */
 	uint64_t flags;          /* the call's own flag word, for people and records; set by resolve */
 	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
 	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
 	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
+	struct unwound *stack;   /* the caller's, where it is evidence; malloc */
 	uint64_t question;       /* id while parked */
 	uint64_t review;         /* verdict.review: its number, 0 when there was no room */
 	uint32_t used;           /* arena bytes in use */

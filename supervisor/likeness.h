@@ -17,6 +17,9 @@ bool likeness_holds(const struct policy *policy);
 bool likeness_content(const struct policy *policy);
 bool likeness_trust(const struct policy *policy);
 
+/* Whether a rule asks who the caller is (uid=). */
+bool likeness_uid(const struct policy *policy);
+
 /* Whether some rule asks for the environment of an exec (env=). */
 bool likeness_env(const struct policy *policy);
 

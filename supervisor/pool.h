@@ -18,6 +18,7 @@
 #include "policy/question.h"
 #include "supervisor/arrange.h"
 #include "supervisor/facts_hash.h"
+#include "supervisor/stack_stop.h"
 #include "supervisor/worker.h"
 
 /* Interrupts a worker that waits in a system call. */
@@ -53,6 +54,7 @@ struct pool {
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
 	struct hash_cache hashes; /* has a lock of its own */
+	struct stacks stacks;     /* so have they */
 	int watch;                /* eventfd: something for the watch to look after */
 	bool watching;            /* it does */
 	bool stopping;

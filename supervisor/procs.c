@@ -261,6 +261,8 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 		return -ENOMEM;
 	}
 	proc_ref(*out, true);
+	if (parent && parent->pid == ppid)
+		proc_script_inherit(*out, parent);
 	const struct proc *made = *out;
 	int life = lives_open(ps->session->lives, tgid);
 	bool same = thread_alive(&ref); /* and so was the number when its life was opened */

@@ -37,6 +37,18 @@ void proc_subject(const struct proc *p, struct subject *out);
 /* A verified exec has replaced the image (EXE is copied). */
 int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino);
 
+/* What the interpreter that P runs was told to run. set takes S over (NULL: nothing); get returns it held. */
+struct script;
+void proc_script_set(struct proc *p, struct script *s);
+struct script *proc_script(struct proc *p);
+
+/* CHILD, forked by PARENT, still runs what that one does, if it is the same image. */
+void proc_script_inherit(struct proc *child, struct proc *parent);
+
+/* Whether P's stack is known to need its registers, see stack_stop.h; until its next image. */
+void proc_stop_for_stack(struct proc *p);
+bool proc_stopped_for_stack(const struct proc *p);
+
 /*
  * A place for one value that another part keeps for each process (its view of cwd and umask, say). Taking it
  * leaves the place empty, so that two threads never share the value; giving it back drops what was put there in between. DROP

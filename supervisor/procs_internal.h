@@ -34,8 +34,10 @@ struct proc {
 	_Atomic(struct lineage *) lineage;
 	struct retired *retired;
 	atomic_bool expects; /* expect_dev and expect_ino are valid; they change under lock */
+	atomic_bool stack_stops;
 	dev_t expect_dev;
 	ino_t expect_ino;
+	struct script *script; /* what its interpreter runs; under lock */
 	_Atomic umask_note umask;
 	void *value;
 	void (*drop)(void *);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/exec_script.h"
 #include "supervisor/procs_internal.h"
 
 struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
@@ -40,6 +41,7 @@ static void proc_free(struct proc *p)
 	if (p->value)
 		p->drop(p->value);
 	retired_free(p->retired);
+	script_put(p->script);
 	lineage_put(atomic_load(&p->lineage));
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -123,10 +125,46 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 		p->retired = steal_pointer(&r);
 		atomic_store(&p->lineage, fresh);
 		atomic_store(&p->expects, false);
+		atomic_store(&p->stack_stops, false);
 	}
 	pthread_mutex_unlock(&p->lock);
 	free(r);
 	return err;
+}
+
+void proc_stop_for_stack(struct proc *p)
+{
+	atomic_store_explicit(&p->stack_stops, true, memory_order_relaxed);
+}
+
+bool proc_stopped_for_stack(const struct proc *p)
+{
+	return atomic_load_explicit(&p->stack_stops, memory_order_relaxed);
+}
+
+void proc_script_set(struct proc *p, struct script *s)
+{
+	pthread_mutex_lock(&p->lock);
+	struct script *old = p->script;
+	p->script = s;
+	pthread_mutex_unlock(&p->lock);
+	script_put(old);
+}
+
+struct script *proc_script(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	struct script *s = script_hold(p->script);
+	pthread_mutex_unlock(&p->lock);
+	return s;
+}
+
+void proc_script_inherit(struct proc *child, struct proc *parent)
+{
+	const struct image *now = lineage_image(atomic_load(&parent->lineage));
+
+	if (lineage_runs(atomic_load(&child->lineage), now->dev, now->ino))
+		child->script = proc_script(parent);
 }
 
 void proc_expect(struct proc *p, dev_t dev, ino_t ino)

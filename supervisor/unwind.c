@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The kernel tells a waiting thread's instruction and stack pointer (/proc/TID/syscall); unwind tables lead on from
- * there wherever they do not need another register, which is so in code compiled without frame pointers. Where
- * one is needed the stack ends and is called partial: nothing is guessed.
+ * there wherever they do not need another register, which is so in most code compiled without frame pointers. Where
+ * one is needed and not known the stack ends and is called partial: nothing is guessed.
  *
  * MUST: libunwind reads only through the accessors below, whose budget ends every loop that the tables could make it run.
  */
@@ -12,16 +12,38 @@
 #include <inttypes.h>
 #include <libunwind.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/unwind_image.h"
 #include "supervisor/unwind_memory.h"
+#include "supervisor/unwind_symbols.h"
 
+#define WHERE_TRIES 100
 #define FRAMES_MAX 64
 #define FRAMES_TOLD 8 /* to a person */
 #define LIMIT_NS (5 * 1000 * 1000)
 #define FDES_MAX 1000000
+#define NAME_MAX_SHOWN 256
+#define TEXT_MAX 12288
+
+/* Strings are places in text, 0: none. */
+struct frame {
+	uint32_t object, build_id, function;
+	uint64_t in_function, offset;
+};
+
+struct unwound {
+	unsigned n;
+	bool known;    /* there was something to begin with */
+	bool complete; /* the outermost frame was reached */
+	bool lacks;    /* a register was asked for that is not known */
+	uint32_t used;
+	struct frame frame[FRAMES_MAX];
+	char text[TEXT_MAX];
+};
 
 /* Exported by libunwind for users with accessors of their own, but in none of its headers. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
@@ -30,9 +52,10 @@ extern int dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn
 
 struct unwinding {
 	struct view *view;
+	const exec_regs *regs; /* NULL: only these */
 	uint64_t ip, sp;
-	char *text; /* NULL: nobody reads it */
-	size_t text_cap;
+	bool lacks;
+	bool unknown; /* code without a table was met: libunwind would guess on */
 };
 
 /* The binary search table behind a PT_GNU_EH_FRAME header, in the one form linkers write. */
@@ -65,9 +88,9 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	struct module *m = view_module(u->view, ip);
 	unw_dyn_info_t di;
 
-	if (!m || !search_table(u->view, m, &di))
-		return -UNW_ENOINFO;
-	return dwarf_search_unwind_table(as, ip, &di, pi, need, arg);
+	int rc = m && search_table(u->view, m, &di) ? dwarf_search_unwind_table(as, ip, &di, pi, need, arg) : -UNW_ENOINFO;
+	u->unknown = rc < 0;
+	return rc;
 }
 
 static void put_unwind_info(unw_addr_space_t as, unw_proc_info_t *pi, void *arg)
@@ -96,9 +119,11 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 		*value = u->ip;
 	else if (reg == UNW_REG_SP)
 		*value = u->sp;
-	else
-		return -UNW_EBADREG;
-	return 0;
+	else if (!u->regs)
+		u->lacks = true;
+	else if (regs_unwind(u->regs, reg, value))
+		return 0;
+	return reg == UNW_REG_IP || reg == UNW_REG_SP ? 0 : -UNW_EBADREG;
 }
 
 static int no_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write, void *arg)
@@ -122,64 +147,69 @@ static bool where(pid_t tid, uint64_t *sp, uint64_t *ip)
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	if (n <= 0)
+	ssize_t n = 0;
+	/* "running" while it is on its way into the wait. */
+	for (int tries = 0; tries < WHERE_TRIES && fd >= 0 && (n = pread(fd, line, sizeof(line) - 1, 0)) > 0 && line[0] == 'r'; tries++)
+		continue;
+	if (fd < 0 || n <= 0)
 		return false;
 	line[n] = '\0';
 	return sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64 " %" SCNx64, sp, ip) == 2;
 }
 
-static void write_build_id(struct record *r, const struct module *m)
+/* A string into U's text; 0 when there is no room. */
+static uint32_t keep(struct unwound *u, const char *s, size_t len)
 {
-	char hex[2 * VIEW_BUILD_ID + 1] = "";
+	if (!len || len + 1 > TEXT_MAX - u->used)
+		return 0;
+	uint32_t at = u->used;
+
+	memcpy(u->text + at, s, len);
+	u->text[at + len] = '\0';
+	u->used += (uint32_t)len + 1;
+	return at;
+}
+
+static uint32_t keep_build_id(struct unwound *u, const struct module *m)
+{
+	char hex[2 * IMAGE_BUILD_ID + 1] = "";
 
 	for (size_t i = 0; i < m->build_id_len; i++)
 		snprintf(hex + 2 * i, 3, "%02x", m->build_id[i]);
-	if (m->build_id_len)
-		record_text(r, "build_id", hex);
+	return keep(u, hex, strlen(hex));
 }
 
-static void write_frame(struct record *r, struct view *v, uint64_t ip, const struct symbol *s)
+/* Another frame of S's module, whose names are kept already; NULL: this is the first. */
+static const struct frame *same_module(const struct unwound *u, const struct symbol *list, unsigned n)
 {
+	for (unsigned i = n; i--;) {
+		if (list[i].module == list[n].module)
+			return &u->frame[i];
+	}
+	return NULL;
+}
+
+static void note_frame(struct unwound *u, struct view *v, const uint64_t *ip, const struct symbol *list, unsigned i)
+{
+	const struct symbol *s = &list[i];
 	const struct module *m = s->module;
-	char name[256];
+	const struct frame *like = same_module(u, list, i);
+	struct frame *f = &u->frame[i];
+	char name[NAME_MAX_SHOWN];
 
-	record_object(r, NULL);
-	if (m) {
-		record_text(r, "object", m->name);
-		write_build_id(r, m);
-	}
-	if (m && view_name(v, s, name, sizeof(name))) {
-		record_text(r, "function", name);
-		record_int(r, "in_function", (int64_t)(ip - m->bias - s->value));
-	}
-	record_int(r, "offset", (int64_t)(m ? ip - m->bias : ip));
-	record_close(r);
+	f->offset = m ? ip[i] - m->bias : ip[i];
+	if (!m)
+		return;
+	f->object = like ? like->object : keep(u, m->name, strlen(m->name));
+	f->build_id = like ? like->build_id : keep_build_id(u, m);
+	if (!view_name(v, s, name, sizeof(name)))
+		return;
+	f->function = keep(u, name, strlen(name));
+	f->in_function = ip[i] - m->bias - s->value;
 }
 
-/* The innermost frames for a person, on one line: what does not fit is left out. */
-static void tell_stack(struct unwinding *u, const uint64_t *ip, const struct symbol *s, unsigned n)
+static void note_frames(struct unwound *u, struct view *v, const uint64_t *ip, unsigned n)
 {
-	size_t at = 0;
-
-	for (unsigned i = 0; i < n && i < FRAMES_TOLD; i++) {
-		const struct module *m = s[i].module;
-		char name[256];
-		bool named = m && view_name(u->view, &s[i], name, sizeof(name));
-		int len = named ? snprintf(u->text + at, u->text_cap - at, "%s%s in %s", i ? " < " : "", name, m->name) :
-				  snprintf(u->text + at, u->text_cap - at, "%s+0x%" PRIx64 " in %s", i ? " < " : "",
-					   m ? ip[i] - m->bias : ip[i], m ? m->name : "?");
-		if (len < 0 || (size_t)len >= u->text_cap - at) {
-			u->text[at] = '\0';
-			return;
-		}
-		at += (size_t)len;
-	}
-}
-
-static void write_stack(struct record *r, struct unwinding *u, const uint64_t *ip, unsigned n)
-{
-	struct view *v = u->view;
 	struct symbol symbol[FRAMES_MAX] = { 0 };
 
 	for (unsigned i = 0; i < n; i++) {
@@ -188,16 +218,12 @@ static void write_stack(struct record *r, struct unwinding *u, const uint64_t *i
 		symbol[i].module = view_module(v, symbol[i].addr);
 	}
 	view_symbols(v, symbol, n);
-	record_list(r, "stack");
 	for (unsigned i = 0; i < n; i++)
-		write_frame(r, v, ip[i], &symbol[i]);
-	record_close(r);
-	if (u->text)
-		tell_stack(u, ip, symbol, n);
+		note_frame(u, v, ip, symbol, i);
+	u->n = n;
 }
 
-/* Writes the frames; returns whether the outermost was reached. */
-static bool walk_stack(struct record *r, unw_addr_space_t as, struct unwinding *u)
+static void walk_stack(struct unwound *out, unw_addr_space_t as, struct unwinding *u)
 {
 	unw_cursor_t c;
 	uint64_t ip[FRAMES_MAX];
@@ -211,47 +237,123 @@ static bool walk_stack(struct record *r, unw_addr_space_t as, struct unwinding *
 			break;
 		ip[n++] = at;
 		more = unw_step(&c);
+		if (u->unknown)
+			more = -UNW_ENOINFO;
 	}
-	write_stack(r, u, ip, n);
-	return n && more == 0;
+	note_frames(out, u->view, ip, n);
+	out->known = n > 0;
+	out->complete = n && more == 0;
+	out->lacks = u->lacks && !out->complete;
 }
 
-static void unwind(pid_t tid, struct record *r, char *text, size_t cap)
+/* Without a cache it holds nothing that changes: threads may share it. */
+static unw_addr_space_t new_space(void)
 {
 	static const unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
 		.get_dyn_info_list_addr = no_dynamic_list, .access_mem = access_mem, .access_reg = access_reg,
 		.access_fpreg = no_fpreg, .resume = no_resume, .get_proc_name = no_name,
 	};
-	struct unwinding u = { .text = text, .text_cap = cap };
 	unw_accessors_t mine = accessors;
-	bool complete = false;
+	unw_addr_space_t as = unw_create_addr_space(&mine, 0);
 
-	if (!where(tid, &u.sp, &u.ip) || view_open(tid, LIMIT_NS, &u.view)) {
+	if (as)
+		unw_set_caching_policy(as, UNW_CACHE_NONE);
+	return as;
+}
+
+void unwind_init(struct image_files *files)
+{
+	image_files_init(files);
+	files->space = new_space();
+}
+
+void unwind_clear(struct image_files *files)
+{
+	if (files->space)
+		unw_destroy_addr_space(files->space);
+	image_files_clear(files);
+}
+
+static void unwind_view(struct unwound *out, struct image_files *files, struct unwinding *u)
+{
+	unw_addr_space_t shared = files ? files->space : NULL;
+	unw_addr_space_t as = shared ? shared : new_space();
+
+	if (as)
+		walk_stack(out, as, u);
+	if (as && !shared)
+		unw_destroy_addr_space(as);
+}
+
+struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_regs *regs)
+{
+	struct unwound *out = malloc(sizeof(*out));
+	struct unwinding u = { .regs = regs };
+
+	if (!out)
+		return NULL;
+	memset(out, 0, offsetof(struct unwound, text));
+	out->used = 1;
+	if (regs) {
+		u.sp = REGS_SP(regs);
+		u.ip = REGS_IP(regs);
+	}
+	if ((!regs && !where(tid, &u.sp, &u.ip)) || view_open(tid, LIMIT_NS, files, &u.view))
+		return out;
+	unwind_view(out, files, &u);
+	view_free(u.view);
+	return out;
+}
+
+bool unwound_lacks(const struct unwound *u)
+{
+	return u && u->lacks;
+}
+
+static void write_frame(struct record *r, const struct unwound *u, const struct frame *f)
+{
+	record_object(r, NULL);
+	if (f->object)
+		record_text(r, "object", u->text + f->object);
+	if (f->build_id)
+		record_text(r, "build_id", u->text + f->build_id);
+	if (f->function) {
+		record_text(r, "function", u->text + f->function);
+		record_int(r, "in_function", (int64_t)f->in_function);
+	}
+	record_int(r, "offset", (int64_t)f->offset);
+	record_close(r);
+}
+
+void unwound_record(const struct unwound *u, struct record *r)
+{
+	if (!u || !u->known) {
 		record_text(r, "unwind", "none");
 		return;
 	}
-	unw_addr_space_t as = unw_create_addr_space(&mine, 0);
-	if (as)
-		complete = walk_stack(r, as, &u);
-	record_text(r, "unwind", complete ? "complete" : "partial");
-	if (as)
-		unw_destroy_addr_space(as);
-	view_free(u.view);
+	record_list(r, "stack");
+	for (unsigned i = 0; i < u->n; i++)
+		write_frame(r, u, &u->frame[i]);
+	record_close(r);
+	record_text(r, "unwind", u->complete ? "complete" : "partial");
 }
 
-void unwind_thread(pid_t tid, struct record *r)
+void unwound_text(const struct unwound *u, char *text, size_t cap)
 {
-	unwind(tid, r, NULL, 0);
-}
+	size_t at = 0;
 
-void unwind_caller_text(struct job *j, struct record *r, char *text, size_t cap)
-{
 	text[0] = '\0';
-	unwind((pid_t)j->notif.pid, r, text, cap);
-}
+	for (unsigned i = 0; u && i < u->n && i < FRAMES_TOLD; i++) {
+		const struct frame *f = &u->frame[i];
+		const char *object = f->object ? u->text + f->object : "?", *before = i ? " < " : "";
+		int len = f->function ? snprintf(text + at, cap - at, "%s%s in %s", before, u->text + f->function, object) :
+					snprintf(text + at, cap - at, "%s+0x%" PRIx64 " in %s", before, f->offset, object);
 
-void unwind_caller(struct job *j, struct record *r)
-{
-	unwind_thread((pid_t)j->notif.pid, r);
+		if (len < 0 || (size_t)len >= cap - at) {
+			text[at] = '\0';
+			return;
+		}
+		at += (size_t)len;
+	}
 }

@@ -3,22 +3,36 @@
 #ifndef USHER_SUPERVISOR_UNWIND_H
 #define USHER_SUPERVISOR_UNWIND_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "audit/record.h"
-#include "supervisor/job.h"
+#include "supervisor/exec_regs.h"
+
+struct image_files;
+struct unwound;
+
+/* FILES is ready for unwind_thread(): libunwind's part of the work is done once. Without memory it is done each time. */
+void unwind_init(struct image_files *files);
+void unwind_clear(struct image_files *files);
 
 /*
- * Unwinds the caller of J, which waits in its notification, and writes the list `stack` (innermost frame first: object, build_id,
- * function, offset) and `unwind` ("complete", "partial", "none") into R. The caller is neither stopped nor restarted. At most
- * 64 frames, 5 ms and a fixed number of reads, whatever the caller's memory says. Never fails: what cannot be had is left out.
+ * Unwinds thread TID, which waits in a system call or is stopped behind one with registers REGS. With REGS NULL only what the kernel tells
+ * of a waiting thread is known, its instruction and stack pointer: frames that need another register end the stack
+ * then (unwound_lacks()). FILES may be NULL. At most 64 frames, 5 ms and a fixed number of reads, whatever the thread's memory says. Returns what
+ * was found, free() it; NULL without memory.
  */
-void unwind_caller(struct job *j, struct record *r);
+struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_regs *regs);
 
-/* As unwind_caller(), and the innermost frames in words ("main < start in app", functions escaped as /proc and the symbol table have them) into TEXT. */
-void unwind_caller_text(struct job *j, struct record *r, char *text, size_t cap);
+/* Whether the registers of the stopped thread would lead further. */
+bool unwound_lacks(const struct unwound *u);
 
-/* The same for any thread that waits in a system call. */
-void unwind_thread(pid_t tid, struct record *r);
+/* The list `stack` (innermost frame first: object, build_id, function, in_function, offset) and `unwind` ("complete", "partial", "none"). U may be NULL. */
+void unwound_record(const struct unwound *u, struct record *r);
+
+/* The innermost frames in words ("main in app < ..."): what does not fit is left out. */
+void unwound_text(const struct unwound *u, char *text, size_t cap);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Headers, tables and symbols are read from the process's memory, not from the files: no file of the
- * caller's choice is mapped, so none can be cut short under the reader.
+ * Stacks are read from the process's memory, tables from its files where they are at hand; no file is mapped, so none can be cut
+ * short under the reader.
  *
  * MUST: every count that comes from the process is capped; every read is counted and timed.
  */
@@ -9,23 +9,15 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
-
-#define MAPS_MAX (64 * 1024)
+#define MAPS_LINES 4096
 #define PHDRS_MAX 32
 #define NOTES_MAX 1024
-#define DYNAMIC_MAX 128
-#define SYMBOLS_MAX 8192
-#define SYMBOLS_AT_ONCE 512
-#define WANTED_MAX 64
 
 static uint64_t now_ns(void)
 {
@@ -65,12 +57,30 @@ static const char *view_page(struct view *v, uint64_t page)
 	return v->bytes[i];
 }
 
+/* From the tables of a file; NULL: they are elsewhere. */
+static const char *in_tables(const struct view *v, uint64_t at, size_t len)
+{
+	for (unsigned i = 0; i < v->n_modules; i++) {
+		const struct module *m = &v->module[i];
+		uint64_t into = at - m->eh_frame_hdr;
+
+		if (m->file && m->file->tables && into < m->file->tables_len && len <= m->file->tables_len - into)
+			return m->file->tables + into;
+	}
+	return NULL;
+}
+
 bool view_read(struct view *v, uint64_t at, void *out, size_t len)
 {
 	char *to = out;
 
 	if (!spend(v))
 		return false;
+	const char *table = in_tables(v, at, len);
+	if (table) {
+		memcpy(out, table, len);
+		return true;
+	}
 	while (len) {
 		size_t in = at & (VIEW_PAGE - 1);
 		size_t n = VIEW_PAGE - in < len ? VIEW_PAGE - in : len;
@@ -89,81 +99,26 @@ bool view_read(struct view *v, uint64_t at, void *out, size_t len)
 	return true;
 }
 
-/* Modules. */
-
-static char *maps_text(pid_t tid)
-{
-	char path[32];
-	size_t len = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = fd < 0 ? NULL : malloc(MAPS_MAX + 1);
-	if (!text)
-		return NULL;
-	ssize_t n;
-	while (len < MAPS_MAX && (n = read(fd, text + len, MAPS_MAX - len)) > 0)
-		len += (size_t)n;
-	text[len] = '\0';
-	return text;
-}
-
-static void add_mapping(struct view *v, uint64_t start, uint64_t end, const char *name)
-{
-	struct module *last = v->n_modules ? &v->module[v->n_modules - 1] : NULL;
-
-	if (name[0] != '/' && strcmp(name, "[vdso]") != 0)
-		return;
-	if (last && !strcmp(last->name, name)) {
-		last->end = end;
-		return;
-	}
-	if (v->n_modules < VIEW_MODULES)
-		v->module[v->n_modules++] = (struct module){ .start = start, .end = end, .name = name };
-}
-
-static void parse_maps(struct view *v)
-{
-	char *next = v->maps;
-
-	while (next && *next) {
-		char *line = next, *end;
-
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		uint64_t from = strtoull(line, &end, 16);
-		if (*end != '-')
-			break;
-		uint64_t to = strtoull(end + 1, &end, 16);
-		const char *name = end;
-		for (int field = 0; field < 4 && name; field++) {
-			name = strchr(name + 1, ' ');
-		}
-		if (!name)
-			continue;
-		name += strspn(name, " 0123456789");
-		add_mapping(v, from, to, name);
-	}
-}
-
-int view_open(pid_t tid, uint64_t limit_ns, struct view **out)
+int view_open(pid_t tid, uint64_t limit_ns, struct image_files *files, struct view **out)
 {
 	struct view *v = malloc(sizeof(*v));
 
 	if (!v)
 		return -ENOMEM;
 	v->tid = tid;
+	v->files = files;
 	v->deadline_ns = now_ns() + limit_ns;
 	v->reads = v->n_modules = 0;
+	v->names_len = 0;
 	for (unsigned i = 0; i < VIEW_PAGES; i++)
 		v->page[i] = 1;
-	v->maps = maps_text(tid);
-	if (!v->maps) {
+	v->maps = mapping_open(tid);
+	if (v->maps < 0) {
+		int err = v->maps;
+
 		free(v);
-		return -EPERM;
+		return err;
 	}
-	parse_maps(v);
 	*out = v;
 	return 0;
 }
@@ -172,9 +127,15 @@ void view_free(struct view *v)
 {
 	if (!v)
 		return;
-	free(v->maps);
+	for (unsigned i = 0; i < v->n_modules; i++) {
+		if (v->module[i].file)
+			image_file_put(v->files, v->module[i].file);
+	}
+	close(v->maps);
 	free(v);
 }
+
+/* Modules. */
 
 static void examine_notes(struct view *v, struct module *m, uint64_t at, uint64_t len)
 {
@@ -194,7 +155,7 @@ static void examine_notes(struct view *v, struct module *m, uint64_t at, uint64_
 		if (end > n)
 			return;
 		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && !memcmp(notes + name, "GNU", 4)) {
-			m->build_id_len = nh.n_descsz < VIEW_BUILD_ID ? nh.n_descsz : VIEW_BUILD_ID;
+			m->build_id_len = nh.n_descsz < IMAGE_BUILD_ID ? nh.n_descsz : IMAGE_BUILD_ID;
 			memcpy(m->build_id, notes + desc, m->build_id_len);
 			return;
 		}
@@ -202,21 +163,21 @@ static void examine_notes(struct view *v, struct module *m, uint64_t at, uint64_
 	}
 }
 
+/* What the headers in memory say. */
 static void examine(struct view *v, struct module *m)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
 	Elf64_Ehdr eh;
 	bool based = false;
 
-	m->examined = true;
-	if (!view_read(v, m->start, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
+	if (!view_read(v, m->base, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) != 0)
 		return;
 	size_t n = eh.e_phnum < PHDRS_MAX ? eh.e_phnum : PHDRS_MAX;
-	if (eh.e_phentsize != sizeof(ph[0]) || !view_read(v, m->start + eh.e_phoff, ph, n * sizeof(ph[0])))
+	if (eh.e_phentsize != sizeof(ph[0]) || !view_read(v, m->base + eh.e_phoff, ph, n * sizeof(ph[0])))
 		return;
 	for (size_t i = 0; i < n && !based; i++) {
 		if (ph[i].p_type == PT_LOAD) {
-			m->bias = m->start - (ph[i].p_vaddr & ~(uint64_t)(VIEW_PAGE - 1));
+			m->bias = m->base - (ph[i].p_vaddr & ~(uint64_t)(VIEW_PAGE - 1));
 			based = true;
 		}
 	}
@@ -234,149 +195,56 @@ static void examine(struct view *v, struct module *m)
 	}
 }
 
+/* What its file says; false: nothing. */
+static bool look_into_file(struct view *v, struct module *m)
+{
+	const struct mapping *at = &v->mapping;
+	struct image_file *f;
+
+	if (!v->files || m->name[0] != '/' || image_file_get(v->files, m->name, at->ino, &f))
+		return false;
+	if (!image_file_bias(f, at->start, at->offset, &m->bias)) {
+		image_file_put(v->files, f);
+		return false;
+	}
+	m->file = f;
+	m->eh_frame_hdr = f->eh_frame_hdr ? m->bias + f->eh_frame_hdr : 0;
+	memcpy(m->build_id, f->build_id, f->build_id_len);
+	m->build_id_len = f->build_id_len;
+	return true;
+}
+
+static const char *keep_name(struct view *v, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	if (len > VIEW_NAMES - v->names_len)
+		return "?";
+	char *kept = memcpy(v->names + v->names_len, name, len);
+	v->names_len += len;
+	return kept;
+}
+
+static struct module *add_module(struct view *v)
+{
+	const struct mapping *at = &v->mapping;
+	struct module *m = &v->module[v->n_modules++];
+
+	*m = (struct module){ .start = at->start, .end = at->end, .base = at->start - at->offset, .name = keep_name(v, at->name) };
+	if (!look_into_file(v, m))
+		examine(v, m);
+	return m;
+}
+
 struct module *view_module(struct view *v, uint64_t addr)
 {
 	for (unsigned i = 0; i < v->n_modules; i++) {
-		struct module *m = &v->module[i];
-
-		if (addr < m->start || addr >= m->end)
-			continue;
-		if (!m->examined)
-			examine(v, m);
-		return m;
+		if (addr >= v->module[i].start && addr < v->module[i].end)
+			return &v->module[i];
 	}
-	return NULL;
-}
-
-/* Symbols. */
-
-struct symtab {
-	uint64_t symbols, strings;
-};
-
-/* Addresses in a dynamic section are absolute once the loader has seen it, and the file's in musl and the vdso. */
-static uint64_t absolute(const struct module *m, uint64_t at)
-{
-	return at >= m->start && at < m->end ? at : at + m->bias;
-}
-
-static bool find_symtab(struct view *v, const struct module *m, struct symtab *out)
-{
-	Elf64_Dyn dyn[DYNAMIC_MAX];
-	size_t n = m->dynamic_len / sizeof(dyn[0]);
-
-	*out = (struct symtab){ 0, 0 };
-	if (n > DYNAMIC_MAX)
-		n = DYNAMIC_MAX;
-	if (!m->dynamic || !view_read(v, m->dynamic, dyn, n * sizeof(dyn[0])))
-		return false;
-	for (size_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++) {
-		if (dyn[i].d_tag == DT_SYMTAB)
-			out->symbols = absolute(m, dyn[i].d_un.d_ptr);
-		else if (dyn[i].d_tag == DT_STRTAB)
-			out->strings = absolute(m, dyn[i].d_un.d_ptr);
-	}
-	/* The linker puts the strings behind the symbols; how many there are is not said elsewhere at a fixed place. */
-	return out->symbols && out->strings > out->symbols;
-}
-
-/* The symbols wanted of one module, by address. */
-struct wanted {
-	const struct module *module;
-	unsigned n;
-	struct symbol *symbol[WANTED_MAX];
-};
-
-static void want(struct wanted *w, struct symbol *s)
-{
-	unsigned i = w->n;
-
-	if (i == WANTED_MAX)
-		return;
-	for (w->n++; i && w->symbol[i - 1]->addr > s->addr; i--)
-		w->symbol[i] = w->symbol[i - 1];
-	w->symbol[i] = s;
-}
-
-static void weigh(const struct wanted *w, const Elf64_Sym *s)
-{
-	unsigned type = ELF64_ST_TYPE(s->st_info), low = 0, high = w->n;
-	uint64_t from = w->module->bias + s->st_value;
-
-	if ((type != STT_FUNC && type != STT_GNU_IFUNC) || s->st_shndx == SHN_UNDEF)
-		return;
-	while (low < high) {
-		unsigned mid = (low + high) / 2;
-
-		if (w->symbol[mid]->addr < from)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < w->n && w->symbol[low]->addr - from < s->st_size; low++) {
-		struct symbol *to = w->symbol[low];
-
-		if (to->size && s->st_value <= to->value)
-			continue;
-		to->value = s->st_value;
-		to->size = s->st_size;
-		to->name = s->st_name;
-	}
-}
-
-static void scan_module(struct view *v, const struct wanted *w)
-{
-	Elf64_Sym block[SYMBOLS_AT_ONCE];
-	struct symtab tab;
-
-	if (!find_symtab(v, w->module, &tab))
-		return;
-	size_t count = (size_t)((tab.strings - tab.symbols) / sizeof(block[0]));
-	if (count > SYMBOLS_MAX)
-		count = SYMBOLS_MAX;
-	for (size_t i = 0; i < count; i += SYMBOLS_AT_ONCE) {
-		size_t k = count - i < SYMBOLS_AT_ONCE ? count - i : SYMBOLS_AT_ONCE;
-
-		if (!view_read_block(v, tab.symbols + i * sizeof(block[0]), block, k * sizeof(block[0])))
-			return;
-		for (size_t x = 0; x < k; x++)
-			weigh(w, &block[x]);
-	}
-}
-
-static bool module_before(const struct symbol *list, unsigned i)
-{
-	for (unsigned k = 0; k < i; k++) {
-		if (list[k].module == list[i].module)
-			return true;
-	}
-	return false;
-}
-
-void view_symbols(struct view *v, struct symbol *list, unsigned n)
-{
-	for (unsigned i = 0; i < n; i++) {
-		struct wanted w = { .module = list[i].module };
-
-		if (!w.module || module_before(list, i))
-			continue;
-		for (unsigned k = i; k < n; k++) {
-			if (list[k].module == w.module)
-				want(&w, &list[k]);
-		}
-		scan_module(v, &w);
-	}
-}
-
-bool view_name(struct view *v, const struct symbol *s, char *buf, size_t cap)
-{
-	struct symtab tab;
-	size_t n = 0;
-
-	if (!s->size || !find_symtab(v, s->module, &tab))
-		return false;
-	while (n + 1 < cap && view_read(v, tab.strings + s->name + n, buf + n, 1) && buf[n])
-		n++;
-	buf[n] = '\0';
-	return n > 0;
+	if (v->n_modules == VIEW_MODULES || !spend(v) || mapping_at(v->maps, addr, MAPS_LINES, &v->mapping))
+		return NULL;
+	if (v->mapping.name[0] != '/' && strcmp(v->mapping.name, "[vdso]") != 0)
+		return NULL;
+	return add_module(v);
 }

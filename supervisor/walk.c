@@ -16,6 +16,7 @@
 #include "policy/guard.h"
 #include "policy/policy.h"
 #include "supervisor/ask.h"
+#include "supervisor/creds.h"
 #include "supervisor/decode.h"
 #include "supervisor/evidence.h"
 #include "supervisor/foregone.h"
@@ -25,6 +26,7 @@
 #include "supervisor/review.h"
 #include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
+#include "supervisor/stack_stop.h"
 #include "supervisor/table.h"
 
 /* A name that is still a link after this many full resolutions is being changed under our hands. */
@@ -49,9 +51,10 @@ static void native_failure(struct worker *w, int error)
 		t->named = j->path[0];
 	}
 	/* A process outside is usher's own refusal; so is what it cannot read or do. The rest is what the kernel would have said. */
-	bool ours = j->guarded || error == -EFAULT || error == -EPERM;
+	const char *why = j->guarded ? GUARD_NAME : exec_refusal(j);
+	bool ours = why || error == -EFAULT || error == -EPERM;
 	j->verdict.kind = ours ? VERDICT_DENY : VERDICT_NONE;
-	j->verdict.where = j->guarded ? GUARD_NAME : "native";
+	j->verdict.where = why ? why : "native";
 	if (j->guarded)
 		atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	evidence_open(w);
@@ -272,6 +275,8 @@ static int carry_out(struct worker *w, const struct call *call)
 		return 0;
 	case VERDICT_ASK:
 		rc = foregone(j, call);
+		if (rc == 0)
+			rc = exec_hopeless(j);
 		if (rc < 0) {
 			native_failure(w, rc);
 			return 0;
@@ -291,6 +296,16 @@ static int carry_out(struct worker *w, const struct call *call)
 	return 0;
 }
 
+/* Where the caller's stack is part of the evidence. */
+static bool wants_stack(const struct job *j)
+{
+	const struct verdict *v = &j->verdict;
+
+	if (!v->where || !strcmp(v->where, "native"))
+		return false;
+	return v->kind == VERDICT_ASK || (v->log != LOG_NONE && (v->kind == VERDICT_DENY || v->stack));
+}
+
 static void walk(struct worker *w)
 {
 	struct job *j = &w->job;
@@ -305,6 +320,9 @@ static void walk(struct worker *w)
 			native_failure(w, rc);
 			return;
 		}
+		/* A call that counts is not made twice. */
+		if (wants_stack(j) && !stack_take(j, !j->limit_used && j->verdict.kind != VERDICT_KILL))
+			return;
 		if (carry_out(w, &call) != PERFORM_AGAIN)
 			return;
 		j->full = true;
@@ -330,6 +348,8 @@ void walk_new(struct worker *w)
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
 	umask_settled(&w->session->umasks, (pid_t)j->notif.pid);
 	lap(w->laps, LAP_CALLER);
+	if (rc == 0)
+		rc = creds_uid(j);
 	if (rc == 0)
 		rc = decode(j);
 	lap(w->laps, LAP_READ);

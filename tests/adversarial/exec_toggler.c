@@ -2,13 +2,16 @@
 /*
  * Escapes row 38: another thread changes the path, or an argument, between the decision and the exec.
  *
- * Two copies of this program, DIR/good and DIR/evil; a rule denies evil. A thread flips the path (then: an
- * argument; then: a variable; then: two symbolic links, while the dynamic loader is asked to run one) while children exec
- * it. Natively both run; under usher evil must never run, whatever else happens.
+ * Two copies of this program, DIR/good and DIR/evil; a rule denies evil. A thread and a process that shares its memory flip the path (then: an
+ * argument; its pointer; path and argument at once; a variable; then: two symbolic links, while the dynamic loader is asked to run one)
+ * while children exec it, from their first and from another thread. Natively both run; under usher evil must never run, whatever else
+ * happens. TRIES= is how often each is tried.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -32,9 +35,11 @@ static char *shared; /* what the children exec, or their argument */
 static atomic_bool stop;
 static const char *words[2];
 
-enum kind { PATH, ARGV, LOADER, ENV };
+enum kind { PATH, ARGV, LOADER, ENV, VECTOR, BOTH };
 static enum kind kind_of(const char *word)
 {
+	if (!strcmp(word, "vector") || !strcmp(word, "both"))
+		return word[0] == 'v' ? VECTOR : BOTH;
 	return !strcmp(word, "path") ? PATH : !strcmp(word, "argv") ? ARGV : !strcmp(word, "env") ? ENV : LOADER;
 }
 
@@ -51,11 +56,51 @@ static void *flip(void *arg)
 	return NULL;
 }
 
+/* The argument's pointer in a vector that all share; what it points to stays. */
+static char **vector;
+
+static void *flip_vector(void *arg)
+{
+	for (unsigned i = 0; !atomic_load_explicit(&stop, memory_order_relaxed); i++) {
+		__atomic_store_n(&vector[1], (char *)words[i & 1], __ATOMIC_RELAXED);
+		for (volatile int spin = 0; spin < 40 + (int)(i % 1500); spin++)
+			;
+	}
+	return NULL;
+}
+
+/* Path and argument: the path is evil only with the innocent argument, so that each alone is denied. */
+static void *flip_both(void *arg)
+{
+	char *path = shared + 1024;
+	size_t n = strlen(path) + 1;
+
+	for (unsigned i = 0; !atomic_load_explicit(&stop, memory_order_relaxed); i++) {
+		memcpy(path + n - 5, i & 1 ? "evil" : "good", 4);
+		memcpy(shared, words[i >> 1 & 1], strlen(words[0]) + 1);
+		for (volatile int spin = 0; spin < 40 + (int)(i % 1500); spin++)
+			;
+	}
+	return NULL;
+}
+
 static void *flip_links(void *arg)
 {
 	while (!atomic_load_explicit(&stop, memory_order_relaxed))
 		renameat2(AT_FDCWD, words[0], AT_FDCWD, words[1], RENAME_EXCHANGE);
 	return NULL;
+}
+
+static void *(*flipper(enum kind kind))(void *)
+{
+	return kind == LOADER ? flip_links : kind == VECTOR ? flip_vector : kind == BOTH ? flip_both : flip;
+}
+
+/* A process that shares the memory. */
+static int flip_beside(void *arg)
+{
+	(*(void *(**)(void *))arg)(NULL);
+	return 0;
 }
 
 static void exec_child(enum kind kind, const char *dir)
@@ -74,17 +119,36 @@ static void exec_child(enum kind kind, const char *dir)
 		argv[1] = (char *)words[0];
 		execv(loaders[0], argv);
 		execv(loaders[1], argv);
+	} else if (kind == VECTOR) {
+		execv(good, vector);
 	} else {
-		execv(kind == PATH ? shared : good, argv);
+		execv(kind == PATH ? shared : kind == BOTH ? shared + 1024 : good, argv);
 	}
 	_exit(EXEC_FAILED);
 }
 
-/* A child that shares memory with the flipping thread, as posix_spawn makes them (vfork), or a copy of it. */
-static pid_t spawn(enum kind kind, const char *dir, bool share)
-{
-	pid_t pid = share ? vfork() : fork();
+struct second {
+	enum kind kind;
+	const char *dir;
+};
 
+static void *exec_second(void *arg)
+{
+	const struct second *s = arg;
+
+	exec_child(s->kind, s->dir);
+	return NULL;
+}
+
+/* A child that shares memory with the flipping thread, as posix_spawn makes them (vfork), or a copy of it. */
+static pid_t spawn(enum kind kind, const char *dir, int i)
+{
+	struct second second = { kind, dir };
+	pid_t pid = i & 1 ? vfork() : fork();
+	pthread_t t;
+
+	if (!pid && i % 4 == 2 && pthread_create(&t, NULL, exec_second, &second) == 0)
+		pthread_join(t, NULL);
 	if (!pid)
 		exec_child(kind, dir);
 	return pid;
@@ -92,14 +156,17 @@ static pid_t spawn(enum kind kind, const char *dir, bool share)
 
 static void attack(enum kind kind, const char *dir, int tries, struct count *c)
 {
+	static char stack[65536];
+	void *(*flips)(void *) = flipper(kind);
 	pthread_t t;
 
 	memset(c, 0, sizeof(*c));
 	atomic_store(&stop, false);
-	pthread_create(&t, NULL, kind == LOADER ? flip_links : flip, NULL);
+	pthread_create(&t, NULL, flips, NULL);
+	pid_t beside = clone(flip_beside, stack + sizeof(stack) - 64, CLONE_VM | SIGCHLD, &flips);
 	for (int i = 0; i < tries; i++) {
 		int status;
-		pid_t pid = spawn(kind, dir, i & 1);
+		pid_t pid = spawn(kind, dir, i);
 
 		if (pid < 0 || waitpid(pid, &status, 0) != pid)
 			continue;
@@ -112,6 +179,8 @@ static void attack(enum kind kind, const char *dir, int tries, struct count *c)
 	}
 	atomic_store(&stop, true);
 	pthread_join(t, NULL);
+	if (beside > 0)
+		waitpid(beside, NULL, 0);
 }
 
 /* Runs as the watched program. */
@@ -125,10 +194,15 @@ static int attacker(const char *word, const char *dir, int tries)
 	snprintf(evil, sizeof(evil), "%s/evil", dir);
 	snprintf(one, sizeof(one), "%s/link-1", dir);
 	snprintf(two, sizeof(two), "%s/link-2", dir);
-	words[0] = kind == PATH ? good : kind == ARGV ? "fair" : kind == ENV ? "FAIR=x" : one;
-	words[1] = kind == PATH ? evil : kind == ARGV ? "evil" : kind == ENV ? "EVIL=x" : two;
+	bool argument = kind == ARGV || kind == VECTOR || kind == BOTH;
+	words[0] = kind == PATH ? good : argument ? "fair" : kind == ENV ? "FAIR=x" : one;
+	words[1] = kind == PATH ? evil : argument ? "evil" : kind == ENV ? "EVIL=x" : two;
 	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	memcpy(shared, words[0], strlen(words[0]) + 1);
+	memcpy(shared + 1024, good, strlen(good) + 1);
+	vector = (char **)(void *)(shared + 2048);
+	vector[0] = (char *)"x";
+	vector[1] = (char *)words[0];
 	attack(kind, dir, tries, &c);
 	printf("%d %d %d %d %d\n", c.good, c.evil, c.failed, c.killed, c.other);
 	return 0;
@@ -222,7 +296,7 @@ static bool mapped_from(const char *leaf)
 
 int main(int argc, char **argv)
 {
-	char dir[] = "/tmp/usher-toggler-XXXXXX", path[600], deny[700];
+	char dir[] = "/tmp/usher-toggler-XXXXXX", path[800], deny[700];
 	const char *usher = getenv("USHER");
 	char self[512];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -251,6 +325,11 @@ int main(int argc, char **argv)
 	rules(dir, "argv", "deny exec ** argv=\"evil\"");
 	bad |= probe("path", usher, dir, tries);
 	bad |= probe("argv", usher, dir, tries);
+	rules(dir, "vector", "deny exec ** argv=\"evil\"");
+	bad |= probe("vector", usher, dir, tries);
+	snprintf(path, sizeof(path), "%s\ndeny exec ** argv=\"evil\"", deny);
+	rules(dir, "both", path);
+	bad |= probe("both", usher, dir, tries);
 	rules(dir, "env", "deny exec ** env=EVIL");
 	bad |= probe("env", usher, dir, tries);
 	snprintf(path, sizeof(path), "ln -s good %s/link-1 && ln -s evil %s/link-2", dir, dir);

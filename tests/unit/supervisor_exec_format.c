@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "supervisor/exec_args.h"
+#include "supervisor/binfmt.h"
 #include "supervisor/exec_format.h"
 
 struct line_case {
@@ -76,6 +77,30 @@ static void script_long(void **state)
 	assert_false(format_script(head, &line));
 }
 
+static void binfmt_entries(void **state)
+{
+	static const char by_magic[] = "enabled\ninterpreter /usr/bin/run\nflags: OCF\noffset 2\nmagic 4d5a00\nmask ffff00\n";
+	static const char by_name[] = "enabled\ninterpreter /usr/bin/java\nflags: P\nextension .jar\n";
+	static const char off[] = "disabled\ninterpreter /usr/bin/java\nflags: \nextension .jar\n";
+	char head[FORMAT_HEAD] = "xxMZy";
+	struct binfmt b;
+
+	assert_true(binfmt_takes(by_magic, head, SPAN_LITERAL("/a"), &b));
+	assert_string_equal(b.interpreter, "/usr/bin/run");
+	assert_false(b.keeps_name);
+	head[3] = 'X';
+	assert_false(binfmt_takes(by_magic, head, SPAN_LITERAL("/a"), &b));
+	assert_true(binfmt_takes(by_name, head, SPAN_LITERAL("/a/b.jar"), &b));
+	assert_true(b.keeps_name);
+	assert_false(binfmt_takes(by_name, head, SPAN_LITERAL("/a/b.jars"), &b));
+	assert_false(binfmt_takes(by_name, head, SPAN_LITERAL("jar"), &b));
+	assert_false(binfmt_takes(off, head, SPAN_LITERAL("b.jar"), &b));
+	/* Half an entry, and one that names bytes the kernel has not read. */
+	assert_false(binfmt_takes("enabled\ninterpreter /x\nflags: \noffset 255\nmagic 0000\n", head, SPAN_LITERAL("a"), &b));
+	assert_false(binfmt_takes("enabled\ninterpreter /x\nflags: \noffset 0\nmagic 7g\n", head, SPAN_LITERAL("a"), &b));
+	assert_false(binfmt_takes("enabled\n", head, SPAN_LITERAL("a"), &b));
+}
+
 static int file_of(const void *bytes, size_t len)
 {
 	int fd = memfd_create("format", MFD_CLOEXEC);
@@ -98,6 +123,11 @@ static void elf_interpreter_found(void **state)
 	memcpy(f.eh.e_ident, ELFMAG, SELFMAG);
 	f.eh.e_ident[EI_CLASS] = ELFCLASS64;
 	f.eh.e_type = ET_DYN;
+#ifdef __aarch64__
+	f.eh.e_machine = EM_AARCH64;
+#else
+	f.eh.e_machine = EM_X86_64;
+#endif
 	f.eh.e_phentsize = sizeof(f.ph);
 	f.eh.e_phnum = 1;
 	f.eh.e_phoff = offsetof(__typeof__(f), ph);
@@ -215,7 +245,8 @@ static void copied(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(script_lines), cmocka_unit_test(script_long), cmocka_unit_test(elf_interpreter_found),
+		cmocka_unit_test(script_lines), cmocka_unit_test(script_long),
+		cmocka_unit_test(binfmt_entries), cmocka_unit_test(elf_interpreter_found),
 		cmocka_unit_test(elf_damaged), cmocka_unit_test(loaders), cmocka_unit_test(joined), cmocka_unit_test(copied),
 	};
 

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <elf.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,15 +22,20 @@
 #include <unistd.h>
 
 #include "supervisor/unwind.h"
+#include "supervisor/unwind_image.h"
 
 static char text[RECORD_MAX];
+static struct image_files *files; /* NULL: all from memory */
 
 static const char *stack_of(pid_t tid)
 {
 	struct record r;
 
 	record_begin(&r, text, sizeof(text), "call");
-	unwind_thread(tid, &r);
+	struct unwound *u = unwind_thread(files, tid, NULL);
+	assert_non_null(u);
+	unwound_record(u, &r);
+	free(u);
 	assert_false(r.broken);
 	text[r.len < sizeof(text) ? r.len : sizeof(text) - 1] = '\0';
 	return text;
@@ -74,6 +80,67 @@ static void real_stack(void **state)
 	assert_non_null(strstr(s, "\"unwind\":\"complete\""));
 	end(pid);
 	assert_non_null(strstr(stack_of(pid), "\"unwind\":\"none\""));
+}
+
+static __attribute__((noinline)) void waits_below(void)
+{
+	for (;;)
+		pause();
+}
+
+/* Functions that no dynamic linker knows are named by the file's own table; a file that is replaced names nothing. */
+static void names_from_files(void **state)
+{
+	struct image_files cache;
+	pid_t pid = fork();
+
+	if (!pid)
+		waits_below();
+	usleep(20000);
+	wait_blocked(pid);
+	unwind_init(&cache);
+	assert_null(strstr(stack_of(pid), "waits_below"));
+	files = &cache;
+	for (int i = 0; i < 3; i++) {
+		assert_non_null(strstr(stack_of(pid), "\"function\":\"waits_below\""));
+		assert_non_null(strstr(text, "\"build_id\":\""));
+	}
+	files = NULL;
+	end(pid);
+	unwind_clear(&cache);
+}
+
+/* Files that are not what they seem: every one is refused, or read as far as it makes sense. */
+static void hostile_files(void **state)
+{
+	char name[] = "/tmp/usher-unwind-XXXXXX";
+	static char bytes[65536];
+	struct image_files cache;
+	struct image_file *f;
+	struct stat st;
+	unsigned seed = 3;
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = mkstemp(name);
+
+	assert_true(fd >= 0 && in >= 0);
+	size_t n = (size_t)read(in, bytes, sizeof(bytes));
+	image_files_init(&cache);
+	for (int i = 0; i < 2000; i++) {
+		for (int k = 0; k < 8; k++)
+			bytes[(unsigned)rand_r(&seed) % (i % 2 ? 64 : 1024)] = (char)rand_r(&seed);
+		memcpy(bytes, "\177ELF\2", 5);
+		assert_int_equal(pwrite(fd, bytes, n, 0), n);
+		assert_int_equal(ftruncate(fd, (off_t)(n - (unsigned)i % 5 * 9000)), 0);
+		assert_int_equal(fstat(fd, &st), 0);
+		if (image_file_get(&cache, name, st.st_ino, &f) == 0)
+			image_file_put(&cache, f);
+	}
+	assert_int_equal(image_file_get(&cache, name, st.st_ino + 1, &f), -ENOENT);
+	assert_int_not_equal(image_file_get(&cache, "/dev/null", 1, &f), 0);
+	assert_true(cache.bytes < (64u << 20));
+	image_files_clear(&cache);
+	unlink(name);
+	close(fd);
+	close(in);
 }
 
 /* The made-up module. */
@@ -174,7 +241,7 @@ static void hostile_tables(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(hostile_tables) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

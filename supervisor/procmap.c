@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/procmap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+
+/* Linux 6.11; not in Debian 12's headers. */
+struct usher_procmap_query {
+	uint64_t size, query_flags, query_addr;
+	uint64_t vma_start, vma_end, vma_flags, vma_page_size, vma_offset, inode;
+	uint32_t dev_major, dev_minor, vma_name_size, build_id_size;
+	uint64_t vma_name_addr, build_id_addr;
+};
+
+#define USHER_PROCMAP_QUERY _IOWR('f', 17, struct usher_procmap_query)
+
+int mapping_open(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int mapping_query(int fd, uint64_t addr, struct mapping *out)
+{
+	struct usher_procmap_query q = {
+		.size = sizeof(q), .query_addr = addr,
+		.vma_name_addr = (uint64_t)(uintptr_t)out->name, .vma_name_size = sizeof(out->name),
+	};
+
+	out->name[0] = '\0';
+	if (ioctl(fd, USHER_PROCMAP_QUERY, &q) < 0)
+		return -errno;
+	out->start = q.vma_start;
+	out->end = q.vma_end;
+	out->offset = q.vma_offset;
+	out->dev = makedev(q.dev_major, q.dev_minor);
+	out->ino = q.inode;
+	return 0;
+}
+
+static bool mapping_line(char *line, uint64_t addr, struct mapping *out)
+{
+	unsigned long from, to, offset, inode;
+	unsigned major_, minor_;
+	int name = 0;
+
+	if (sscanf(line, "%lx-%lx %*s %lx %x:%x %lu %n", &from, &to, &offset, &major_, &minor_, &inode, &name) < 6)
+		return false;
+	if (addr < from || addr >= to)
+		return false;
+	line[strcspn(line, "\n")] = '\0';
+	*out = (struct mapping){ .start = from, .end = to, .offset = offset, .dev = makedev(major_, minor_), .ino = inode };
+	snprintf(out->name, sizeof(out->name), "%s", line + name);
+	return true;
+}
+
+static int mapping_read(int fd, uint64_t addr, unsigned lines, struct mapping *out)
+{
+	CLEANUP_FREE char *line = NULL;
+	size_t cap = 0;
+	int err = -ENOENT;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	FILE *f = fdopen(dup(fd), "r");
+	if (!f)
+		return -errno;
+	while (err == -ENOENT && lines-- && getline(&line, &cap, f) > 0) {
+		if (mapping_line(line, addr, out))
+			err = 0;
+	}
+	fclose(f);
+	return err;
+}
+
+int mapping_at(int fd, uint64_t addr, unsigned lines, struct mapping *out)
+{
+	int err = mapping_query(fd, addr, out);
+
+	return err == -ENOTTY ? mapping_read(fd, addr, lines, out) : err;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: a caller repeats a call at most once for its stack; who is traced already, or finds no place here, is unwound as far as it goes.
+ */
+#include "supervisor/stack_stop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "supervisor/exec_trace.h"
+#include "supervisor/pool.h"
+#include "supervisor/procs.h"
+#include "supervisor/reply.h"
+#include "supervisor/session.h"
+
+#define REPEATED_WITHIN_NS (1000 * 1000 * 1000ull)
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static bool is_call(const struct stack_place *p, const struct job *j)
+{
+	return p->proc == j->proc && p->tid == (pid_t)j->notif.pid && !memcmp(&p->call, &j->notif.data, sizeof(p->call));
+}
+
+/* What was found when J's caller was stopped; NULL: it was not. */
+static struct unwound *fetch(struct stacks *s, struct job *j)
+{
+	struct unwound *found = NULL;
+	bool mine = false;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < STACKS_KEPT && !mine; i++) {
+		struct stack_place *p = &s->at[i];
+
+		mine = p->stack && is_call(p, j);
+		if (!mine)
+			continue;
+		found = p->stack;
+		*p = (struct stack_place){ .proc = NULL };
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (mine)
+		proc_put(j->proc);
+	return found;
+}
+
+/* A place for J; NULL: none is free. */
+static struct stack_place *reserve_place(struct stacks *s, const struct job *j)
+{
+	struct proc *old = NULL;
+	struct unwound *stale = NULL;
+	struct stack_place *found = NULL;
+	uint64_t now = now_ns();
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned i = 0; i < STACKS_KEPT && !found; i++) {
+		struct stack_place *p = &s->at[i];
+
+		if (p->proc && p->until > now)
+			continue;
+		found = p;
+		old = p->proc;
+		stale = p->stack;
+		*p = (struct stack_place){ .proc = proc_hold(j->proc), .call = j->notif.data, .tid = (pid_t)j->notif.pid,
+					   .until = now + REPEATED_WITHIN_NS };
+	}
+	pthread_mutex_unlock(&s->lock);
+	proc_put(old);
+	free(stale);
+	return found;
+}
+
+/* Fills the place, or gives it up (STACK NULL). */
+static void settle_place(struct stacks *s, struct stack_place *p, struct unwound *stack)
+{
+	struct proc *old = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	p->stack = stack;
+	if (!stack) {
+		old = p->proc;
+		*p = (struct stack_place){ .proc = NULL };
+	}
+	pthread_mutex_unlock(&s->lock);
+	proc_put(old);
+}
+
+static bool repeat_call(struct stacks *s, struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+	struct stack_place *p = reserve_place(s, j);
+	exec_regs regs;
+	int sig;
+
+	if (!p || trace_seize(tid) < 0) {
+		if (p)
+			settle_place(s, p, NULL);
+		return false;
+	}
+	if (reply_send(j, 0, TRACE_RESTART, false) < 0) {
+		trace_abandon(tid);
+		settle_place(s, p, NULL);
+		return true;
+	}
+	bool stopped = trace_wait(&tid, &sig) == TRACE_BACK;
+	bool known = stopped && trace_regs(tid, &regs) == 0;
+	settle_place(s, p, known ? unwind_thread(&s->files, tid, &regs) : NULL);
+	if (stopped)
+		trace_release(tid, sig);
+	return true;
+}
+
+bool stack_take(struct job *j, bool repeat)
+{
+	struct stacks *s = &j->session->pool->stacks;
+
+	if (j->stack)
+		return true;
+	j->stack = fetch(s, j);
+	if (j->stack)
+		return true;
+	/* Who once needed its registers for it will again. */
+	if (repeat && proc_stopped_for_stack(j->proc) && repeat_call(s, j))
+		return false;
+	j->stack = unwind_thread(&s->files, (pid_t)j->notif.pid, NULL);
+	if (!repeat || !unwound_lacks(j->stack) || !repeat_call(s, j))
+		return true;
+	proc_stop_for_stack(j->proc);
+	return false;
+}
+
+void stacks_init(struct stacks *s)
+{
+	*s = (struct stacks){ 0 };
+	pthread_mutex_init(&s->lock, NULL);
+	unwind_init(&s->files);
+}

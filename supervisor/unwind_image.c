@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: every offset, count and length from the file is checked and capped before it is used; what is kept of all files together is bounded.
+ */
+#include "supervisor/unwind_image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/resolve.h"
+
+#define PHDRS_MAX 64
+#define SECTIONS_MAX 256
+#define NOTES_MAX 1024
+#define TABLES_MAX (2u << 20)
+#define NAMES_MAX (2u << 20)
+#define SYMBOLS_MAX 65536
+#define KEPT_MAX (32u << 20)
+
+static bool read_at(int fd, void *out, size_t len, uint64_t offset)
+{
+	return offset <= INT64_MAX - len && pread(fd, out, len, (off_t)offset) == (ssize_t)len;
+}
+
+static void note_build_id(struct image_file *f, int fd, const Elf64_Phdr *ph)
+{
+	char notes[NOTES_MAX];
+	size_t n = ph->p_filesz < NOTES_MAX ? (size_t)ph->p_filesz : NOTES_MAX, off = 0;
+	Elf64_Nhdr nh;
+
+	if (f->build_id_len || !read_at(fd, notes, n, ph->p_offset))
+		return;
+	while (off + sizeof(nh) <= n) {
+		memcpy(&nh, notes + off, sizeof(nh));
+		size_t name = off + sizeof(nh);
+
+		if (nh.n_namesz > n || nh.n_descsz > n)
+			return;
+		size_t desc = name + ((nh.n_namesz + 3u) & ~3u);
+		size_t end = desc + ((nh.n_descsz + 3u) & ~3u);
+		if (end > n)
+			return;
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && !memcmp(notes + name, "GNU", 4)) {
+			f->build_id_len = nh.n_descsz < IMAGE_BUILD_ID ? nh.n_descsz : IMAGE_BUILD_ID;
+			memcpy(f->build_id, notes + desc, f->build_id_len);
+			return;
+		}
+		off = end;
+	}
+}
+
+static void read_tables(struct image_file *f, int fd)
+{
+	for (unsigned i = 0; f->eh_frame_hdr && i < f->n_loads; i++) {
+		const struct image_load *l = &f->load[i];
+		uint64_t into = f->eh_frame_hdr - l->vaddr;
+
+		if (f->eh_frame_hdr < l->vaddr || into >= l->len || l->len - into > TABLES_MAX)
+			continue;
+		size_t len = (size_t)(l->len - into);
+		char *tables = malloc(len);
+		if (tables && read_at(fd, tables, len, l->offset + into)) {
+			f->tables = tables;
+			f->tables_len = len;
+			f->bytes += len;
+		} else {
+			free(tables);
+		}
+		return;
+	}
+}
+
+static int read_headers(struct image_file *f, int fd, Elf64_Ehdr *eh)
+{
+	Elf64_Phdr ph[PHDRS_MAX];
+
+	if (!read_at(fd, eh, sizeof(*eh), 0) || memcmp(eh->e_ident, ELFMAG, SELFMAG) != 0 || eh->e_ident[EI_CLASS] != ELFCLASS64)
+		return -ENOEXEC;
+	if (eh->e_phentsize != sizeof(ph[0]) || eh->e_phnum > PHDRS_MAX || !read_at(fd, ph, eh->e_phnum * sizeof(ph[0]), eh->e_phoff))
+		return -ENOEXEC;
+	for (unsigned i = 0; i < eh->e_phnum; i++) {
+		if (ph[i].p_type == PT_LOAD && f->n_loads < IMAGE_LOADS)
+			f->load[f->n_loads++] = (struct image_load){ ph[i].p_offset, ph[i].p_vaddr, ph[i].p_filesz };
+		else if (ph[i].p_type == PT_GNU_EH_FRAME)
+			f->eh_frame_hdr = ph[i].p_vaddr;
+		else if (ph[i].p_type == PT_NOTE)
+			note_build_id(f, fd, &ph[i]);
+	}
+	return 0;
+}
+
+/* Keeps the functions among N symbols. */
+static void keep_functions(struct image_file *f, const Elf64_Sym *sym, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		unsigned type = ELF64_ST_TYPE(sym[i].st_info);
+
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym[i].st_shndx == SHN_UNDEF || sym[i].st_name >= f->names_len)
+			continue;
+		f->symbol[f->n_symbols++] = (struct image_symbol){
+			.value = sym[i].st_value,
+			.size = sym[i].st_size < UINT32_MAX ? (uint32_t)sym[i].st_size : UINT32_MAX,
+			.name = sym[i].st_name,
+		};
+	}
+}
+
+static bool read_names(struct image_file *f, int fd, const Elf64_Shdr *strings)
+{
+	if (!strings->sh_size || strings->sh_size > NAMES_MAX)
+		return false;
+	f->names = malloc((size_t)strings->sh_size);
+	if (!f->names || !read_at(fd, f->names, (size_t)strings->sh_size, strings->sh_offset))
+		return false;
+	f->names_len = (size_t)strings->sh_size;
+	f->names[f->names_len - 1] = '\0';
+	return true;
+}
+
+/* False when they are not to be had: then there are none. */
+static bool read_symbols(struct image_file *f, int fd, const Elf64_Shdr *table, const Elf64_Shdr *strings)
+{
+	size_t n = (size_t)(table->sh_size / sizeof(Elf64_Sym));
+
+	if (!n || n > SYMBOLS_MAX || table->sh_entsize != sizeof(Elf64_Sym) || !read_names(f, fd, strings))
+		return false;
+	CLEANUP_FREE Elf64_Sym *sym = malloc(n * sizeof(*sym));
+	f->symbol = malloc(n * sizeof(*f->symbol));
+	if (!sym || !f->symbol || !read_at(fd, sym, n * sizeof(*sym), table->sh_offset))
+		return false;
+	keep_functions(f, sym, n);
+	f->bytes += f->names_len + n * sizeof(*f->symbol);
+	return true;
+}
+
+static void drop_symbols(struct image_file *f)
+{
+	free(f->symbol);
+	free(f->names);
+	f->symbol = NULL;
+	f->names = NULL;
+	f->n_symbols = f->names_len = 0;
+}
+
+/* The full table where there is one, else the one for the dynamic linker. */
+static void find_symbols(struct image_file *f, int fd, const Elf64_Ehdr *eh)
+{
+	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+	unsigned n = eh->e_shnum;
+
+	if (!n || n > SECTIONS_MAX || eh->e_shentsize != sizeof(Elf64_Shdr))
+		return;
+	CLEANUP_FREE Elf64_Shdr *sh = malloc(n * sizeof(*sh));
+	if (!sh || !read_at(fd, sh, n * sizeof(*sh), eh->e_shoff))
+		return;
+	for (unsigned t = 0; t < 2; t++) {
+		for (unsigned i = 0; i < n; i++) {
+			if (sh[i].sh_type != types[t] || sh[i].sh_link >= n)
+				continue;
+			if (read_symbols(f, fd, &sh[i], &sh[sh[i].sh_link]))
+				return;
+			drop_symbols(f);
+		}
+	}
+}
+
+static void file_free(struct image_file *f)
+{
+	if (!f)
+		return;
+	drop_symbols(f);
+	free(f->tables);
+	free(f);
+}
+
+static int file_load(int fd, const struct stat *st, struct image_file **out)
+{
+	struct image_file *f = calloc(1, sizeof(*f));
+	Elf64_Ehdr eh;
+
+	if (!f)
+		return -ENOMEM;
+	f->st = *st;
+	f->bytes = sizeof(*f);
+	f->refs = 1;
+	int err = read_headers(f, fd, &eh);
+	if (err) {
+		file_free(f);
+		return err;
+	}
+	read_tables(f, fd);
+	find_symbols(f, fd, &eh);
+	*out = f;
+	return 0;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+	       same_time(a->st_ctim, b->st_ctim);
+}
+
+static void put_locked(struct image_files *c, struct image_file *f)
+{
+	if (f && --f->refs == 0) {
+		c->bytes -= f->bytes;
+		file_free(f);
+	}
+}
+
+/* Moves place I to the front. */
+static struct image_file *to_front(struct image_files *c, unsigned i)
+{
+	struct image_file *f = c->at[i];
+
+	memmove(c->at + 1, c->at, i * sizeof(c->at[0]));
+	c->at[0] = f;
+	return f;
+}
+
+static struct image_file *find_locked(struct image_files *c, const struct stat *st)
+{
+	for (unsigned i = 0; i < IMAGES && c->at[i]; i++) {
+		if (same_file(&c->at[i]->st, st))
+			return to_front(c, i);
+	}
+	return NULL;
+}
+
+static void keep_locked(struct image_files *c, struct image_file *f)
+{
+	f->refs++;
+	c->bytes += f->bytes;
+	put_locked(c, c->at[IMAGES - 1]);
+	memmove(c->at + 1, c->at, (IMAGES - 1) * sizeof(c->at[0]));
+	c->at[0] = f;
+	for (unsigned i = IMAGES - 1; i > 0 && c->bytes > KEPT_MAX; i--) {
+		put_locked(c, c->at[i]);
+		c->at[i] = NULL;
+	}
+}
+
+/* Never a FIFO or a device, whatever is at NAME by now. */
+static int open_file(const char *name, uint64_t ino, struct stat *st)
+{
+	CLEANUP_FD int path = open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (path < 0 || fstat(path, st) < 0)
+		return -errno;
+	if (!S_ISREG(st->st_mode) || st->st_ino != ino)
+		return -ENOENT;
+	return resolve_reopen(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+}
+
+int image_file_get(struct image_files *c, const char *name, uint64_t ino, struct image_file **out)
+{
+	struct image_file *f;
+	struct stat st;
+
+	if (lstat(name, &st) < 0)
+		return -errno;
+	if (st.st_ino != ino)
+		return -ENOENT;
+	pthread_mutex_lock(&c->lock);
+	f = find_locked(c, &st);
+	if (f)
+		f->refs++;
+	pthread_mutex_unlock(&c->lock);
+	*out = f;
+	if (f)
+		return 0;
+	CLEANUP_FD int fd = open_file(name, ino, &st);
+	int err = fd < 0 ? fd : file_load(fd, &st, &f);
+	if (err)
+		return err;
+	pthread_mutex_lock(&c->lock);
+	keep_locked(c, f);
+	pthread_mutex_unlock(&c->lock);
+	*out = f;
+	return 0;
+}
+
+void image_file_put(struct image_files *c, struct image_file *f)
+{
+	pthread_mutex_lock(&c->lock);
+	put_locked(c, f);
+	pthread_mutex_unlock(&c->lock);
+}
+
+bool image_file_bias(const struct image_file *f, uint64_t start, uint64_t offset, uint64_t *bias)
+{
+	for (unsigned i = 0; i < f->n_loads; i++) {
+		const struct image_load *l = &f->load[i];
+
+		if (offset < (l->offset & ~(uint64_t)4095) || offset >= l->offset + l->len)
+			continue;
+		*bias = start - offset + l->offset - l->vaddr;
+		return true;
+	}
+	return false;
+}
+
+void image_files_init(struct image_files *c)
+{
+	*c = (struct image_files){ 0 };
+	pthread_mutex_init(&c->lock, NULL);
+}
+
+void image_files_clear(struct image_files *c)
+{
+	for (unsigned i = 0; i < IMAGES; i++)
+		put_locked(c, c->at[i]);
+	pthread_mutex_destroy(&c->lock);
+}

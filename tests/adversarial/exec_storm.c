@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Escapes rows 10 and 38: eight threads spawn as fast as they can. Afterwards nobody is traced, nobody is a zombie of usher's, and usher holds
+ * no more descriptors and hardly more memory than half way. STORM= is how many are spawned.
+ */
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define THREADS 8
+#define GROWTH_KIB (16 * 1024) /* of what is there half way: the journal's own window moves */
+
+extern char **environ;
+
+static long each;
+
+static void *spawner(void *arg)
+{
+	char *argv[] = { "true", NULL };
+	long *lost = arg;
+	int status;
+	pid_t pid;
+
+	for (long i = 0; i < each; i++) {
+		if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
+			(*lost)++;
+	}
+	return NULL;
+}
+
+static long half_storm(void)
+{
+	pthread_t t[THREADS];
+	long lost[THREADS] = { 0 }, all = 0;
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, spawner, &lost[i]);
+	for (int i = 0; i < THREADS; i++) {
+		pthread_join(t[i], NULL);
+		all += lost[i];
+	}
+	return all;
+}
+
+/* The watched program: half, a line, a byte from the test; the other half. */
+static int storm(long n)
+{
+	struct timespec a, b;
+	char go;
+
+	each = n / THREADS / 2;
+	for (int half = 0; half < 2; half++) {
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		long lost = half_storm();
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		double s = (double)(b.tv_sec - a.tv_sec) + (double)(b.tv_nsec - a.tv_nsec) / 1e9;
+		printf("%ld %.0f\n", lost, (double)each * THREADS / s);
+		fflush(stdout);
+		if (read(STDIN_FILENO, &go, 1) != 1)
+			return 1;
+	}
+	return 0;
+}
+
+/* The rest of the line of PID's status that begins with KEY, as a number. */
+static long status_of(pid_t pid, const char *key)
+{
+	char path[64], line[256];
+	long value = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "r");
+	while (f && value < 0 && fgets(line, sizeof(line), f)) {
+		if (!strncmp(line, key, strlen(key)))
+			value = strtol(line + strlen(key), NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return value;
+}
+
+static long descriptors_of(pid_t pid)
+{
+	char path[64];
+	long n = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	DIR *d = opendir(path);
+	while (d && readdir(d))
+		n++;
+	if (d)
+		closedir(d);
+	return n;
+}
+
+static bool below(pid_t pid, pid_t above)
+{
+	for (int i = 0; pid > 1 && i < 32; i++) {
+		if (pid == above)
+			return true;
+		pid = (pid_t)status_of(pid, "PPid:");
+	}
+	return false;
+}
+
+struct census {
+	long descriptors, kib, zombies, traced;
+};
+
+/* Of USHER and all below it. */
+static void take_census(pid_t usher, struct census *c)
+{
+	char path[300], line[256];
+	const struct dirent *e;
+	DIR *d = opendir("/proc");
+
+	*c = (struct census){ .descriptors = descriptors_of(usher), .kib = status_of(usher, "VmRSS:") };
+	while (d && (e = readdir(d))) {
+		pid_t pid = atoi(e->d_name);
+
+		if (pid <= 0 || !below(pid, usher))
+			continue;
+		c->traced += status_of(pid, "TracerPid:") > 0;
+		snprintf(path, sizeof(path), "/proc/%s/status", e->d_name);
+		FILE *f = fopen(path, "r");
+		while (f && fgets(line, sizeof(line), f))
+			c->zombies += !strncmp(line, "State:\tZ", 8);
+		if (f)
+			fclose(f);
+	}
+	if (d)
+		closedir(d);
+}
+
+struct watched {
+	pid_t pid;
+	FILE *from;
+	int to;
+};
+
+static bool start(char *const *argv, struct watched *w)
+{
+	int in[2], out[2];
+
+	if (pipe(in) < 0 || pipe(out) < 0)
+		return false;
+	w->pid = fork();
+	if (!w->pid) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(out[1], STDOUT_FILENO);
+		close(in[1]);
+		close(out[0]);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	close(in[0]);
+	close(out[1]);
+	w->to = in[1];
+	w->from = fdopen(out[0], "r");
+	return w->pid > 0 && w->from;
+}
+
+static int run(const char *name, char *const *argv)
+{
+	struct census c[2] = { 0 };
+	struct watched w = { 0 };
+	long lost[2] = { -1, -1 };
+	double rate[2] = { 0 };
+	int status = -1;
+	bool told = start(argv, &w);
+
+	for (int half = 0; half < 2 && told; half++) {
+		told = fscanf(w.from, "%ld %lf", &lost[half], &rate[half]) == 2;
+		take_census(w.pid, &c[half]);
+		told = told && write(w.to, "x", 1) == 1;
+	}
+	waitpid(w.pid, &status, 0);
+	bool ok = told && status == 0 && !lost[0] && !lost[1] && !c[1].zombies && !c[1].traced && c[1].descriptors <= c[0].descriptors + 8 &&
+		  c[1].kib <= c[0].kib + GROWTH_KIB;
+	printf("%s %s: lost %ld and %ld, %.0f and %.0f a second, descriptors %ld then %ld, memory %ld then %ld KiB, zombies %ld, traced %ld\n", ok ? "ok" : "not ok",
+	       name, lost[0], lost[1], rate[0], rate[1], c[0].descriptors, c[1].descriptors, c[0].kib, c[1].kib, c[1].zombies, c[1].traced);
+	return ok ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+	char dir[] = "/tmp/usher-storm-XXXXXX", self[512], rules[64], journal[64], line[128], *usher = getenv("USHER");
+	char *n = getenv("STORM") ? getenv("STORM") : getenv("QUICK") ? (char *)"2000" : (char *)"20000";
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (argc == 3 && !strcmp(argv[1], "storm"))
+		return storm(atol(argv[2]));
+	if (!usher || access(usher, X_OK) < 0) {
+		printf("skip exec_storm: USHER is not set\n");
+		return 77;
+	}
+	self[len < 0 ? 0 : len] = '\0';
+	if (!mkdtemp(dir))
+		return 1;
+	snprintf(rules, sizeof(rules), "%s/rules", dir);
+	snprintf(journal, sizeof(journal), "%s/journal", dir);
+	FILE *f = fopen(rules, "w");
+	if (!f || fputs("default allow\n", f) < 0 || fclose(f) != 0 || chmod(rules, 0600) < 0)
+		return 1;
+	char *native[] = { self, "storm", n, NULL };
+	char *watched[] = { usher, "run", "-p", rules, "--ask=deny", "--journal", journal, "--", self, "storm", n, NULL };
+	int bad = run("native", native) | run("supervised", watched);
+	snprintf(line, sizeof(line), "rm -rf %s", dir);
+	return system(line) || bad;
+}

@@ -1,0 +1,131 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The stack of whoever is refused or asked about, with the functions' names, and what its interpreter runs.
+. "$(dirname "$0")/lib.sh"
+need gcc python3
+fresh
+P=$T/project
+cat >"$P/deep.c" <<'END'
+#include <alloca.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static int bad;
+static volatile int ticks;
+static void tick(int sig) { (void)sig; ticks++; }
+static __attribute__((noipa)) void innermost_one(const char *name)
+{
+	if (unlink(name) == 0 || errno != EACCES)
+		bad++;
+}
+static __attribute__((noipa)) void middle_one(const char *name, int n)
+{
+	volatile char *room = alloca((unsigned)n + 16);
+	room[0] = (char)n;
+	innermost_one(name);
+	if (room[0] != (char)n)
+		bad++;
+}
+static void *thread(void *name)
+{
+	for (int i = 0; i < 200; i++)
+		middle_one(name, i);
+	return NULL;
+}
+int main(int c, char **v)
+{
+	struct itimerval every = { { 0, 700 }, { 0, 700 } };
+	pthread_t t[4];
+	int status = 0;
+
+	if (c > 2) { /* signals and threads */
+		signal(SIGALRM, tick);
+		setitimer(ITIMER_REAL, &every, NULL);
+		for (int i = 0; i < 4; i++)
+			pthread_create(&t[i], NULL, thread, v[1]);
+		for (int i = 0; i < 4; i++)
+			pthread_join(t[i], NULL);
+		if (vfork() == 0) {
+			innermost_one(v[1]);
+			_exit(bad != 0);
+		}
+		wait(&status);
+	}
+	middle_one(v[1], 40);
+	printf("%d %s\n", bad + status, c > 2 && !ticks ? "no signals" : "done");
+	return 0;
+}
+END
+cd "$P" || exit 1
+echo x >secret
+printf 'deny delete,read %s/secret\nallow read %s/marked stack\nask read %s/asked timeout=20s\ndefault allow\n' "$P" "$P" "$P" >"$T/etc/stack.rules"
+chmod 600 "$T/etc/stack.rules"
+run() {
+	rm -rf "$T/j"
+	timeout 120 "$USHER" run -p "$T/etc/stack.rules" --ask="${ASK:-deny}" --journal "$T/j" -- "$@" 2>"$T/err"
+}
+last() { cat "$T"/j/journal-*.jsonl | grep -a "$1" | tail -n 1; } # the last record that holds this
+functions() { last '"stack":\[' | grep -ao '"function":"[^"]*"' | cut -d'"' -f4 | xargs; }
+
+for o in -O0 -O2; do
+	gcc $o -g -pthread -o deep deep.c || exit 1
+	same "$o: it goes on with its refusal" "0 done" "$(run ./deep "$P/secret")"
+	check "$o: every function is named" grep -q '\(__GI_\)\?\(__\)\?unlink.* innermost_one middle_one main .*_start' <<<"$(functions)"
+	check "$o: to the outermost frame" grep -q '"unwind":"complete"' <<<"$(last '"stack":\[')"
+done
+same "signals, threads and vfork" "0 done" "$(run ./deep "$P/secret" all)"
+same "each call is recorded once" 802 "$(cat "$T"/j/journal-*.jsonl | grep -ac '"call":"unlink".*"verdict":"deny"')"
+strip -o stripped deep && run ./stripped "$P/secret" >/dev/null
+check "a stripped program: object and offset" grep -q '"object":"'"$P"'/stripped","build_id":"[0-9a-f]*","offset":[0-9]*}' <<<"$(last '"stack":\[')"
+gcc -O2 -static -pthread -o static deep.c 2>/dev/null && {
+	same "a static program" "0 done" "$(run ./static "$P/secret")"
+	check "its function is named, and no more is claimed where it has no tables" grep -q 'unlink' <<<"$(functions)"
+	check "it is called partial then" grep -q '"unwind":"\(partial\|complete\)"' <<<"$(last '"stack":\[')"
+}
+
+# What an interpreter runs
+cat >script.py <<'END'
+import os, sys
+def refused():
+    try: open("secret")
+    except PermissionError: pass
+if os.fork() == 0:
+    refused(); os._exit(0)
+os.wait()
+os.execv("/bin/sh", ["sh", "-c", "cat secret 2>/dev/null; true", "x"])
+END
+run python3 -B script.py one "two words"
+check "python: the script and its arguments" grep -q '"script":{"language":"python","name":"'"$P"'/script.py","argv":"one two\\\\ words"}' <<<"$(last '"exe":"[^"]*python.*secret.*"verdict":"deny"')"
+same "a forked child runs the same" 1 "$(cat "$T"/j/journal-*.jsonl | grep -a '"verdict":"deny"' | grep -ac '"language":"python"')"
+printf '#!/bin/bash\nread -r x <secret\n' >script.sh
+chmod 755 script.sh
+run sh -c './script.sh a b' 2>/dev/null
+check "a script by its name" grep -q '"script":{"language":"shell","name":"'"$P"'/script.sh","argv":"a b"}' <<<"$(last '"verdict":"deny"')"
+run bash -c 'read -r x <secret' name arg
+check "text for a shell" grep -q '"script":{"language":"shell","name":"-c","argv":"name arg"}' <<<"$(last '"verdict":"deny"')"
+run python3 -B -m tokenize secret
+check "a module of python" grep -q '"script":{"language":"python","name":"-m tokenize","argv":"secret"}' <<<"$(last '"verdict":"deny"')"
+if command -v node >/dev/null; then
+	echo 'try { require("fs").readFileSync("secret") } catch (e) {}' >script.js
+	run node --no-warnings script.js x
+	check "node: the script" grep -q '"script":{"language":"node","name":"'"$P"'/script.js","argv":"x"}' <<<"$(last '"verdict":"deny"')"
+else skip "node" "not installed"; fi
+
+echo y >marked; echo z >asked
+run cat marked >/dev/null
+check "where a rule says stack" grep -q '"function":"main\|"offset"' <<<"$(last 'marked.*"verdict":"allow".*"stack":\[')"
+cat >"$T/etc/answer" <<'END'
+#!/bin/sh
+cat >"$T/question"
+echo '{"answer":"allow"}'
+END
+chmod 755 "$T/etc/answer"; export T
+ASK=exec:$T/etc/answer run cat asked >"$T/out"
+same "an answered question goes on" z "$(cat "$T/out")"
+check "the question's record has the stack" grep -q '"stack":\[' <<<"$(last '"event":"question"')"
+finish
