@@ -141,8 +141,7 @@ int trace_continue(pid_t tid, int sig)
 
 #define SYSCALL_STOP (SIGTRAP | 0x80)
 
-/* Runs the stopped thread to the next end of its way into or out of a call. */
-static int next_syscall_stop(pid_t *tid, int *sig)
+int trace_to_call(pid_t *tid, int *sig)
 {
 	if (ptrace(PTRACE_SYSCALL, *tid, 0, 0) < 0)
 		return -ESRCH;
@@ -169,7 +168,7 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
 	regs_call(&regs, SYS_mmap, arg);
 	err = trace_set_regs(*tid, &regs);
 	for (int stop = 0; !err && stop < 2; stop++)
-		err = next_syscall_stop(tid, sig);
+		err = trace_to_call(tid, sig);
 	if (err == -ESRCH)
 		return err;
 	if (!err)

@@ -150,7 +150,7 @@ int object_redirect(struct job *j, uint32_t index, const struct object *to)
 	struct target *t = &j->target[index];
 
 	/* A link that was meant itself is replaced by whatever has the other name, itself. */
-	return resolve_redirect(j, t, to->name, S_ISLNK(t->mode) ? LOOK_NOFOLLOW : 0);
+	return resolve_redirect(j, t, to->name, t->nofollow || S_ISLNK(t->mode) ? LOOK_NOFOLLOW : 0);
 }
 
 int entries_redirect(struct job *j, uint32_t index, const struct object *to)

@@ -4,22 +4,27 @@
  *
  * chdir and chroot can only be done by the caller itself. They go on after the decision, though the name in its memory
  * may have changed by then: a working directory or a root grants nothing, since every later
- * use of it is decided on the object, under its name in usher's own root.
+ * use of it is decided on the object, under its name in usher's own root. Only a directory that a rule leads to from where none is
+ * is taken by a descriptor.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
+#include "supervisor/inside.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
+
+enum { CHDIR_INSIDE = 0 };
 
 int chdir_resolve(struct job *j)
 {
@@ -28,16 +33,52 @@ int chdir_resolve(struct job *j)
 	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_STAT, &t);
 }
 
+/* The directory is there only where a rule leads: the caller is given it, and goes there by its descriptor. */
+static int chdir_inside(struct job *j)
+{
+	struct creds saved;
+	struct inside in;
+	int64_t result, ignored;
+	int number;
+
+	int rc = creds_enter(j, CREDS_FS, &saved);
+	if (rc < 0)
+		return job_error(j, rc);
+	int fd = resolve_reopen(j->target[0].fd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	creds_leave(&saved);
+	if (fd < 0)
+		return job_error(j, fd);
+	rc = inside_begin(j, &in, fd, true, &number);
+	if (rc == -EPERM) {
+		close(fd);
+		return job_error(j, -ENOENT);
+	}
+	const uint64_t arg[6] = { (uint64_t)number };
+	result = number;
+	if (rc == 0 && number >= 0)
+		rc = inside_call(&in, SYS_fchdir, arg, &result);
+	if (rc == 0 && number >= 0)
+		rc = inside_call(&in, SYS_close, arg, &ignored);
+	return rc < 0 ? inside_gone(j) : inside_end(j, &in, result);
+}
+
 int chdir_perform(struct job *j)
 {
-	return job_continue(j);
+	return j->word[CHDIR_INSIDE] ? chdir_inside(j) : job_continue(j);
 }
 
 /* The caller goes where it said, if that is there: names below are led elsewhere from there. */
 int chdir_redirect(struct job *j, uint32_t index, const struct object *to)
 {
-	(void)to;
-	return j->target[index].exists ? 0 : -ENOENT;
+	struct target *t = &j->target[index];
+
+	if (t->exists)
+		return 0;
+	if (!INSIDE_CAN)
+		return -ENOENT;
+	j->word[CHDIR_INSIDE] = true;
+	int rc = resolve_redirect(j, t, to->name, LOOK_DIRECTORY);
+	return rc == 0 && !t->exists ? -ENOENT : rc;
 }
 
 int umask_resolve(struct job *j)

@@ -51,6 +51,7 @@ struct target {
 	struct text below; /* tentative: the name of the working directory that name was made of, else absent */
 	bool exists;
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
+	bool nofollow;     /* a link is meant itself, not what it leads to */
 	bool magic;        /* reached through a /proc magic link of the caller's own */
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
 	struct text sha256; /* exec: see struct object */

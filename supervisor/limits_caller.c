@@ -52,10 +52,15 @@ void limits_size_met(const struct job *j, uint64_t size)
 		limits_met(j->session->limits, LIMIT_FILESIZE, size);
 }
 
+uint64_t limits_files(const struct job *j)
+{
+	return soft(j, RLIMIT_NOFILE, "\nMax open files");
+}
+
 void limits_no_number(const struct job *j)
 {
 	uint64_t most = limits_of(j->session->limits, LIMIT_FILES);
 
-	if (most && soft(j, RLIMIT_NOFILE, "\nMax open files") == most)
+	if (most && limits_files(j) == most)
 		limits_met(j->session->limits, LIMIT_FILES, most + 1);
 }

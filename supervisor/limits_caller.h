@@ -14,6 +14,9 @@ bool limits_allow_size(const struct job *j, uint64_t size);
 /* It may not, and tried: SIGXFSZ, as from the kernel; the answer is EFBIG. Ends the tree where `limit filesize` is what stood against it. */
 void limits_size_met(const struct job *j, uint64_t size);
 
+/* How many descriptors the caller may have. */
+uint64_t limits_files(const struct job *j);
+
 /* The kernel had no number for a descriptor: ends the tree where `limit files` is what stood against it. */
 void limits_no_number(const struct job *j);
 

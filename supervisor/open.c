@@ -82,7 +82,10 @@ static int resolve_path_only(struct job *j)
 		l.flags |= LOOK_NOFOLLOW;
 	if (j->word[OPEN_FLAGS] & O_DIRECTORY)
 		l.flags |= LOOK_DIRECTORY;
-	return resolve(j, &l, OP_STAT, &t);
+	if (file_may_rewrite(j))
+		l.flags |= LOOK_MISSING | LOOK_ABSENT;
+	int rc = resolve(j, &l, OP_STAT, &t);
+	return rc == 0 && !t->exists && !file_rewritten(j) ? -ENOENT : rc;
 }
 
 int open_resolve(struct job *j)
@@ -153,6 +156,12 @@ static int inject(struct job *j, int fd)
 	if (fd < 0)
 		return job_error(j, fd);
 	return job_inject(j, fd, (uint32_t)j->word[OPEN_FLAGS] & O_CLOEXEC);
+}
+
+/* What is neither a file nor a directory. */
+static int inject_special(struct job *j, int fd, const struct stat *st)
+{
+	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : inject(j, fd);
 }
 
 static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
@@ -263,7 +272,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return inject(j, restore_flags(j, steal_fd(&fd)));
-	return inject(j, open_settle(j, steal_fd(&fd), &st));
+	return inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);
 }
 
 /* Something new was decided on: it must be new. */
@@ -313,19 +322,15 @@ static int perform_existing(struct job *j, const struct target *t)
 	if (is_own_tty(&st))
 		return inject(j, open_terminal(j));
 	int fd = open_by_name(j, t, &st);
-	return inject(j, fd >= 0 ? fd : open_held(j, t->fd, &st));
+	return inject_special(j, fd >= 0 ? fd : open_held(j, t->fd, &st), &st);
 }
 
 int open_perform(struct job *j)
 {
 	struct target *t = &j->target[0];
 
-	/*
-	 * ADDFD cannot hand over a path descriptor, so the kernel goes on. It grants nothing: every use of it is decided on the object. Only
-	 * where the flags are registers, which nobody can change now; openat2's are in memory.
-	 */
 	if (j->word[OPEN_FLAGS] & O_PATH)
-		return j->data[0].off ? job_error(j, -ENOSYS) : job_continue(j);
+		return open_path(j);
 	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | TMPFILE_BIT) ? open_room(j) : 0;
 	if (rc < 0)
 		return job_error(j, rc);

@@ -44,4 +44,16 @@ int open_held(struct job *j, int held, const struct stat *st);
 /* The caller's controlling terminal, opened with the caller's flags; a descriptor or -ENXIO and the like. */
 int open_terminal(struct job *j);
 
+/* Whether the terminal FD becomes the controlling one of the caller's session by being opened. */
+bool open_takes_terminal(const struct job *j, int fd, const struct stat *st);
+
+/* Gives it to the caller, which makes it that. Takes FD; sets j->reply. */
+int open_take_terminal(struct job *j, int fd);
+
+/*
+ * Performs an open with O_PATH. ADDFD cannot hand over such a descriptor, so the caller opens it itself. It grants nothing: every use of it is
+ * decided on the object. The flags come from registers, which nobody can change now.
+ */
+int open_path(struct job *j);
+
 #endif

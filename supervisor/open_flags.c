@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the kernel checks before it opens anything: flags, and whether there is room for a descriptor. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -7,10 +8,9 @@
 #include <string.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "rules/cleanup.h"
+#include "supervisor/limits_caller.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 
@@ -94,39 +94,28 @@ int open_how_copy(struct job *j, uint64_t addr, uint64_t size)
 	return open_flags(j, how.flags, how.mode, how.resolve, true);
 }
 
-/* prlimit(2) wants CAP_SYS_RESOURCE for a caller with other ids; what it would say stands in /proc too. */
-static int files_limit(pid_t tid, rlim_t *out)
+/* Numbers that were taken under a higher limit, and lie above it now, take no room below it. */
+static bool all_taken(const char *path, uint64_t limit)
 {
-	char path[40], text[2048];
-	struct rlimit limit;
+	DIR *d = opendir(path);
+	uint64_t below = 0;
+	struct dirent *e;
 
-	if (prlimit(tid, RLIMIT_NOFILE, NULL, &limit) == 0) {
-		*out = limit.rlim_cur;
-		return 0;
-	}
-	snprintf(path, sizeof(path), "/proc/%d/limits", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return -EPERM;
-	text[n] = '\0';
-	const char *row = strstr(text, "\nMax open files");
-	if (!row)
-		return -EPERM;
-	row += strlen("\nMax open files");
-	row += strspn(row, " ");
-	*out = strncmp(row, "unlimited", 9) == 0 ? RLIM_INFINITY : strtoull(row, NULL, 10);
-	return 0;
+	while (d && (e = readdir(d)))
+		below += e->d_name[0] != '.' && strtoull(e->d_name, NULL, 10) < limit;
+	if (d)
+		closedir(d);
+	return d && below >= limit;
 }
 
 int open_room(struct job *j)
 {
+	uint64_t limit = limits_files(j);
 	char path[40];
 	struct stat st;
-	rlim_t limit;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
-	if (files_limit((pid_t)j->notif.pid, &limit) < 0 || stat(path, &st) < 0)
+	if (stat(path, &st) < 0 || (uint64_t)st.st_size < limit)
 		return 0;
-	return (rlim_t)st.st_size >= limit ? -EMFILE : 0;
+	return all_taken(path, limit) ? -EMFILE : 0;
 }

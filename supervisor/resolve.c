@@ -304,6 +304,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 	if (!t)
 		return -ENOMEM;
 	t->named = l->path;
+	t->nofollow = (l->flags & LOOK_NOFOLLOW) && !(l->path.len && job_text(j, l->path)[l->path.len - 1] == '/');
 	int rc = tentative(j, l, t);
 	if (rc == 0) {
 		unhold(t);

@@ -224,6 +224,29 @@ static void try_openat2(void)
 		{ "no xdev plain", O_RDONLY, 0, RESOLVE_NO_XDEV, 24, "d/g" },
 		{ "cached create", O_CREAT | O_WRONLY, 0600, RESOLVE_CACHED, 24, "f" },
 	};
+	static const struct { const char *label; uint64_t flags, resolve; const char *path; } looks[] = {
+		{ "file", O_PATH, 0, "f" },
+		{ "link", O_PATH, 0, "lf" },
+		{ "link itself", O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, "lf" },
+		{ "directory", O_PATH | O_DIRECTORY, 0, "ld/" },
+		{ "not a directory", O_PATH | O_DIRECTORY, 0, "f" },
+		{ "missing", O_PATH, 0, "nx" },
+		{ "loop", O_PATH, 0, "loop" },
+		{ "beneath", O_PATH, RESOLVE_BENEATH, "here/ld/../f" },
+		{ "beneath, missing", O_PATH, RESOLVE_BENEATH, "nx" },
+		{ "beneath, out", O_PATH, RESOLVE_BENEATH, "../x" },
+		{ "in root", O_PATH, RESOLVE_IN_ROOT, "/../../ld/g" },
+		{ "no links", O_PATH, RESOLVE_NO_SYMLINKS, "lf" },
+		{ "no links, itself", O_PATH | O_NOFOLLOW, RESOLVE_NO_SYMLINKS, "lf" },
+		{ "magic", O_PATH, 0, "/proc/self/exe" },
+		{ "no magic", O_PATH, RESOLVE_NO_MAGICLINKS, "/proc/self/exe" },
+		{ "magic directory", O_PATH, RESOLVE_NO_XDEV, "/proc/self/cwd" },
+		{ "closed", O_PATH, 0, "closed/x" },
+		{ "noperm", O_PATH, 0, "noperm" },
+		{ "with O_RDWR", O_PATH | O_RDWR, 0, "f" },
+		{ "with O_CREAT", O_PATH | O_CREAT, 0, "f" },
+		{ "empty", O_PATH, 0, "" },
+	};
 	char how[8192] __attribute__((aligned(8)));
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -237,6 +260,18 @@ static void try_openat2(void)
 		if (fd >= 0)
 			close((int)fd);
 	}
+	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+		struct open_how h = { .flags = looks[i].flags, .resolve = looks[i].resolve };
+		struct stat st;
+		fresh();
+		long fd = syscall(SYS_openat2, AT_FDCWD, looks[i].path, &h, sizeof(h));
+		say("openat2 path", looks[i].label, fd);
+		if (fd >= 0 && fstat((int)fd, &st) == 0)
+			printf("\tfd %ld flags %x %x mode %o\n", fd, (unsigned)fcntl((int)fd, F_GETFL), (unsigned)fcntl((int)fd, F_GETFD),
+			       (unsigned)st.st_mode);
+		close((int)fd);
+	}
+	memset(how, 0, sizeof(how));
 	how[24] = 1;
 	say("openat2", "tail not zero", syscall(SYS_openat2, AT_FDCWD, "f", how, 32));
 	say("openat2", "how unreadable", syscall(SYS_openat2, AT_FDCWD, "f", (void *)8, 24));

@@ -578,6 +578,63 @@ static void capabilities(void)
 	look("fs/g", "fs/g");
 }
 
+static void few_numbers(void)
+{
+	struct rlimit few = { 6, 6 };
+
+	for (int fd = 3; fd < 20; fd++)
+		close(fd);
+	dup2(0, 9);
+	dup2(0, 12);
+	dup2(0, 13);
+	dup2(0, 14);
+	setrlimit(RLIMIT_NOFILE, &few);
+	for (int i = 0; i < 4; i++)
+		say("create below a limit that others lie above", open("few", O_CREAT | O_RDWR, 0600));
+	for (int i = 3; i < 6; i++)
+		close(i);
+	for (int i = 0; i < 4; i++)
+		say("open below it", open("few", O_RDONLY));
+}
+
+/* A session leader takes the terminal that it opens. */
+static void terminal(void)
+{
+	static const struct { const char *what; bool leads; int flags; } cases[] = {
+		{ "leader", true, O_RDWR }, { "leader, reading", true, O_RDONLY }, { "leader, writing", true, O_WRONLY },
+		{ "leader, O_NOCTTY", true, O_RDWR | O_NOCTTY }, { "no leader", false, O_RDWR },
+	};
+	char name[64];
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0 || ptsname_r(master, name, sizeof(name)) != 0) {
+		say("no terminal", -1);
+		return;
+	}
+	signal(SIGHUP, SIG_IGN);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		fflush(stdout);
+		pid_t pid = fork();
+		if (pid > 0)
+			waitpid(pid, NULL, 0);
+		if (pid)
+			continue;
+		if (cases[i].leads || i + 1 == sizeof(cases) / sizeof(cases[0]))
+			setsid();
+		if (!cases[i].leads && fork() > 0) {
+			wait(NULL);
+			_exit(0);
+		}
+		say(cases[i].what, open(name, cases[i].flags));
+		int own = open("/dev/tty", O_RDWR | O_CLOEXEC);
+		say("its controlling terminal", own);
+		printf("in front: %d\n", own >= 0 && tcgetpgrp(own) == getpid());
+		fflush(stdout);
+		_exit(0);
+	}
+	close(master);
+}
+
 /* Nobody, not even root, can do any of this. */
 static void root_itself(void)
 {
@@ -625,7 +682,7 @@ int main(int argc, char **argv)
 {
 	static void (*const parts[])(void) = { limits, limits_default, directories, acls, high_bits, flags, descriptors, standard_input,
 		gone_directory, other_root, threads, shared_fs, lease, busy_text, immutable, deep,
-		root_itself, capabilities, other_user };
+		root_itself, few_numbers, terminal, capabilities, other_user };
 
 	if (argc != 2 || chdir(argv[1]) < 0) {
 		fprintf(stderr, "usage: file_places DIRECTORY\n");

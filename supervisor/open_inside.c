@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opens that end in the caller itself: a terminal that becomes the controlling one of its session, and path descriptors. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+#include "supervisor/fs.h"
+#include "supervisor/inside.h"
+#include "supervisor/open.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve.h"
+
+#define BSD_MASTER 2
+#define TTY_FIRST 4
+#define TTY_OTHER 5
+
+/* A session leader without a terminal. */
+static bool wants_terminal(const struct job *j)
+{
+	pid_t pid = proc_pid(j->proc);
+	char path[32], text[512];
+	int terminal;
+
+	if (getsid(pid) != pid)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	text[n < 0 ? 0 : n] = '\0';
+	const char *at = strrchr(text, ')'); /* behind the name: state, parent, group, session, terminal */
+	return at && sscanf(at, ") %*c %*d %*d %*d %d", &terminal) == 1 && terminal == 0;
+}
+
+/* tty_open() in the kernel: not for /dev/tty, consoles and masters. */
+static bool may_control(const struct stat *st)
+{
+	unsigned major_ = major(st->st_rdev), minor_ = minor(st->st_rdev);
+
+	return S_ISCHR(st->st_mode) && major_ != BSD_MASTER && major_ != TTY_OTHER && !(major_ == TTY_FIRST && minor_ == 0);
+}
+
+bool open_takes_terminal(const struct job *j, int fd, const struct stat *st)
+{
+	struct termios modes;
+	uint64_t flags = j->word[OPEN_FLAGS];
+
+	return INSIDE_CAN && !(flags & O_NOCTTY) && (flags & O_ACCMODE) != O_WRONLY && may_control(st) && tcgetattr(fd, &modes) == 0 &&
+	       wants_terminal(j);
+}
+
+int open_take_terminal(struct job *j, int fd)
+{
+	bool cloexec = j->word[OPEN_FLAGS] & O_CLOEXEC;
+	struct inside in;
+	int64_t result;
+	int number;
+
+	int rc = inside_begin(j, &in, fd, cloexec, &number);
+	if (rc == -EPERM)
+		return job_inject(j, fd, cloexec ? O_CLOEXEC : 0);
+	const uint64_t arg[6] = { (uint64_t)number, TIOCSCTTY };
+	/* Whatever is said: an open goes well without it, too. */
+	if (rc == 0 && number >= 0)
+		rc = inside_call(&in, SYS_ioctl, arg, &result);
+	return rc < 0 ? inside_gone(j) : inside_end(j, &in, number);
+}
+
+/* The object that a path descriptor is for, in *OUT. */
+static int path_object(struct job *j, struct target **out)
+{
+	uint64_t flags = j->word[OPEN_FLAGS];
+	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], 0, j->word[OPEN_RESOLVE] };
+	int root, rc = 0;
+
+	l.flags = (flags & O_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (flags & O_DIRECTORY ? LOOK_DIRECTORY : 0u);
+	*out = &j->target[0];
+	if (!j->n_targets)
+		rc = resolve(j, &l, OP_STAT, out);
+	if (rc == 0 && !(*out)->exists)
+		rc = -ENOENT;
+	if (rc == 0)
+		rc = fs_root(j, &root);
+	if (rc < 0)
+		return rc;
+	if (root >= 0)
+		close(root);
+	return root >= 0 || (*out)->kind != OBJECT_FILE || !(*out)->nlink ? -ENOSYS : 0;
+}
+
+static bool is_object(struct job *j, int64_t number, const struct target *t)
+{
+	struct stat st;
+	int fd CLEANUP_FD = caller_fd(j, (int)number);
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino;
+}
+
+/* The caller opens NAME; what it got must be T (NULL: whatever is there, as the name is the caller's own). */
+static int open_inside(struct job *j, int dirfd, struct text name, const struct target *t)
+{
+	struct inside in;
+	uint64_t at;
+	int64_t result, ignored;
+
+	int rc = inside_begin(j, &in, -1, false, NULL);
+	if (rc == -EPERM)
+		return job_error(j, -ENOSYS);
+	if (rc == 0) {
+		result = inside_put(&in, job_text(j, name), name.len + 1, &at);
+		const uint64_t arg[6] = { (uint64_t)(int64_t)dirfd, at, (uint32_t)j->word[OPEN_FLAGS] };
+		if (result == 0)
+			rc = inside_call(&in, SYS_openat, arg, &result);
+		else if (result == -E2BIG)
+			result = -ENOSYS;
+	}
+	if (rc == 0 && result >= 0 && t && !is_object(j, result, t)) {
+		const uint64_t arg[6] = { (uint64_t)result };
+		rc = inside_call(&in, SYS_close, arg, &ignored);
+		result = -EAGAIN; /* as from the kernel where something was renamed meanwhile */
+	}
+	return rc < 0 ? inside_gone(j) : inside_end(j, &in, result);
+}
+
+int open_path(struct job *j)
+{
+	bool in_registers = !j->data[0].off;
+	struct target *t;
+
+	if (in_registers && (!j->redirected || !INSIDE_CAN))
+		return job_continue(j);
+	if (!INSIDE_CAN)
+		return job_error(j, -ENOSYS);
+	if (!j->redirected && !j->word[OPEN_RESOLVE])
+		return open_inside(j, (int)j->word[OPEN_DIRFD], j->path[0], NULL);
+	int rc = path_object(j, &t);
+	return rc < 0 ? job_error(j, rc) : open_inside(j, AT_FDCWD, t->name, t);
+}

@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A subtree that is only where a rule leads: every call of the file family on it, and programs that live in it, say what they
+# say natively of a real one.
+. "$(dirname "$0")/lib.sh"
+need python3 tar
+
+cat >"$T/etc/calls" <<'S'
+ls -d real; stat -c %F real; echo one >real/f; cat real/f; echo two >>real/f; wc -l <real/f
+mkdir real/d && mkdir -p real/d/e/g; rmdir real/d/e/g; ls real/d
+mv real/f real/d/f; cat real/d/f; mv real/d/f out; cat out; mv out real/in; cat real/in
+ln real/in real/hard; stat -c %h real/in; echo o >outside; ln outside real/hl; stat -c %h outside; ln real/in hl2; stat -c %h hl2
+ln -s in real/sl; cat real/sl; readlink real/sl; ln -s real/in slout; cat slout; ln -s ../outside real/up; cat real/up; stat -c %F real/sl
+chmod 640 real/in; stat -c %a real/in; touch -d @5 real/in; stat -c %Y real/in; touch -h -d @7 real/sl; stat -c %Y real/sl real/in
+truncate -s 3 real/in; stat -c %s real/in; chown -h "$(id -u)" real/sl; chgrp "$(id -g)" real/in
+mkfifo real/p; stat -c %F real/p; rm real/p
+cp -a real/d real/d2; find real | sort; cp -r real copy; diff -r real copy && echo same
+(cd real/d && pwd | sed 's,.*/,,' && echo here >inner && cat ../in); cat real/d/inner
+tar cf t.tar real && tar tf t.tar | sort; mkdir x && tar xf t.tar -C x && diff -r real/d x/real/d && echo the same from tar
+mkdir real/x && tar xf t.tar -C real/x && ls real/x/real; rm -rf real/x x t.tar
+python3 "$T/etc/calls.py"
+rm -rf real/d real/d2; ls real | sort
+S
+cat >"$T/etc/calls.py" <<'S'
+import os, shutil, tempfile
+os.makedirs("real/py/a/b"); open("real/py/a/b/c", "w").write("x"); os.rename("real/py/a", "real/py/z"); print(sorted(os.listdir("real/py/z/b")))
+fd = os.open("real/py", os.O_RDONLY | os.O_DIRECTORY); f = os.open("z/b/c", os.O_RDONLY, dir_fd=fd); print(os.read(f, 9))
+os.mkdir("new", dir_fd=fd); print(sorted(os.listdir(fd))); os.rename("z/b/c", "new/c", src_dir_fd=fd, dst_dir_fd=fd)
+print(os.stat("new/c", dir_fd=fd).st_size, os.access("real/py/new/c", os.R_OK), os.path.exists("real/nope"))
+os.replace("real/py/new/c", "plain"); print(open("plain").read()); shutil.move("plain", "real/py/back"); print(open("real/py/back").read())
+p = os.open("real/py/back", os.O_PATH); print(os.fstat(p).st_size); os.symlink("back", "real/py/l")
+p = os.open("real/py/l", os.O_PATH | os.O_NOFOLLOW); print(oct(os.fstat(p).st_mode)); print(os.lstat("real/py/l").st_size, os.readlink("real/py/l"))
+os.utime("real/py/l", (3, 4), follow_symlinks=False); print(os.lstat("real/py/l").st_mtime, os.stat("real/py/l").st_mtime > 4)
+shutil.rmtree("real/py"); print(os.path.exists("real/py"))
+t = tempfile.NamedTemporaryFile(dir="real"); t.write(b"q"); t.flush(); print(os.path.exists(t.name)); t.close(); print(os.path.exists(t.name))
+os.chdir("real"); print(open("in").read(), os.path.samefile("in", "../real/in"), os.statvfs("in").f_bsize > 0)
+try: os.chdir("nothing")
+except OSError as e: print(e.strerror)
+try: os.chdir("in")
+except OSError as e: print(e.strerror)
+S
+cat >"$T/etc/git" <<'S'
+git init -q real/repo && cd real/repo && git config user.email a@b && git config user.name n && echo a >a && git add a && git commit -qm m
+git mv a b && git commit -qm n && git log --format=%s && git status --short && git gc -q && git fsck 2>&1 | tail -n 1
+cd ../.. && git clone -q real/repo real/clone 2>&1; git -C real/clone log --format=%s; rm -rf real/repo; git -C real/clone status --short; ls real
+S
+cat >"$T/etc/sqlite" <<'S'
+sqlite3 real/x.db 'pragma journal_mode=wal; create table t(a); insert into t values(1),(2); select sum(a) from t;'
+sqlite3 real/x.db 'select count(*) from t; pragma integrity_check; vacuum;'; cp real/x.db y.db; sqlite3 y.db 'select * from t'; ls real
+S
+cat >"$T/etc/rewrite.rules" <<S
+rewrite read,write,stat $T/project/real/** -> $T/project/store/**
+default allow
+S
+chmod 600 "$T/etc/rewrite.rules"
+
+moved() { # NAME SCRIPT
+	local want got
+	fresh
+	mkdir real
+	want=$(bash "$T/etc/$2" 2>&1)
+	fresh
+	mkdir store
+	got=$(supervise "$T/etc/rewrite.rules" bash "$T/etc/$2" 2>&1)
+	same "$1" "${want//$T/}" "$(sed '/^usher: /d' <<<"${got//$T/}")"
+	[ ! -e real ] && [ -n "$(ls store)" ] && ok "$1: all of it is where the rule leads" || not_ok "$1: all of it is where the rule leads" "$(ls -R)"
+}
+moved "every call" calls
+if command -v git >/dev/null; then moved git git; else skip git "no git"; fi
+if command -v sqlite3 >/dev/null; then moved sqlite sqlite; else skip sqlite "no sqlite3"; fi
+finish
