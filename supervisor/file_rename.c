@@ -154,9 +154,18 @@ static bool nameless(struct span path)
 	return n == 0 || (n <= 2 && path.bytes[at] == '.' && path.bytes[path.len - 1] == '.');
 }
 
-/* An entry is missing; the kernel looks at how the paths end before it looks for the entries. */
+static bool other_device(const struct target *from, const struct target *to)
+{
+	struct stat a, b;
+
+	return from->dir >= 0 && to->dir >= 0 && fstat(from->dir, &a) == 0 && fstat(to->dir, &b) == 0 && a.st_dev != b.st_dev;
+}
+
+/* An entry is missing; the kernel looks at where the directories lie and how the paths end before it looks for the entries. */
 static int missing(const struct job *j, unsigned flags)
 {
+	if (other_device(&j->target[0], &j->target[1]))
+		return -EXDEV;
 	if (nameless(job_span(j, j->path[0])))
 		return -EBUSY;
 	if (nameless(job_span(j, j->path[1])))
