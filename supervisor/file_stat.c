@@ -161,7 +161,8 @@ int access_perform(struct job *j)
 	if (rc < 0)
 		return job_error(j, rc);
 	file_proc_path(j->target[0].fd, path);
-	if (effective)
+	/* Without AT_EACCESS the kernel would go by usher's real user, not by the one that was taken on. */
+	if (effective || saved.entered)
 		rc = (int)syscall(SYS_faccessat2, AT_FDCWD, path, (int)j->word[FILE_A], AT_EACCESS);
 	else
 		rc = (int)syscall(SYS_faccessat, AT_FDCWD, path, (int)j->word[FILE_A]);

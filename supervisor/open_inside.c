@@ -103,29 +103,42 @@ static bool is_object(struct job *j, int64_t number, const struct target *t)
 	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino;
 }
 
-/* The caller opens NAME; what it got must be T (NULL: whatever is there, as the name is the caller's own). */
-static int open_inside(struct job *j, int dirfd, struct text name, const struct target *t)
+/*
+ * The caller opens NAME; what it got must be T (NULL: whatever is there, as the name is the caller's own). 0 with *RESULT set (-EAGAIN, as from the
+ * kernel where something was renamed meanwhile, when it is something else), or -ESRCH.
+ */
+static int caller_opens(struct job *j, struct inside *in, int dirfd, struct text name, const struct target *t, int64_t *result)
+{
+	uint64_t at;
+	int64_t ignored;
+
+	*result = inside_put(in, job_text(j, name), name.len + 1, &at);
+	if (*result == -E2BIG)
+		*result = -ENOSYS;
+	if (*result < 0)
+		return 0;
+	const uint64_t open_arg[6] = { (uint64_t)(int64_t)dirfd, at, (uint32_t)j->word[OPEN_FLAGS] };
+	int rc = inside_call(in, SYS_openat, open_arg, result);
+	if (rc < 0 || *result < 0 || !t || is_object(j, *result, t))
+		return rc;
+	const uint64_t close_arg[6] = { (uint64_t)*result };
+	*result = -EAGAIN;
+	return inside_call(in, SYS_close, close_arg, &ignored);
+}
+
+/* By the caller's own name, else by the object's: that may need rights on the way that the caller has not, or mean something else without its scope. */
+static int open_inside(struct job *j, const struct target *t)
 {
 	struct inside in;
-	uint64_t at;
-	int64_t result, ignored;
+	int64_t result = -EAGAIN;
 
 	int rc = inside_begin(j, &in, -1, false, NULL);
 	if (rc == -EPERM)
 		return job_error(j, -ENOSYS);
-	if (rc == 0) {
-		result = inside_put(&in, job_text(j, name), name.len + 1, &at);
-		const uint64_t arg[6] = { (uint64_t)(int64_t)dirfd, at, (uint32_t)j->word[OPEN_FLAGS] };
-		if (result == 0)
-			rc = inside_call(&in, SYS_openat, arg, &result);
-		else if (result == -E2BIG)
-			result = -ENOSYS;
-	}
-	if (rc == 0 && result >= 0 && t && !is_object(j, result, t)) {
-		const uint64_t arg[6] = { (uint64_t)result };
-		rc = inside_call(&in, SYS_close, arg, &ignored);
-		result = -EAGAIN; /* as from the kernel where something was renamed meanwhile */
-	}
+	if (rc == 0 && !j->redirected)
+		rc = caller_opens(j, &in, (int)j->word[OPEN_DIRFD], j->path[0], t, &result);
+	if (rc == 0 && result < 0 && t)
+		rc = caller_opens(j, &in, AT_FDCWD, t->name, t, &result);
 	return rc < 0 ? inside_gone(j) : inside_end(j, &in, result);
 }
 
@@ -139,7 +152,7 @@ int open_path(struct job *j)
 	if (!INSIDE_CAN)
 		return job_error(j, -ENOSYS);
 	if (!j->redirected && !j->word[OPEN_RESOLVE])
-		return open_inside(j, (int)j->word[OPEN_DIRFD], j->path[0], NULL);
+		return open_inside(j, NULL);
 	int rc = path_object(j, &t);
-	return rc < 0 ? job_error(j, rc) : open_inside(j, AT_FDCWD, t->name, t);
+	return rc < 0 ? job_error(j, rc) : open_inside(j, t);
 }

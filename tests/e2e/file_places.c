@@ -635,6 +635,46 @@ static void terminal(void)
 	close(master);
 }
 
+static void may(const char *what, const char *path)
+{
+	for (int mode = 0; mode < 8; mode++) {
+		printf("%s, %d:", what, mode);
+		for (int at = 0; at <= AT_EACCESS; at += AT_EACCESS)
+			printf(" %s", faccessat(AT_FDCWD, path, mode, at) == 0 ? "yes" : strerrorname_np(errno));
+		printf("\n");
+	}
+}
+
+static void rights(void)
+{
+	static const mode_t modes[] = { 0, 0400, 0200, 0100, 0755, 0007 };
+
+	put("right", 0);
+	mkdir("rightd", 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		char what[64];
+		chmod("right", modes[i]);
+		chmod("rightd", modes[i]);
+		snprintf(what, sizeof(what), "file %o", (unsigned)modes[i]);
+		may(what, "right");
+		snprintf(what, sizeof(what), "directory %o", (unsigned)modes[i]);
+		may(what, "rightd");
+	}
+	may("/etc/shadow", "/etc/shadow");
+	may("/", "/");
+	if (geteuid() != 0)
+		return;
+	/* real and effective users differ */
+	if (setresuid(1000, 0, 0) < 0)
+		_exit(2);
+	may("real user 1000", "/etc/shadow");
+	chmod("right", 0);
+	may("real user 1000, own", "right");
+	if (setresuid(0, 1000, 0) < 0)
+		_exit(2);
+	may("effective user 1000", "/etc/shadow");
+}
+
 /* Nobody, not even root, can do any of this. */
 static void root_itself(void)
 {
@@ -682,7 +722,7 @@ int main(int argc, char **argv)
 {
 	static void (*const parts[])(void) = { limits, limits_default, directories, acls, high_bits, flags, descriptors, standard_input,
 		gone_directory, other_root, threads, shared_fs, lease, busy_text, immutable, deep,
-		root_itself, few_numbers, terminal, capabilities, other_user };
+		root_itself, few_numbers, terminal, rights, capabilities, other_user };
 
 	if (argc != 2 || chdir(argv[1]) < 0) {
 		fprintf(stderr, "usage: file_places DIRECTORY\n");
