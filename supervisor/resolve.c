@@ -298,7 +298,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 
 	if (!l->path.len && !(l->flags & LOOK_EMPTY))
 		return -ENOENT;
-	if (!l->path.len && l->dirfd != AT_FDCWD)
+	if (!l->path.len)
 		return resolve_fd(j, l->dirfd, ops, out);
 	struct target *t = job_target(j, OBJECT_FILE, ops);
 	if (!t)
@@ -308,14 +308,11 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 	int rc = tentative(j, l, t);
 	if (rc == 0) {
 		unhold(t);
-		struct look here = *l;
-		if (!l->path.len)
-			here.path = job_copy(j, ".", 1);
-		rc = here.path.off ? start(j, &here, &s) : -ENOMEM;
+		rc = start(j, l, &s);
 		if (rc == 0) {
-			rc = l->flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, &here, &s, t);
+			rc = l->flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, l, &s, t);
 			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
-				rc = look_absent(j, &here, &s, t);
+				rc = look_absent(j, l, &s, t);
 			start_done(&s);
 		}
 	}

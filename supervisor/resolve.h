@@ -37,7 +37,7 @@ struct look {
  */
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out);
 
-/* The object behind descriptor FD of the caller, as a new target (fd is an O_PATH descriptor). -EBADF as natively. */
+/* The object behind descriptor FD of the caller (AT_FDCWD: its working directory), as a new target (fd is an O_PATH descriptor). -EBADF as natively. */
 int resolve_fd(struct job *j, int fd, op_set ops, struct target **out);
 
 /*

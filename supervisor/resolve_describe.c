@@ -137,8 +137,28 @@ int resolve_reopen(int fd, int flags)
 	return got < 0 ? -errno : got;
 }
 
+/* The working directory itself: no right to search it is needed. */
+static int resolve_cwd(struct job *j, op_set ops, struct target **out)
+{
+	struct base base;
+	int rc = fs_base(j, AT_FDCWD, &base);
+
+	if (rc < 0)
+		return rc;
+	struct target *t = job_target(j, OBJECT_FILE, ops);
+	if (!t) {
+		fs_base_done(&base);
+		return -ENOMEM;
+	}
+	t->fd = base.fd;
+	*out = t;
+	return resolve_describe(j, t);
+}
+
 int resolve_fd(struct job *j, int fd, op_set ops, struct target **out)
 {
+	if (fd == AT_FDCWD)
+		return resolve_cwd(j, ops, out);
 	int own CLEANUP_FD = caller_fd(j, fd);
 
 	if (own < 0)

@@ -645,6 +645,26 @@ static void may(const char *what, const char *path)
 	}
 }
 
+/* What AT_EMPTY_PATH means by AT_FDCWD: no right to search is needed. */
+static void closed_cwd(void)
+{
+	struct stat st;
+
+	mkdir("ccwd", 0700);
+	if (chdir("ccwd") < 0 || chmod(".", 0) < 0)
+		_exit(2);
+	say("fchownat", fchownat(AT_FDCWD, "", (uid_t)-1, (gid_t)-1, AT_EMPTY_PATH));
+	say("utimensat", utimensat(AT_FDCWD, "", NULL, AT_EMPTY_PATH));
+	say("fstatat", fstatat(AT_FDCWD, "", &st, AT_EMPTY_PATH));
+	say("fchmodat2", syscall(452, AT_FDCWD, "", 0100, AT_EMPTY_PATH));
+	say("faccessat2", syscall(SYS_faccessat2, AT_FDCWD, "", R_OK, AT_EMPTY_PATH));
+	say("linkat", linkat(AT_FDCWD, "", AT_FDCWD, "x", AT_EMPTY_PATH));
+	say("open of .", open_close(".", O_RDONLY, 0));
+	say("open below", open_close("x", O_CREAT | O_WRONLY, 0600));
+	say("chmod back", chmod("../ccwd", 0700));
+	look("ccwd", "../ccwd");
+}
+
 static void rights(void)
 {
 	static const mode_t modes[] = { 0, 0400, 0200, 0100, 0755, 0007 };
@@ -722,7 +742,7 @@ int main(int argc, char **argv)
 {
 	static void (*const parts[])(void) = { limits, limits_default, directories, acls, high_bits, flags, descriptors, standard_input,
 		gone_directory, other_root, threads, shared_fs, lease, busy_text, immutable, deep,
-		root_itself, few_numbers, terminal, rights, capabilities, other_user };
+		root_itself, few_numbers, terminal, rights, closed_cwd, capabilities, other_user };
 
 	if (argc != 2 || chdir(argv[1]) < 0) {
 		fprintf(stderr, "usage: file_places DIRECTORY\n");
