@@ -12,12 +12,16 @@
 #include <inttypes.h>
 #include <stdbool.h>
 #include <signal.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -27,6 +31,8 @@
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
+#define PAUSE_MAX_MS 320
+#define PER_MS 50 /* so many lives looked at cost a millisecond more of pause */
 #define EVENTS 64
 #define NOTE_MAX (20 * 1024) /* a name of PATH_MAX bytes, escaped, and the rest */
 
@@ -36,6 +42,8 @@ struct life {
 	uint64_t began; /* when it was first seen, ns since 1970 */
 	bool timed;     /* user_ms and system_ms are known */
 	uint64_t user_ms, system_ms;
+	uint64_t cpu_ns; /* processor time when it was last looked at */
+	struct life *next, *prev; /* under the lock */
 	uint32_t exe_len;
 	char exe[];
 };
@@ -43,12 +51,87 @@ struct life {
 struct lives {
 	struct session *session;
 	int epoll;
+	int timer;         /* in it: time to look at all that live */
+	int pause_ms;      /* until then; set by the rounds */
+	atomic_bool armed;
+	pthread_mutex_t lock;
+	struct life *list; /* all that live */
 	char note[NOTE_MAX];
 };
 
 int lives_open(struct lives *l, pid_t pid)
 {
 	return l ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+}
+
+static void arm(struct lives *l, int ms)
+{
+	struct itimerspec t = { .it_value = { ms / 1000, (long)(ms % 1000) * 1000000 } };
+
+	(void)timerfd_settime(l->timer, 0, &t, NULL);
+}
+
+static void link_life(struct lives *l, struct life *life)
+{
+	pthread_mutex_lock(&l->lock);
+	life->next = l->list;
+	if (l->list)
+		l->list->prev = life;
+	l->list = life;
+	pthread_mutex_unlock(&l->lock);
+	if (!atomic_exchange(&l->armed, true))
+		arm(l, LIVES_ROUND_MS);
+}
+
+static void unlink_life(struct lives *l, struct life *life)
+{
+	pthread_mutex_lock(&l->lock);
+	if (life->prev)
+		life->prev->next = life->next;
+	else
+		l->list = life->next;
+	if (life->next)
+		life->next->prev = life->prev;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/*
+ * Whether it has used processor time since. When a parent has waited for its child the child's times are gone for everybody else: what was
+ * seen before is what is left.
+ */
+static bool look_at(struct life *life)
+{
+	struct timespec t;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(life->pid, &clock) || clock_gettime(clock, &t) < 0)
+		return false;
+	/* Still there now: then the number was its own. */
+	if (syscall(SYS_pidfd_send_signal, life->fd, 0, NULL, 0) < 0 && errno == ESRCH)
+		return false;
+	uint64_t ns = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	bool busy = ns > life->cpu_ns;
+	life->cpu_ns = ns;
+	return busy;
+}
+
+/* Looks at all of them, less often while nothing happens or where there are many. */
+static void look_at_all(struct lives *l)
+{
+	bool busy = false;
+	uint64_t times;
+	int n = 0;
+
+	if (read(l->timer, &times, sizeof(times)) < 0)
+		return;
+	pthread_mutex_lock(&l->lock);
+	for (struct life *life = l->list; life; life = life->next, n++)
+		busy = look_at(life) || busy;
+	pthread_mutex_unlock(&l->lock);
+	l->pause_ms = busy ? LIVES_ROUND_MS + n / PER_MS : l->pause_ms * 2;
+	if (l->pause_ms > PAUSE_MAX_MS)
+		l->pause_ms = PAUSE_MAX_MS;
+	arm(l, l->pause_ms);
 }
 
 void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe)
@@ -63,8 +146,11 @@ void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe
 		memcpy(life->exe, exe.bytes, exe.len);
 	/* Told twice: when it ends, and when its parent has collected it. */
 	struct epoll_event e = { .events = EPOLLIN | EPOLLET, .data.ptr = life };
-	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) < 0)
+	link_life(l, life);
+	if (epoll_ctl(l->epoll, EPOLL_CTL_ADD, fd, &e) < 0) {
+		unlink_life(l, life);
 		return;
+	}
 	(void)steal_fd(&mine);
 	(void)steal_pointer(&life);
 }
@@ -125,11 +211,16 @@ static void write_end(struct lives *l, struct life *life)
 		record_int(&r, "user_ms", (int64_t)life->user_ms);
 		record_int(&r, "system_ms", (int64_t)life->system_ms);
 	}
+	if (life->timed && life->user_ms + life->system_ms > life->cpu_ns / 1000000)
+		life->cpu_ns = (life->user_ms + life->system_ms) * 1000000;
+	if (life->cpu_ns)
+		record_int(&r, "cpu_ms", (int64_t)(life->cpu_ns / 1000000));
 	int rc = journal_append(l->session->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(l->session, rc);
 	if (too_large)
 		limits_met(l->session->limits, LIMIT_FILESIZE, 0);
+	unlink_life(l, life);
 	close(life->fd);
 	free(life);
 }
@@ -151,7 +242,9 @@ void lives_round(struct lives *l)
 		for (int i = 0; i < n; i++) {
 			struct life *life = e[i].data.ptr;
 
-			if (e[i].events & EPOLLHUP)
+			if (!life)
+				look_at_all(l);
+			else if (e[i].events & EPOLLHUP)
 				write_end(l, life);
 			else
 				read_times(life);
@@ -162,12 +255,16 @@ void lives_round(struct lives *l)
 int lives_new(struct session *s, struct lives **out)
 {
 	struct lives *l = calloc(1, sizeof(*l));
+	struct epoll_event e = { .events = EPOLLIN };
 
 	if (!l)
 		return -ENOMEM;
 	l->session = s;
 	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	if (l->epoll < 0) {
+	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	l->pause_ms = LIVES_ROUND_MS;
+	pthread_mutex_init(&l->lock, NULL);
+	if (l->epoll < 0 || l->timer < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->timer, &e) < 0) {
 		int rc = -errno;
 		free(l);
 		return rc;

@@ -96,6 +96,7 @@ static void note_exit(struct tree *t, const char *text, size_t len)
 {
 	struct field event, pid, f;
 	int64_t number;
+	char *with;
 
 	if (!field_find(text, len, "event", &event) || !field_is(&event, "exit") || !field_find(text, len, "pid", &pid) ||
 	    !field_number(&pid, &number))
@@ -107,6 +108,10 @@ static void note_exit(struct tree *t, const char *text, size_t len)
 	if (!p->end && (signalled || field_find(text, len, "status", &f)) &&
 	    asprintf(&p->end, "%s %.*s", signalled ? "signal" : "exit", (int)f.len, f.value) < 0)
 		p->end = NULL;
+	if (p->end && field_find(text, len, "cpu_ms", &f) && asprintf(&with, "%s, %.*s ms", p->end, (int)f.len, f.value) > 0) {
+		free(p->end);
+		p->end = with;
+	}
 	if (!p->parent && field_find(text, len, "ppid", &f))
 		(void)field_number(&f, &p->parent);
 	if (!p->exe && field_find(text, len, "exe", &f))
