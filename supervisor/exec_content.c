@@ -3,49 +3,70 @@
  * What rules with sha256= and trusted ask of an image: its content, and whether anybody but root could change it.
  *
  * MUST: what cannot be read has no hash, and so is not what a rule names; what was hashed is hashed again before the new
- * image runs.
+ * image runs, unless the kernel vouches that it was not written since.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <nettle/sha2.h>
-#include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_plan.h"
+#include "supervisor/pool.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
-#define HEX (2 * SHA256_DIGEST_SIZE)
-
-static int hash_of(int path_fd, char hex[HEX + 1])
-{
-	unsigned char hash[SHA256_DIGEST_SIZE], block[32 * 1024];
-	struct sha256_ctx ctx;
-	off_t at = 0;
-	ssize_t n;
-
-	CLEANUP_FD int fd = resolve_reopen(path_fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		return -EACCES;
-	sha256_init(&ctx);
-	while ((n = pread(fd, block, sizeof(block), at)) > 0) {
-		sha256_update(&ctx, (size_t)n, block);
-		at += n;
-	}
-	if (n < 0)
-		return -errno;
-	sha256_digest(&ctx, sizeof(hash), hash);
-	sodium_bin2hex(hex, HEX + 1, hash, sizeof(hash));
-	return 0;
-}
+#define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14: asks, and runs nothing */
+#define SETTLED_S 2                   /* coarser than any file system's clock */
+#define LARGE (1024 * 1024)
 
 static bool roots_alone(const struct stat *st)
 {
 	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+/*
+ * Whether a later look at its times will tell that FD's file was written: nobody has it open for writing now (the kernel would not run it then), and any
+ * write from now on gets another time than the last one. Where the kernel cannot be asked (before Linux 6.14), a file of root's that the
+ * user of the tree cannot write.
+ */
+static bool settled(const struct job *j, int fd, const struct stat *st)
+{
+	char *argv[] = { "check", NULL }, *envp[] = { NULL };
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec - st->st_ctim.tv_sec < SETTLED_S)
+		return false;
+	if (roots_alone(st) && j->session->uid != 0)
+		return true;
+	return syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH | USHER_AT_EXECVE_CHECK) == 0;
+}
+
+/* The content of T. Others are not kept waiting while a big file is read. */
+static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_HEX])
+{
+	struct hash_cache *c = &j->session->pool->contents;
+	struct stat before, after;
+
+	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &before) < 0)
+		return -EACCES;
+	if (hash_known(c, &before, hex))
+		return 0;
+	bool keep = settled(j, fd, &before);
+	if (before.st_size > LARGE)
+		worker_aside(j->worker);
+	int err = hash_read(fd, hex);
+	if (before.st_size > LARGE)
+		worker_aside_done(j->worker);
+	if (!err && keep && fstat(fd, &after) == 0 && hash_same_file(&before, &after))
+		hash_keep(c, &before, hex);
+	return err;
 }
 
 /* The file and every directory above it belong to root, and nobody else may write them. */
@@ -76,16 +97,16 @@ static bool image(const struct target *t)
 
 int content_note(struct job *j)
 {
-	char hex[HEX + 1];
+	char hex[HASH_HEX];
 
 	for (uint32_t i = 0; i < j->n_targets; i++) {
 		struct target *t = &j->target[i];
 
 		t->sha256 = (struct text){ 0 };
 		t->trusted = j->session->asks_trust && image(t) && trusted(j, t);
-		if (!j->session->pins_content || !image(t) || hash_of(t->fd, hex))
+		if (!j->session->pins_content || !image(t) || hash_of_target(j, t, hex))
 			continue;
-		t->sha256 = job_copy(j, hex, HEX);
+		t->sha256 = job_copy(j, hex, HASH_HEX - 1);
 		if (!t->sha256.off)
 			return -ENOMEM;
 	}
@@ -94,12 +115,12 @@ int content_note(struct job *j)
 
 bool content_same(struct job *j)
 {
-	char hex[HEX + 1];
+	char hex[HASH_HEX];
 
 	for (uint32_t i = 0; i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
 
-		if (t->sha256.off && (hash_of(t->fd, hex) || memcmp(hex, job_text(j, t->sha256), HEX)))
+		if (t->sha256.off && (hash_of_target(j, t, hex) || memcmp(hex, job_text(j, t->sha256), HASH_HEX - 1)))
 			return false;
 	}
 	return true;

@@ -20,19 +20,19 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
-static bool same_file(const struct stat *a, const struct stat *b)
+bool hash_same_file(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
 	       same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
 }
 
-static bool look_up(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
+bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
 {
 	bool found = false;
 
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < HASH_PLACES && !found; i++) {
-		found = c->at[i].hex[0] && same_file(&c->at[i].st, st);
+		found = c->at[i].hex[0] && hash_same_file(&c->at[i].st, st);
 		if (found)
 			memcpy(out, c->at[i].hex, HASH_HEX);
 	}
@@ -40,7 +40,7 @@ static bool look_up(struct hash_cache *c, const struct stat *st, char out[HASH_H
 	return found;
 }
 
-static void keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_HEX])
+void hash_keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_HEX])
 {
 	pthread_mutex_lock(&c->lock);
 	unsigned i = c->next++ % HASH_PLACES;
@@ -49,15 +49,20 @@ static void keep(struct hash_cache *c, const struct stat *st, const char hex[HAS
 	pthread_mutex_unlock(&c->lock);
 }
 
-static int hash_all(int fd, char out[HASH_HEX])
+int hash_read(int fd, char out[HASH_HEX])
 {
 	struct sha256_ctx ctx;
 	unsigned char hash[SHA256_DIGEST_SIZE], block[32 * 1024];
+	off_t at = 0;
 	ssize_t n;
 
 	sha256_init(&ctx);
-	while ((n = read(fd, block, sizeof(block))) > 0)
+	while (at <= HASHED_MAX && (n = pread(fd, block, sizeof(block), at)) > 0) {
 		sha256_update(&ctx, (size_t)n, block);
+		at += n;
+	}
+	if (at > HASHED_MAX)
+		return -EFBIG;
 	if (n < 0)
 		return -errno;
 	sha256_digest(&ctx, sizeof(hash), hash);
@@ -74,10 +79,10 @@ int hash_of(struct hash_cache *c, const char *path, char out[HASH_HEX])
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size > HASHED_MAX)
 		return -EINVAL;
-	if (look_up(c, &st, out))
+	if (hash_known(c, &st, out))
 		return 0;
-	int rc = hash_all(fd, out);
+	int rc = hash_read(fd, out);
 	if (rc == 0)
-		keep(c, &st, out);
+		hash_keep(c, &st, out);
 	return rc;
 }

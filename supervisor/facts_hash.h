@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#define HASH_PLACES 32
+#define HASH_PLACES 128
 #define HASH_HEX 65
 
 struct hash_cache {
@@ -18,6 +18,16 @@ struct hash_cache {
 		char hex[HASH_HEX]; /* empty: the place is free */
 	} at[HASH_PLACES];
 };
+
+/* What was kept for a file that is as ST says; and what to keep for it. Thread safe. */
+bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX]);
+void hash_keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_HEX]);
+
+/* Reads FD from its beginning. Returns 0, -EFBIG beyond a gigabyte, or another negative errno. */
+int hash_read(int fd, char out[HASH_HEX]);
+
+/* Whether two files, or one at two times, have the same identity, size and times. */
+bool hash_same_file(const struct stat *a, const struct stat *b);
 
 /* Of the regular file at PATH (a magic link of /proc). Takes as long as it takes to read it, the first time. Returns 0 or a negative errno. */
 int hash_of(struct hash_cache *c, const char *path, char out[HASH_HEX]);

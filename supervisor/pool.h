@@ -54,6 +54,7 @@ struct pool {
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
 	struct hash_cache hashes; /* has a lock of its own */
+	struct hash_cache contents; /* of images, for rules: only of files that cannot have changed unseen */
 	struct stacks stacks;     /* so have they */
 	int watch;                /* eventfd: something for the watch to look after */
 	bool watching;            /* it does */

@@ -328,6 +328,7 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->spare, NULL);
 	pthread_mutex_init(&p->hashes.lock, NULL);
+	pthread_mutex_init(&p->contents.lock, NULL);
 	stacks_init(&p->stacks);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	install_interrupt();
