@@ -356,6 +356,16 @@ static void wake_synchronously(int listener)
 	(void)ioctl(listener, SECCOMP_IOCTL_NOTIF_SET_FLAGS, SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP);
 }
 
+/* What loaders that unpack a program into memory fail with says nothing of why. */
+static void tell_nameless(const struct session *s)
+{
+	unsigned n = atomic_load(&s->nameless);
+
+	if (n && !s->quiet)
+		fprintf(stderr, "usher: refused to run a program without a name (memfd, O_TMPFILE, deleted file)%s; the rule that lets it run is: allow exec memfd:NAME\n",
+			n > 1 ? ", more than once" : "");
+}
+
 static void run_close(struct run *run)
 {
 	struct session *s = &run->s;
@@ -367,6 +377,7 @@ static void run_close(struct run *run)
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
+	tell_nameless(s);
 	if (unseen)
 		fputs(unseen, stderr);
 	lives_round(s->lives);

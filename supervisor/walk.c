@@ -67,6 +67,8 @@ static void refuse(struct worker *w, int error)
 {
 	struct job *j = &w->job;
 
+	if (j->row->class == CLASS_EXEC && j->n_targets && j->target[0].kind == OBJECT_MEMFD && !j->answered)
+		atomic_fetch_add_explicit(&w->session->nameless, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	if (!j->recorded && j->verdict.log != LOG_NONE) {
 		evidence_open(w);
