@@ -46,8 +46,32 @@ END
 	same "control: a program without a name" "ran again" "$(./p memfd)"
 	u ./p memfd >/dev/null
 	same "a program without a name is refused" 7 $?
+	check "and the terminal says why" grep -q 'without a name.*allow exec memfd:' "$T/err"
 	check "the journal says what it was" grep -q '"object":"memfd:[^"]*payload.*"verdict":"deny"' "$T"/j/journal-*.jsonl
 else skip "programs" "no gcc"; fi
+
+# A debugger inside: it may attach where all programs of the tree have the same rights, and may not where a rule says by=.
+if command -v gdb >/dev/null && command -v gcc >/dev/null; then
+	printf '#include <unistd.h>\nint marker = 42;\nint main(void) { for (;;) usleep(100000); }\n' >waits.c
+	gcc -g -o waits waits.c
+	attach='./waits & p=$!; gdb -q -batch -nx -iex "set debuginfod enabled off" -p $p -ex "print marker" -ex detach 2>/dev/null | grep -o "= 42"; kill $p'
+	if [ "$(bash -c "$attach" 2>/dev/null)" = "= 42" ]; then
+		same "a debugger attaches" "= 42" "$(u bash -c "$attach")"
+		printf 'deny read /nonexistent by=/usr/bin/cat\ndefault allow\n' >"$T/etc/by.rules"; chmod 600 "$T/etc/by.rules"
+		rm -rf "$T/j"
+		same "but not where programs differ in their rights" "" "$("$USHER" run -p "$T/etc/by.rules" --ask=deny --journal "$T/j" -- bash -c "$attach" 2>/dev/null)"
+	else skip "a debugger" "cannot attach here"; fi
+	rm -f waits waits.c
+else skip "a debugger" "no gdb"; fi
+
+# uid= is the caller's effective user, also of one that has changed its own.
+printf 'deny read %s/project/of uid=1000\ndefault allow\n' "$T" >"$T/etc/uid.rules"; chmod 644 "$T/etc/uid.rules"; echo text >of
+id=$("$USHER" run -p "$T/etc/uid.rules" --ask=deny --journal "$T/juid" -- sh -c 'cat of 2>/dev/null || echo refused')
+if [ "$(id -u)" = 1000 ]; then same "uid= of the user" refused "$id"; elif is_root; then
+	same "uid= of another user" text "$id"
+	chmod 755 "$T" "$T/project"; rm -rf "$T/juid"
+	same "uid= of one that changed its user" refused "$("$USHER" run -p "$T/etc/uid.rules" --ask=deny --journal "$T/juid" -- setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "cat $T/project/of 2>/dev/null || echo refused")"
+fi
 
 # Row 44
 S=$T/setuid
