@@ -5,7 +5,7 @@ bench: all $(BUILD)/tests/bench/bare $(BUILD)/tests/bench/micro $(BUILD)/tests/b
 	@command -v python3 >/dev/null || { echo "bench needs python3"; exit 1; }
 	@$(TEST_ENV) tests/bench/run.py $(if $(QUICK),--quick) --json $(or $(JSON),$(BUILD)/bench.json) $(ROWS)
 	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/ask.py $(if $(QUICK),--quick))
-	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/stack.py $(if $(QUICK),--quick))
+	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/exec.py $(if $(QUICK),--quick))
 
 .PHONY: bench-compare
 bench-compare: ## what changed between two bench files: make bench-compare OLD=a.json NEW=b.json

@@ -92,6 +92,7 @@ static void settle_place(struct stacks *s, struct stack_place *p, struct unwound
 	proc_put(old);
 }
 
+/* False when it does not repeat it: it cannot be stopped, or has ended, and what was decided is still recorded. */
 static bool repeat_call(struct stacks *s, struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
@@ -107,14 +108,14 @@ static bool repeat_call(struct stacks *s, struct job *j)
 	if (reply_send(j, 0, TRACE_RESTART, false) < 0) {
 		trace_abandon(tid);
 		settle_place(s, p, NULL);
-		return true;
+		return false;
 	}
 	bool stopped = trace_wait(&tid, &sig) == TRACE_BACK;
 	bool known = stopped && trace_regs(tid, &regs) == 0;
 	settle_place(s, p, known ? unwind_thread(&s->files, tid, &regs) : NULL);
 	if (stopped)
 		trace_release(tid, sig);
-	return true;
+	return stopped;
 }
 
 bool stack_take(struct job *j, bool repeat)
