@@ -19,6 +19,25 @@ run "$P/script"; same "a changed script does not" 126 $?
 cp "$P/other" "$P/good"; run "$P/good" x; same "a replaced program does not" 126 $?
 printf x >>"$P/copy"; run "$P/copy" x; same "a longer one does not" 126 $?
 
+# What was read is kept while nothing writes the file, and no longer.
+cat >"$T/mapped.py" <<'P'
+import mmap, sys
+f = open(sys.argv[1], "r+b"); m = mmap.mmap(f.fileno(), 0); f.close()
+m[-1] = m[-1]                    # the page is writable from now on
+print("mapped", flush=True); sys.stdin.readline()
+m[-1] ^= 1; m.close()
+P
+cp /bin/echo "$P/kept"; cp /bin/echo "$P/back"; printf pad >>"$P/kept"; cp -p "$P/kept" "$P/keep"
+printf 'allow exec %s/kept sha256=%s\ndeny exec %s/kept\ndefault allow\n' "$P" "$(sum "$P/kept")" "$P" >"$R"
+LAYERS=(-p "$R")
+same "written in place after it was read" "1 2" "$(run sh -c "sleep 2.1; $P/kept 1; $P/kept 2; cat $P/back >$P/kept; $P/kept 3" | xargs)"
+cat "$P/keep" >"$P/kept"
+same "one byte, its times put back" "1 2" "$(run sh -c "sleep 2.1; $P/kept 1; $P/kept 2; printf X | dd of=$P/kept bs=1 seek=$(($(stat -c %s "$P/kept") - 1)) conv=notrunc 2>/dev/null; touch -r $P/keep $P/kept; $P/kept 3" | xargs)"
+cat "$P/keep" >"$P/kept"
+if command -v python3 >/dev/null; then
+	same "written through memory that was mapped before" "1" "$(run bash -c "sleep 2.1; $P/kept 1; coproc python3 $T/mapped.py $P/kept; read -r x <&\${COPROC[0]}; sleep 2.1; $P/kept 2; echo >&\${COPROC[1]}; wait; $P/kept 3" | xargs)"
+fi
+
 LAYERS=(-p "$T/etc/allow.rules" -p builtin:trusted)
 same "the system's programs are trusted" "x" "$(run /bin/echo x)"
 run "$P/other"; same "one below a directory of the user's is not" 126 $?
