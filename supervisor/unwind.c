@@ -19,6 +19,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/unwind_image.h"
 #include "supervisor/unwind_memory.h"
+#include "supervisor/unwind_python.h"
 #include "supervisor/unwind_symbols.h"
 
 #define WHERE_TRIES 100
@@ -36,12 +37,16 @@ struct frame {
 };
 
 struct unwound {
-	unsigned n;
+	unsigned n, n_python;
 	bool known;    /* there was something to begin with */
 	bool complete; /* the outermost frame was reached */
 	bool lacks;    /* a register was asked for that is not known */
 	uint32_t used;
 	struct frame frame[FRAMES_MAX];
+	struct {
+		uint32_t file, function;
+		int line;
+	} python[PYTHON_FRAMES];
 	char text[TEXT_MAX];
 };
 
@@ -223,6 +228,18 @@ static void note_frames(struct unwound *u, struct view *v, const uint64_t *ip, u
 	u->n = n;
 }
 
+static void note_python(struct unwound *u, struct view *v)
+{
+	struct python_frame frame[PYTHON_FRAMES];
+
+	u->n_python = python_frames(v, frame);
+	for (unsigned i = 0; i < u->n_python; i++) {
+		u->python[i].file = keep(u, frame[i].file, strlen(frame[i].file));
+		u->python[i].function = keep(u, frame[i].function, strlen(frame[i].function));
+		u->python[i].line = frame[i].line;
+	}
+}
+
 static void walk_stack(struct unwound *out, unw_addr_space_t as, struct unwinding *u)
 {
 	unw_cursor_t c;
@@ -241,6 +258,7 @@ static void walk_stack(struct unwound *out, unw_addr_space_t as, struct unwindin
 			more = -UNW_ENOINFO;
 	}
 	note_frames(out, u->view, ip, n);
+	note_python(out, u->view);
 	out->known = n > 0;
 	out->complete = n && more == 0;
 	out->lacks = u->lacks && !out->complete;
@@ -326,6 +344,24 @@ static void write_frame(struct record *r, const struct unwound *u, const struct 
 	record_close(r);
 }
 
+static void write_python(struct record *r, const struct unwound *u)
+{
+	if (!u->n_python)
+		return;
+	record_list(r, "python");
+	for (unsigned i = 0; i < u->n_python; i++) {
+		record_object(r, NULL);
+		if (u->python[i].file)
+			record_text(r, "file", u->text + u->python[i].file);
+		if (u->python[i].line)
+			record_int(r, "line", u->python[i].line);
+		if (u->python[i].function)
+			record_text(r, "function", u->text + u->python[i].function);
+		record_close(r);
+	}
+	record_close(r);
+}
+
 void unwound_record(const struct unwound *u, struct record *r)
 {
 	if (!u || !u->known) {
@@ -337,6 +373,7 @@ void unwound_record(const struct unwound *u, struct record *r)
 		write_frame(r, u, &u->frame[i]);
 	record_close(r);
 	record_text(r, "unwind", u->complete ? "complete" : "partial");
+	write_python(r, u);
 }
 
 void unwound_text(const struct unwound *u, char *text, size_t cap)

@@ -29,7 +29,7 @@ struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_r
 /* Whether the registers of the stopped thread would lead further. */
 bool unwound_lacks(const struct unwound *u);
 
-/* The list `stack` (innermost frame first: object, build_id, function, in_function, offset) and `unwind` ("complete", "partial", "none"). U may be NULL. */
+/* Beside them `python` for CPython 3.11: file, line, function of its own frames. The list `stack` (innermost frame first: object, build_id, function, in_function, offset) and `unwind` ("complete", "partial", "none"). U may be NULL. */
 void unwound_record(const struct unwound *u, struct record *r);
 
 /* The innermost frames in words ("main in app < ..."): what does not fit is left out. */

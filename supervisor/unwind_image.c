@@ -94,13 +94,29 @@ static int read_headers(struct image_file *f, int fd, Elf64_Ehdr *eh)
 	return 0;
 }
 
+static void note_object(struct image_file *f, const Elf64_Sym *sym)
+{
+	const char *name = f->names + sym->st_name;
+
+	if (!strcmp(name, "_PyRuntime"))
+		f->python.runtime = sym->st_value;
+	else if (!strcmp(name, "PyCode_Type"))
+		f->python.code_type = sym->st_value;
+	else if (!strcmp(name, "PyUnicode_Type"))
+		f->python.string_type = sym->st_value;
+}
+
 /* Keeps the functions among N symbols. */
 static void keep_functions(struct image_file *f, const Elf64_Sym *sym, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		unsigned type = ELF64_ST_TYPE(sym[i].st_info);
 
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym[i].st_shndx == SHN_UNDEF || sym[i].st_name >= f->names_len)
+		if (sym[i].st_shndx == SHN_UNDEF || sym[i].st_name >= f->names_len)
+			continue;
+		if (type == STT_OBJECT)
+			note_object(f, &sym[i]);
+		if (type != STT_FUNC && type != STT_GNU_IFUNC)
 			continue;
 		f->symbol[f->n_symbols++] = (struct image_symbol){
 			.value = sym[i].st_value,

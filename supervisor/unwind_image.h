@@ -40,6 +40,9 @@ struct image_file {
 	uint64_t tables_len;
 	struct image_symbol *symbol; /* functions, in no order */
 	size_t n_symbols;
+	struct {
+		uint64_t runtime, code_type, string_type; /* addresses of CPython's own objects, 0: it is another program */
+	} python;
 	char *names;             /* ends with a NUL */
 	size_t names_len;
 };

@@ -101,6 +101,12 @@ os.execv("/bin/sh", ["sh", "-c", "cat secret 2>/dev/null; true", "x"])
 END
 run python3 -B script.py one "two words"
 check "python: the script and its arguments" grep -q '"script":{"language":"python","name":"'"$P"'/script.py","argv":"one two\\\\ words"}' <<<"$(last '"exe":"[^"]*python.*secret.*"verdict":"deny"')"
+if [ -x /usr/bin/python3.11 ]; then
+	printf 'class K:\n    def method(self):\n        return (lambda: open("secret"))()\ndef outer():\n    try: K().method()\n    except OSError: pass\nouter()\n' >frames.py
+	run /usr/bin/python3.11 -B frames.py
+	check "python's own frames" grep -q '"python":\[{"file":"[^"]*frames.py","line":3,"function":"K.method.<locals>.<lambda>"},{"file":"[^"]*frames.py","line":3,"function":"K.method"},{"file":"[^"]*frames.py","line":5,"function":"outer"},{"file":"[^"]*frames.py","line":7,"function":"<module>"}\]' <<<"$(last '"verdict":"deny"')"
+	run python3 -B script.py one "two words"
+else skip "python's own frames" "no python3.11"; fi
 same "a forked child runs the same" 1 "$(cat "$T"/j/journal-*.jsonl | grep -a '"verdict":"deny"' | grep -ac '"language":"python"')"
 printf '#!/bin/bash\nread -r x <secret\n' >script.sh
 chmod 755 script.sh

@@ -23,6 +23,7 @@
 
 #include "supervisor/unwind.h"
 #include "supervisor/unwind_image.h"
+#include "supervisor/unwind_python.h"
 
 static char text[RECORD_MAX];
 static struct image_files *files; /* NULL: all from memory */
@@ -108,6 +109,21 @@ static void names_from_files(void **state)
 	files = NULL;
 	end(pid);
 	unwind_clear(&cache);
+}
+
+static void python_lines(void **state)
+{
+	/* Two short entries of two code units, one with a line delta of 2, a long one back by 3, none, and an end in the middle. */
+	static const uint8_t table[] = { 0x81, 0x10, 0xe1, 0, 0, 0xf0, 0x07, 1, 1, 1, 0xf8, 0xf0, 0x40 };
+
+	assert_int_equal(python_line(table, sizeof(table), 10, 0), 10);
+	assert_int_equal(python_line(table, sizeof(table), 10, 3), 10);
+	assert_int_equal(python_line(table, sizeof(table), 10, 4), 12);
+	assert_int_equal(python_line(table, sizeof(table), 10, 8), 9);
+	assert_int_equal(python_line(table, sizeof(table), 10, 10), 0);
+	assert_int_equal(python_line(table, sizeof(table), 10, 12), 0);
+	assert_int_equal(python_line(table, 0, 10, 0), 0);
+	assert_int_equal(python_line((const uint8_t *)"\x10", 1, 10, 0), 0);
 }
 
 /* Files that are not what they seem: every one is refused, or read as far as it makes sense. */
@@ -241,7 +257,7 @@ static void hostile_tables(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
