@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "supervisor/exec_plan.h"
@@ -162,6 +163,21 @@ static bool taken(struct job *j)
 	return given;
 }
 
+/* A handler's frame comes to lie where the path is. The call is made anew after it, as the caller made it, and decided anew. */
+static int before_handler(struct job *j, pid_t tid, int sig)
+{
+	exec_regs regs;
+
+	if (trace_regs(tid, &regs) == 0) {
+		regs_exec_restore(&regs, (const uint64_t *)j->notif.data.args, j->notif.data.nr == __NR_execveat);
+		trace_set_regs(tid, &regs);
+	}
+	handover_answered(j); /* before it goes on: its next call may be handed over to another worker */
+	(void)walk_record(j, -EINTR);
+	trace_release(tid, sig);
+	return -ESRCH;
+}
+
 /* Waits for the second notification; meanwhile the caller may get signals, or end. */
 static int take(struct job *j, pid_t *tid)
 {
@@ -170,13 +186,20 @@ static int take(struct job *j, pid_t *tid)
 	while (!taken(j)) {
 		int event = trace_poll(tid, &sig);
 
-		if (event == TRACE_ENDED)
+		if (event == TRACE_ENDED) {
+			handover_answered(j);
 			return -ESRCH;
+		}
+		if (event && sig && !plan_of(j)->mapped)
+			return before_handler(j, *tid, sig);
 		if (event)
 			trace_continue(*tid, sig);
 	}
 	j->replied = false;
-	return trace_interrupt(*tid);
+	if (trace_interrupt(*tid) == 0)
+		return 0;
+	handover_answered(j);
+	return -ESRCH;
 }
 
 /* Lets the stopped caller go with ERROR as the result of its call, or, when a signal or a stop came first, to make the call anew. */
@@ -214,8 +237,5 @@ int handover_restart(struct job *j, pid_t *tid)
 		return -ESRCH;
 	}
 	trace_continue(*tid, sig);
-	err = take(j, tid);
-	if (err)
-		handover_answered(j);
-	return err ? -ESRCH : 0;
+	return take(j, tid);
 }

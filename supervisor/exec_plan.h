@@ -37,6 +37,7 @@ struct exec_plan {
 	uint32_t env_len, env_count;
 	uint8_t env_hash[PLAN_HASH];
 	bool edited;          /* a rewrite has exchanged raw: the caller gets a vector of its own */
+	bool mapped;          /* what a rewrite put into the caller lies in a mapping of its own */
 	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
 	char bytes[];         /* raw, then prefix */
 };

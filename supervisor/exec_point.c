@@ -65,8 +65,8 @@ static int block_fill(struct job *j, struct block *b, uint64_t at)
 static int find_room(pid_t *tid, const exec_regs *regs, size_t len, uint64_t *at, bool *mapped, int *sig)
 {
 	*mapped = len > BELOW_STACK;
-	if (*mapped && *sig)
-		return -EINTR; /* first the signal */
+	if (*sig)
+		return -EINTR; /* first its handler, whose frame would lie there */
 	if (*mapped)
 		return trace_map(tid, len, at, sig);
 	*at = (REGS_SP(regs) - REGS_RED_ZONE - len) & ~(uint64_t)15;
@@ -100,6 +100,7 @@ int exec_point(struct job *j, pid_t *tid, int *sig)
 	regs_exec_path(&regs, at, is_at(j));
 	if (plan_of(j)->edited)
 		regs_exec_argv(&regs, at + b.vector, is_at(j));
+	plan_of(j)->mapped = mapped;
 	if (mapped)
 		regs_again(&regs, j->notif.data.nr);
 	return trace_set_regs(*tid, &regs);

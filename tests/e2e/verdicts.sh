@@ -126,6 +126,7 @@ chmod 755 "$T/project/show"
 LONG=$(printf 'x%.0s' $(seq 900))
 rules edit.rules <<EOF
 rewrite exec /usr/bin/printf argv="long **" -> /usr/bin/echo args="$LONG **"
+rewrite exec /usr/bin/printf argv="short **" -> /usr/bin/echo args="a **"
 rewrite exec /usr/bin/printf argv="zero" -> /bin/busybox args="-c 'exit'" argv0=true
 rewrite exec /usr/bin/printf argv="script **" -> $T/project/show args="a ** z"
 rewrite exec /usr/bin/printf argv="none **" -> /usr/bin/echo args=""
@@ -149,6 +150,55 @@ assert os.waitpid(pid, 0)[1] == 0
 print("done")
 P
 same "from vfork and posix_spawn" done "$(run python3 many.py | tail -n 1)"
+if command -v gcc >/dev/null; then
+	cat >"$T/project/signals.c" <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void handler(int sig) { (void)sig; }
+static int one(int i, const char *kind)
+{
+	char text[4096], want[16];
+	int to[2], n = 0, got, status;
+	if (pipe(to) < 0)
+		return 1;
+	sprintf(want, " %d\n", i);
+	pid_t pid = fork();
+	if (!pid) {
+		signal(SIGURG, handler);
+		dup2(to[1], 1);
+		close(to[0]);
+		close(to[1]);
+		want[strlen(want) - 1] = 0;
+		execl("/usr/bin/printf", "printf", kind, want + 1, (char *)NULL);
+		_exit(9);
+	}
+	close(to[1]);
+	for (int k = 0; k < 40; k++) {
+		kill(pid, SIGURG);
+		usleep((unsigned)(20 + (i * 7 + k * 13) % 60));
+	}
+	while ((got = (int)read(to[0], text + n, sizeof(text) - 1 - (size_t)n)) > 0)
+		n += got;
+	close(to[0]);
+	text[n] = 0;
+	waitpid(pid, &status, 0);
+	return status != 0 || strcmp(text + (n > (int)strlen(want) ? n - (int)strlen(want) : 0), want) != 0;
+}
+int main(void)
+{
+	int bad = 0;
+	for (int i = 1000; i < 1120; i++)
+		bad += one(i, i & 1 ? "long" : "short");
+	printf("%d went wrong\n", bad);
+	return bad != 0;
+}
+END
+	gcc -O1 -w -o signals signals.c && same "while signals come" "0 went wrong" "$(run ./signals)"
+fi
 rules edit2.rules <<EOF
 rewrite exec /usr/bin/printf -> $T/project/show
 deny exec /usr/bin/dash /bin/sh
