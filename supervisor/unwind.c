@@ -18,37 +18,15 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/unwind_image.h"
+#include "supervisor/unwind_internal.h"
 #include "supervisor/unwind_memory.h"
 #include "supervisor/unwind_python.h"
 #include "supervisor/unwind_symbols.h"
 
 #define WHERE_TRIES 100
-#define FRAMES_MAX 64
-#define FRAMES_TOLD 8 /* to a person */
 #define LIMIT_NS (5 * 1000 * 1000)
 #define FDES_MAX 1000000
 #define NAME_MAX_SHOWN 256
-#define TEXT_MAX 12288
-
-/* Strings are places in text, 0: none. */
-struct frame {
-	uint32_t object, build_id, function;
-	uint64_t in_function, offset;
-};
-
-struct unwound {
-	unsigned n, n_python;
-	bool known;    /* there was something to begin with */
-	bool complete; /* the outermost frame was reached */
-	bool lacks;    /* a register was asked for that is not known */
-	uint32_t used;
-	struct frame frame[FRAMES_MAX];
-	struct {
-		uint32_t file, function;
-		int line;
-	} python[PYTHON_FRAMES];
-	char text[TEXT_MAX];
-};
 
 /* Exported by libunwind for users with accessors of their own, but in none of its headers. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
@@ -322,75 +300,4 @@ struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_r
 	unwind_view(out, files, &u);
 	view_free(u.view);
 	return out;
-}
-
-bool unwound_lacks(const struct unwound *u)
-{
-	return u && u->lacks;
-}
-
-static void write_frame(struct record *r, const struct unwound *u, const struct frame *f)
-{
-	record_object(r, NULL);
-	if (f->object)
-		record_text(r, "object", u->text + f->object);
-	if (f->build_id)
-		record_text(r, "build_id", u->text + f->build_id);
-	if (f->function) {
-		record_text(r, "function", u->text + f->function);
-		record_int(r, "in_function", (int64_t)f->in_function);
-	}
-	record_int(r, "offset", (int64_t)f->offset);
-	record_close(r);
-}
-
-static void write_python(struct record *r, const struct unwound *u)
-{
-	if (!u->n_python)
-		return;
-	record_list(r, "python");
-	for (unsigned i = 0; i < u->n_python; i++) {
-		record_object(r, NULL);
-		if (u->python[i].file)
-			record_text(r, "file", u->text + u->python[i].file);
-		if (u->python[i].line)
-			record_int(r, "line", u->python[i].line);
-		if (u->python[i].function)
-			record_text(r, "function", u->text + u->python[i].function);
-		record_close(r);
-	}
-	record_close(r);
-}
-
-void unwound_record(const struct unwound *u, struct record *r)
-{
-	if (!u || !u->known) {
-		record_text(r, "unwind", "none");
-		return;
-	}
-	record_list(r, "stack");
-	for (unsigned i = 0; i < u->n; i++)
-		write_frame(r, u, &u->frame[i]);
-	record_close(r);
-	record_text(r, "unwind", u->complete ? "complete" : "partial");
-	write_python(r, u);
-}
-
-void unwound_text(const struct unwound *u, char *text, size_t cap)
-{
-	size_t at = 0;
-
-	text[0] = '\0';
-	for (unsigned i = 0; u && i < u->n && i < FRAMES_TOLD; i++) {
-		const struct frame *f = &u->frame[i];
-		const char *object = f->object ? u->text + f->object : "?", *before = i ? " < " : "";
-		int len = f->function ? snprintf(text + at, cap - at, "%s%s in %s", before, u->text + f->function, object) :
-					snprintf(text + at, cap - at, "%s+0x%" PRIx64 " in %s", before, f->offset, object);
-
-		if (len < 0 || (size_t)len >= cap - at) {
-			text[at] = '\0';
-			return;
-		}
-		at += (size_t)len;
-	}
 }
