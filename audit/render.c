@@ -2,6 +2,8 @@
 /* A record in one line for people: number, time, process, program, call, operations, object, verdict, rule, result. */
 #include "audit/render.h"
 
+#include <inttypes.h>
+
 #include <string.h>
 
 #include "audit/field.h"
@@ -169,6 +171,51 @@ void render_line(FILE *to, const char *text, size_t len, bool colour)
 	fputc('\n', to);
 }
 
+/* A member's text, or "" when there is none. */
+static struct field member(const struct field *of, const char *key)
+{
+	struct field f;
+
+	return field_find(of->value, of->len, key, &f) ? f : (struct field){ .value = "", .len = 0 };
+}
+
+/* One line: function+where in object, or what is known of it; a language's own frame: function in file:line. */
+static void put_frame(FILE *to, const struct field *frame)
+{
+	struct field function = member(frame, "function"), in = member(frame, "in_function"), object = member(frame, "object");
+	struct field offset = member(frame, "offset"), file = member(frame, "file"), line = member(frame, "line");
+	int64_t at = 0;
+
+	fprintf(to, "\n            ");
+	put(to, &function);
+	if (file.len) {
+		fputs(" in ", to);
+		put(to, &file);
+		fprintf(to, "%s%.*s", line.len ? ":" : "", (int)line.len, line.value);
+		return;
+	}
+	if (function.len)
+		fprintf(to, "+%.*s", (int)in.len, in.value);
+	(void)field_number(&offset, &at);
+	fprintf(to, "%s0x%" PRIx64, function.len ? " at " : "", (uint64_t)at);
+	if (object.len) {
+		fputs(" of ", to);
+		put(to, &object);
+	}
+}
+
+static void put_frames(FILE *to, const struct field *list)
+{
+	struct fields each;
+	struct field frame;
+
+	fields_begin(&each, list->value, list->len);
+	while (fields_next(&each, &frame)) {
+		if (frame.kind == FIELD_OBJECT)
+			put_frame(to, &frame);
+	}
+}
+
 void render_full(FILE *to, const char *text, size_t len)
 {
 	struct fields f;
@@ -176,7 +223,10 @@ void render_full(FILE *to, const char *text, size_t len)
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
 		fprintf(to, "  %-9.*s ", (int)one.key_len, one.key);
-		put(to, &one);
+		if (one.kind == FIELD_LIST && (field_key(&one, "stack") || field_key(&one, "python")))
+			put_frames(to, &one);
+		else
+			put(to, &one);
 		fputc('\n', to);
 	}
 }
