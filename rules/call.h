@@ -53,6 +53,7 @@ struct object {
 	struct inet_endpoint inet;
 	struct span sha256; /* exec: of its content, in lower-case hexadecimal; absent where no rule asks or it cannot be read */
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
+	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
 	uint64_t dev;       /* st_dev */
 	uint64_t ino;

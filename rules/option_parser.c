@@ -118,6 +118,12 @@ static int opt_trusted(struct target *t)
 	return 0;
 }
 
+static int opt_own(struct target *t)
+{
+	t->when->has_own = true;
+	return 0;
+}
+
 static int opt_uid(struct target *t)
 {
 	t->when->has_uid = true;
@@ -274,6 +280,7 @@ static const struct option {
 	{ "show=", V_ANY, "", opt_unenforced },
 	{ "sha256=", V_ANY, "", opt_sha256 },
 	{ "trusted", V_ANY, "", opt_trusted },
+	{ "own", V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
 	{ "stack", V_ANY, "", opt_stack },
 	{ "firm", V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
 	{ "review", V(VERDICT_ASK), "ask", opt_review },
@@ -296,7 +303,8 @@ static bool names(const struct word *w, const struct option *o)
 /* letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
-	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review") || word_is(w, "trusted"))
+	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review") || word_is(w, "trusted") ||
+	    word_is(w, "own"))
 		return true;
 	for (uint32_t i = 0; i < w->n; i++) {
 		char c = (char)w->units[i];
@@ -318,14 +326,14 @@ static const struct option *find(const struct word *w)
 
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
-	static const char *const known[] = { "by", "tree", "argv", "args", "argv0", "env", "sha256", "trusted", "uid", "depth", "timeout", "else", "remember", "after",
+	static const char *const known[] = { "by", "tree", "argv", "args", "argv0", "env", "sha256", "trusted", "own", "uid", "depth", "timeout", "else", "remember", "after",
 					     "limit", "errno", "log", "reason", NULL };
 	const struct option *o = find(w);
 	char *word = o ? NULL : word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack firm or review was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted own uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack firm or review was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -374,6 +382,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "env= belongs to exec rules");
 		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
+		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET)))
+			return parser_fail(p, w->from, "own speaks of terminals; it belongs to rules on files");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (needs_question(o) && rule_asks_nobody(&rule->pub))

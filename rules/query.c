@@ -102,11 +102,16 @@ static int set_tree(struct asked *a, const char *text)
 	return 0;
 }
 
-/* by X, tree X, uid X, argv X...; with '=' instead of the blank as well. Moves *index on. */
+/* own, by X, tree X, uid X, argv X...; with '=' instead of the blank as well. Moves *index on. */
 static int set_detail(struct asked *a, size_t *index)
 {
 	static const char *const keys[] = { "by", "tree", "uid", "argv" };
 	const struct word *w = &a->line->word[*index];
+	if (word_is(w, "own")) {
+		a->call->object[0].own = true;
+		++*index;
+		return 0;
+	}
 	char *text = word_text(a->arena, w, 0);
 	if (!text)
 		return -ENOMEM;
@@ -136,7 +141,7 @@ static int set_detail(struct asked *a, size_t *index)
 		a->call->by.image.exe = span_of(value);
 		return 0;
 	}
-	return parser_fail(a->p, w->from, "by, tree, uid or argv was expected");
+	return parser_fail(a->p, w->from, "by, tree, uid, own or argv was expected");
 }
 
 static int parse_asked(struct asked *a, size_t first)

@@ -152,7 +152,7 @@ bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *
  */
 bool rule_program(const struct rule *rule, uint32_t index, struct span *out);
 
-/* Whether RULE has by=, tree=, argv=, uid= or depth=. */
+/* Whether RULE has a condition: by=, tree=, argv=, own ... */
 bool rule_conditional(const struct rule *rule);
 
 /*
@@ -211,7 +211,7 @@ struct expectation {
 /* The expect lines in order: INDEX from 0; NULL past the end. */
 const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t index);
 
-/* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [argv WORD...]". */
+/* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [own] [argv WORD...]". */
 struct query {
 	struct call call; /* one object, names as written */
 	void *memory;

@@ -114,6 +114,7 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.inet = t->inet,
 		.sha256 = job_span(j, t->sha256),
 		.trusted = t->trusted,
+		.own = t->own,
 		.identified = t->exists && t->ino != 0,
 		.dev = t->dev,
 		.ino = t->ino,

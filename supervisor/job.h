@@ -56,6 +56,7 @@ struct target {
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
 	struct text sha256; /* exec: see struct object */
 	bool trusted;
+	bool own;          /* a terminal of the tree's, where rules ask */
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;

@@ -16,6 +16,7 @@ static const char *const descent_word[] = { "tree=", "depth=", NULL };
 static const char *const content_word[] = { "sha256=", NULL };
 static const char *const trust_word[] = { "trusted", NULL };
 static const char *const uid_word[] = { "uid=", NULL };
+static const char *const own_word[] = { " own", "\town", NULL };
 static const char *const env_word[] = { "env=", NULL };
 
 static bool layer_says(const struct ruleset *layer, const char *const *words)
@@ -60,6 +61,11 @@ bool likeness_trust(const struct policy *policy)
 bool likeness_uid(const struct policy *policy)
 {
 	return policy_says(policy, uid_word);
+}
+
+bool likeness_own(const struct policy *policy)
+{
+	return policy_says(policy, own_word);
 }
 
 bool likeness_env(const struct policy *policy)

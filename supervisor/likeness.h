@@ -13,6 +13,9 @@ struct policy;
  */
 bool likeness_holds(const struct policy *policy);
 
+/* Whether some rule speaks of the tree's own terminals (own). */
+bool likeness_own(const struct policy *policy);
+
 /* Whether some rule asks for a program's content (sha256=), or whether others could change it (trusted). */
 bool likeness_content(const struct policy *policy);
 bool likeness_trust(const struct policy *policy);

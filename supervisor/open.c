@@ -28,6 +28,7 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
+#include "supervisor/terminals.h"
 #include "supervisor/worker.h"
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
@@ -221,6 +222,7 @@ static bool still_allowed(struct job *j, struct target *t, const struct stat *st
 	t->ino = st->st_ino;
 	t->nlink = st->st_nlink;
 	t->mode = st->st_mode;
+	t->own = terminals_own(j->session->terminals, st);
 	job_call(j, &call);
 	policy_decide(j->session->policy, &call, &verdict);
 	return verdict.kind == VERDICT_ALLOW;

@@ -23,6 +23,7 @@
 #include "supervisor/reply.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
+#include "supervisor/terminals.h"
 #include "supervisor/worker.h"
 
 #define TTY_MAJOR 5
@@ -132,6 +133,8 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 {
 	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
 
+	if (terminals_maker(st))
+		terminals_made(j->session->terminals, fd, job_span(j, j->target[0].name));
 	if (!wait)
 		return fd;
 	if (S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)

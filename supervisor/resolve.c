@@ -23,6 +23,8 @@
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/resolve_tentative.h"
+#include "supervisor/session.h"
+#include "supervisor/terminals.h"
 
 /* The caller's own RESOLVE_* that only the kernel can honour, on the caller's own words. */
 #define RESOLVE_SCOPED (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_CACHED)
@@ -74,8 +76,9 @@ int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf,
 	return 0;
 }
 
-static void take_identity(struct target *t, const struct stat *st)
+static void take_identity(const struct job *j, struct target *t, const struct stat *st)
 {
+	t->own = terminals_own(j->session->terminals, st);
 	t->dev = st->st_dev;
 	t->ino = st->st_ino;
 	t->nlink = st->st_nlink;
@@ -109,7 +112,7 @@ int look_entry(struct job *j, struct target *t)
 	creds_leave(&saved);
 	t->exists = rc == 0;
 	if (t->exists)
-		take_identity(t, &st);
+		take_identity(j, t, &st);
 	return rc == -ENOENT ? 0 : rc;
 }
 
@@ -195,7 +198,7 @@ static int look_plain(struct job *j, const struct start *s, uint64_t flags, stru
 		unhold(t);
 		return 0;
 	}
-	take_identity(t, &st);
+	take_identity(j, t, &st);
 	t->kind = OBJECT_FILE;
 	t->exists = true;
 	return 1;

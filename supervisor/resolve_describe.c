@@ -21,6 +21,7 @@
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
+#include "supervisor/terminals.h"
 
 #define FDS_LEN (sizeof("/proc/self/fd/") - 1)
 #define DELETED " (deleted)"
@@ -119,6 +120,7 @@ int resolve_describe(struct job *j, struct target *t)
 	t->ino = st.st_ino;
 	t->nlink = st.st_nlink;
 	t->mode = st.st_mode;
+	t->own = terminals_own(j->session->terminals, &st);
 	int rc = descriptor_name(j, t->fd, &t->name);
 	if (rc < 0)
 		return rc;

@@ -44,6 +44,7 @@
 #include "supervisor/session.h"
 #include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
+#include "supervisor/terminals.h"
 #include "supervisor/unattended.h"
 
 /* All that a session holds while it runs, released in reverse by run_close(). */
@@ -305,6 +306,8 @@ static int prepare(struct run *run, const struct run_options *o)
 		return complain("prepare the limits", rc, NULL);
 	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
+	if (likeness_own(s->policy) && (rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0)
+		return complain("remember the terminals", rc, NULL);
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);
 	return rc < 0 ? complain("make the command's environment", rc, NULL) : 0;

@@ -17,6 +17,7 @@ struct journal;
 struct redactor;
 struct procs;
 struct pool;
+struct terminals;
 struct cover;
 struct limits;
 
@@ -45,6 +46,7 @@ struct session {
 	struct umasks umasks;    /* when a umask has to be read again */
 	struct interruptions interruptions; /* calls that usher itself let a signal end */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
+	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
 	struct policy *policy;
 	struct questions *questions;
 	struct journal *journal;

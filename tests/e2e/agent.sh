@@ -123,6 +123,19 @@ terminals() { # a terminal that somebody else has open
 	wait_for test -s tty.name
 	refused "write to another terminal" bash -c "echo x >$(cat tty.name)"
 	refused "open another terminal" bash -c "exec 3<$(cat tty.name)"
+	works "a terminal that it makes itself" script -qec 'echo x >"$(tty)" && cat /dev/null <"$(tty)" && sh -c "echo x >/dev/tty"' /dev/null
+	works "a terminal that was given back and made again by itself" bash -c 'for i in 1 2 3; do script -qec "echo x >\$(tty)" /dev/null || exit 1; done'
+	kill $pid 2>/dev/null
+	wait $pid 2>/dev/null
+	# The number of one that it had made, given back, and taken by somebody outside.
+	rm -f go name again
+	"$USHER" run --ask=deny --journal "$T/state/reuse.$PLACE" -- bash -c 'script -qec "tty >name; echo x >\$(tty)" /dev/null >/dev/null; touch go; while ! [ -s again ]; do sleep 0.05; done; echo x >"$(cat again)"' </dev/null >/dev/null 2>&1 &
+	local run=$!
+	wait_for test -e go
+	script -qfc 'tty >again; exec sleep 20' /dev/null >/dev/null 2>&1 </dev/null &
+	pid=$!
+	if wait $run; then not_ok "a terminal's number that somebody else has now ($PLACE)" "$(cat name again)"; else ok "a terminal's number that somebody else has now ($PLACE)"; fi
+	cmp -s name again || skip "that number was given again ($PLACE)" "another was"
 	kill $pid 2>/dev/null
 	wait $pid 2>/dev/null
 }
@@ -135,5 +148,6 @@ for PLACE in home tmp; do
 	work_git
 	work_languages
 	secrets
+	terminals
 done
 finish
