@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "rules/hex.h"
+
 #define RAW_BASE 0xef00u /* U+EF00 + byte stands for a byte that is not UTF-8 */
 
 static bool is_plain(unsigned char c)
@@ -137,17 +139,6 @@ ssize_t escape(char *out, size_t cap, const char *bytes, size_t n)
 		i += used;
 	}
 	return (ssize_t)o;
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
 }
 
 /* The four digits of \uXXXX at S, or -1. */

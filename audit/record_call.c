@@ -4,45 +4,15 @@
 #include "audit/record.h"
 #include "audit/redact.h"
 
-#include <arpa/inet.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Longest endpoint: "proto:[v6%scope]:port"; longest prefixed name: "unix:" and a sun_path or canonical name. */
-#define ENDPOINT_MAX 96
+#include "rules/endpoint_text.h"
+
 #define ARGV_KEPT 4096
+/* "unix:" and a sun_path or canonical name. */
 #define PREFIXED_MAX (PATH_MAX + 16)
-
-static const char *proto_name(enum proto proto)
-{
-	switch (proto) {
-	case PROTO_TCP:
-		return "tcp";
-	case PROTO_UDP:
-		return "udp";
-	case PROTO_UNIX:
-		return "unix";
-	case PROTO_OTHER:
-		break;
-	}
-	return "other";
-}
-
-static size_t endpoint_text(char out[ENDPOINT_MAX], const struct inet_endpoint *e)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	const char *proto = proto_name(e->proto);
-	char addr[INET6_ADDRSTRLEN] = "?", scope[16] = "";
-	if (!memcmp(e->addr, mapped, sizeof mapped)) {
-		inet_ntop(AF_INET, e->addr + 12, addr, sizeof addr);
-		return (size_t)snprintf(out, ENDPOINT_MAX, "%s:%s:%u", proto, addr, e->port);
-	}
-	inet_ntop(AF_INET6, e->addr, addr, sizeof addr);
-	if (e->scope)
-		snprintf(scope, sizeof scope, "%%%u", e->scope);
-	return (size_t)snprintf(out, ENDPOINT_MAX, "%s:[%s%s]:%u", proto, addr, scope, e->port);
-}
 
 static void prefixed(struct record *r, const char *key, const char *prefix, struct span name)
 {
@@ -61,7 +31,7 @@ static void prefixed(struct record *r, const char *key, const char *prefix, stru
 
 void record_name(struct record *r, const char *key, const struct object *object)
 {
-	char endpoint[ENDPOINT_MAX];
+	char endpoint[ENDPOINT_TEXT_MAX];
 	switch (object->kind) {
 	case OBJECT_NONE:
 		break;
@@ -70,7 +40,7 @@ void record_name(struct record *r, const char *key, const struct object *object)
 		record_bytes(r, key, object->name);
 		break;
 	case OBJECT_INET:
-		record_bytes(r, key, (struct span){ endpoint, (uint32_t)endpoint_text(endpoint, &object->inet) });
+		record_bytes(r, key, (struct span){ endpoint, (uint32_t)endpoint_text(&object->inet, endpoint) });
 		break;
 	case OBJECT_UNIX:
 		prefixed(r, key, "unix:", object->name);

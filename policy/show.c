@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "policy/show.h"
 
-#include <arpa/inet.h>
 #include <sodium.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "rules/endpoint_text.h"
 
 void text_start(struct text_buffer *t, char *buf, size_t cap)
 {
@@ -113,35 +114,11 @@ void text_ops(struct text_buffer *t, op_set ops)
 	}
 }
 
-static const char *proto_name(enum proto proto)
-{
-	switch (proto) {
-	case PROTO_TCP:
-		return "tcp";
-	case PROTO_UDP:
-		return "udp";
-	case PROTO_UNIX:
-		return "unix";
-	case PROTO_OTHER:
-		break;
-	}
-	return "other";
-}
-
 static void text_inet(struct text_buffer *t, const struct inet_endpoint *e)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	char addr[INET6_ADDRSTRLEN] = "?";
-	if (memcmp(e->addr, mapped, sizeof(mapped)) == 0) {
-		inet_ntop(AF_INET, e->addr + 12, addr, sizeof(addr));
-		text_add(t, "%s:%s:%u", proto_name(e->proto), addr, e->port);
-		return;
-	}
-	inet_ntop(AF_INET6, e->addr, addr, sizeof(addr));
-	if (e->scope)
-		text_add(t, "%s:[%s%%%u]:%u", proto_name(e->proto), addr, e->scope, e->port);
-	else
-		text_add(t, "%s:[%s]:%u", proto_name(e->proto), addr, e->port);
+	char text[ENDPOINT_TEXT_MAX];
+	endpoint_text(e, text);
+	text_add(t, "%s", text);
 }
 
 void text_object(struct text_buffer *t, const struct object *o, size_t most)

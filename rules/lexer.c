@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rules/hex.h"
+
 struct builder {
 	struct lexer *lx;
 	struct line *line;
@@ -66,21 +68,10 @@ static void put(struct builder *b, glob_unit u)
 		b->n++;
 }
 
-static int hex(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
 static void hex_escape(struct builder *b)
 {
-	int hi = hex(peek(b->lx, 2));
-	int lo = hi < 0 ? -1 : hex(peek(b->lx, 3));
+	int hi = hex_digit(peek(b->lx, 2));
+	int lo = hi < 0 ? -1 : hex_digit(peek(b->lx, 3));
 	if (lo < 0 || hi * 16 + lo == 0) {
 		complain(b, b->lx->at, "\"\\x\" takes two hexadecimal digits that are not 00");
 		b->lx->at += 2;

@@ -22,7 +22,6 @@
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
-#define CONTENT_OPS (OP_READ | OP_MODIFY)
 #define TREE_ENTRIES 200000 /* beyond this many entries a directory is not renamed as a whole (EXDEV: programs copy) */
 #define TREE_DEPTH 128
 #define NAME_ROOM (2 * 4096)
@@ -31,14 +30,15 @@
 /* What is allowed to do at the new name but not at the old one, for an object with this identity. */
 static op_set gained(struct job *j, struct span from, struct span to, const struct stat *st)
 {
+	static const op_set ops[] = { OP_READ, OP_MODIFY, OP_DELETE, OP_ATTR };
 	op_set more = 0;
 
-	for (unsigned op = OP_READ; op <= OP_MODIFY; op <<= 1) {
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
 		struct call call;
 		struct verdict before = { 0 }, after = { 0 };
 		job_call(j, &call);
 		call.n_objects = 1;
-		call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = (op_set)op, .name = from,
+		call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = ops[i], .name = from,
 						  .identified = true, .dev = st->st_dev, .ino = st->st_ino,
 						  .nlink = st->st_nlink };
 		policy_decide(j->session->policy, &call, &before);
@@ -47,7 +47,7 @@ static op_set gained(struct job *j, struct span from, struct span to, const stru
 		call.object[0].name = to;
 		policy_decide(j->session->policy, &call, &after);
 		if (verdict_compare(before.kind, after.kind) > 0)
-			more |= (op_set)op;
+			more |= ops[i];
 	}
 	return more;
 }

@@ -225,6 +225,14 @@ static void lint_default(struct check *c, size_t layer, const char *why)
 	findings_add(&c->found, DIAGNOSTIC_WARNING, &at, "the default %s", why);
 }
 
+static void lint_renames(struct check *c, const struct rule *rule)
+{
+	char message[400];
+	uint32_t column;
+	if (check_renames(c, rule, &column, message, sizeof(message)))
+		report(c, DIAGNOSTIC_WARNING, rule, column, message);
+}
+
 static bool links_unprotected(void)
 {
 	char value = '1';
@@ -259,6 +267,7 @@ void check_lint(struct check *c)
 			lint_missing(c, r);
 			lint_programs(c, r);
 			lint_ask(c, r, why);
+			lint_renames(c, r);
 			if (links)
 				lint_links(c, r);
 		}

@@ -39,6 +39,12 @@ struct check {
 /* Warnings about what is written in the files that were loaded; appended to c->found. (check_lint.c) */
 void check_lint(struct check *c);
 
+/*
+ * Whether the rules let a directory above (or at) a pattern of RULE, a refusal to run what lies below, be renamed so that the refusal does not
+ * reach it any more: *column of the pattern, and in words in OUT. What a rename must not gain otherwise usher sees to. (lint_rename.c)
+ */
+bool check_renames(const struct check *c, const struct rule *rule, uint32_t *column, char *out, size_t cap);
+
 /* Expect lines that do not hold, as errors. (check_lint.c) */
 void check_expectations(struct check *c);
 

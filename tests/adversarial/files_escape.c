@@ -187,6 +187,16 @@ static int rename_grandparent(void)
 	return result(rename("deep", "flat") == 0 && reads("flat/er/secret"));
 }
 
+static int rename_to_remove(void)
+{
+	return result(rename("box", "crate") == 0 && unlink("crate/kept/f") == 0);
+}
+
+static int rename_to_change(void)
+{
+	return result(rename("box", "crate") == 0 && chmod("crate/kept/f", 0777) == 0);
+}
+
 static int dots_and_slashes(void)
 {
 	return result(reads("public/../secret/f") || reads(".//secret///f") || reads("secret/./f") || reads("secret/../secret/f"));
@@ -374,6 +384,8 @@ static const struct {
 	{ "row 21: renamed out", rename_out },
 	{ "row 21: its directory renamed", rename_ancestor },
 	{ "row 21: its grandparent renamed", rename_grandparent },
+	{ "row 21: its grandparent renamed, to remove it", rename_to_remove },
+	{ "row 21: its grandparent renamed, to change its mode", rename_to_change },
 	{ "row 21: its directory exchanged", exchange_ancestor },
 	{ "row 22: names that must not come to be", new_forbidden_names },
 	{ "row 23: deeper than PATH_MAX", deeper_than_names },
@@ -439,6 +451,9 @@ static void stage(const char *rules, uid_t uid)
 	mkdir("public", 0755);
 	mkdir("deep", 0755);
 	mkdir("deep/er", 0755);
+	mkdir("box", 0755);
+	mkdir("box/kept", 0755);
+	put("box/kept/f", "public");
 	put("secret/f", "SECRET");
 	put("secret/f (deleted)", "SECRET");
 	put("secret/\xff\xfe\x80", "SECRET");
@@ -455,8 +470,8 @@ static void stage(const char *rules, uid_t uid)
 	FILE *f = fopen(rules, "w");
 	if (!f)
 		exit(2);
-	fprintf(f, "deny open %s/secret/**\ndeny open %s/pinned\ndeny open %s/deep/er/secret\ndeny write %s/guarded\n"
-		   "deny write **/.envrc\ndeny open /dev/char/** /dev/block/**\ndefault allow\n", dir, dir, dir, dir);
+	fprintf(f, "deny open %s/secret/**\ndeny open %s/pinned\ndeny open %s/deep/er/secret\ndeny delete,attr %s/box/kept/**\ndeny write %s/guarded\n"
+		   "deny write **/.envrc\ndeny open /dev/char/** /dev/block/**\ndefault allow\n", dir, dir, dir, dir, dir);
 	fclose(f);
 	chmod(rules, 0644);
 }

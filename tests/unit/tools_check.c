@@ -128,6 +128,27 @@ static void test_warnings(void **state)
 	says("/a:1:1: warning: has no effect: another layer's ");
 }
 
+/* A refusal to run that a rename, which the rules allow, leads around; what a rename must not gain is no such thing. */
+static void test_renames(void **state)
+{
+	run(&tool_check, file("w", "deny exec /nox/a/b/**\ndefault allow\n"), NULL);
+	says("warning: the rules let /nox/a/b be renamed");
+	run(&tool_check, file("w", "deny exec,delete /nox/a/b/**\ndefault allow\n"), NULL);
+	silent_about("be renamed"); /* all that lies below it is refused to be removed, so a rename of /nox/a is, too */
+	run(&tool_check, file("w", "deny exec /nox/a/b/**\ndeny delete /nox/a/b /nox/a /nox\ndefault allow\n"), NULL);
+	silent_about("be renamed");
+	run(&tool_check, file("w", "deny exec /nox/a/b/**\ndeny delete /nox/a/b\ndefault allow\n"), NULL);
+	says("warning: the rules let /nox/a be renamed");
+	run(&tool_check, file("w", "deny exec,read /nox/a/b/**\ndefault allow\n"), NULL);
+	silent_about("be renamed");
+	run(&tool_check, file("w", "deny read,write /nox/a/b/**\ndefault allow\n"), NULL);
+	silent_about("be renamed");
+	run(&tool_check, file("w", "deny exec /nox/a/b/**\nallow exec /nox/a/**\nallow read /**\ndefault deny\n"), NULL);
+	silent_about("be renamed");
+	run(&tool_check, file("w", "deny exec /nox/a/b/**\nallow exec /nox/a/**\nallow read,write /nox/**\ndefault deny\n"), NULL);
+	says("warning: the rules let /nox/a/b be renamed");
+}
+
 static void test_expect(void **state)
 {
 	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect deny read /a\nexpect allow read /b\n"), NULL), 0);
@@ -333,7 +354,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect),
+		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
 		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
 	};
