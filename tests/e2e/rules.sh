@@ -94,4 +94,28 @@ if command -v make >/dev/null; then
 	check "the README's make ran" test -s made
 fi
 
+# The commands of the manual pages, as they stand there.
+mkdir -p "$T/bin"
+ln -sf "$USHER" "$T/bin/usher"
+printf '#!/bin/sh\ntouch "$TMPDIR/agent-ran"\n' >"$T/bin/my-agent"
+chmod 755 "$T/bin/my-agent"
+cp "$T/etc/allow.rules" agent.rules
+manual() { # from a page's source to a command line
+	sed -n 's/^\.Dl \(usher \|grep -h\)/\1/p' "$1" | sed -e 's/\\(dq/"/g' -e 's/\\-/-/g' -e 's/\\&//g'
+}
+n=0
+while read -r line; do
+	n=$((n + 1))
+	case $line in
+	*" DIR"*) line=${line//DIR/"$(find "$XDG_STATE_HOME/usher" -mindepth 1 -maxdepth 1 -name '*-*' -type d | head -n 1)"} ;;
+	esac
+	if [[ $line == *"| jq "* ]] && ! command -v jq >/dev/null; then
+		skip "manual: $line" "no jq"
+		continue
+	fi
+	check "manual: $line" env PATH="$T/bin:$PATH" timeout 60 bash -c "set -o pipefail; ${line/ run -- / run --ask=deny -- }"
+done < <(for f in "$TREE"/man/*; do manual "$f"; done)
+check "the manual has commands" test $n -ge 6
+check "the manual's agent ran" test -e "$TMPDIR/agent-ran"
+
 finish
