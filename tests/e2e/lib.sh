@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Common part of the end-to-end tests; sourced by bash scripts. They find USHER, BIN (helper
-# programs), EXAMPLES and SOURCES (unpacked Debian sources) in the environment.
+# programs), EXAMPLES, DOCS (the README and manual pages) and SOURCES (unpacked Debian sources) in the environment.
 #
 # Every script has a scratch folder $T with a project (the working directory), a home and a
 # temporary folder. A script prints ok/not ok/skip lines and ends with `finish`.

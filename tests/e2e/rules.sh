@@ -77,7 +77,7 @@ same "it is answered as the rule says" "rm: cannot remove 'a/f': Read-only file 
 check "nothing was removed" test -e a/f
 same "and not recorded" "" "$("$USHER" log --json "$T/down" | grep '"op":\["delete"\]')"
 # What the README shows: its rules load, each of them can match, and its commands do what they say.
-awk '/^A rule file reads like this/ { block = 1; next } block && /^```/ { if (inside) exit; inside = 1; next } inside' "$TREE/README.md" >my.rules
+awk '/^A rule file reads like this/ { block = 1; next } block && /^```/ { if (inside) exit; inside = 1; next } inside' "$DOCS/README.md" >my.rules
 chmod 600 my.rules
 check "the README's rules" test -s my.rules
 same "each of the README's rules can match" "" "$("$USHER" check --ask=tty my.rules 2>&1 | grep -E ' error: |never match|no effect')"
@@ -90,7 +90,7 @@ if command -v make >/dev/null; then
 	while read -r line; do
 		line=${line%%#*}
 		check "README: $line" run_line "${line/build\/usher/$USHER}"
-	done < <(grep '^build/usher' "$TREE/README.md")
+	done < <(grep '^build/usher' "$DOCS/README.md")
 	check "the README's make ran" test -s made
 fi
 
@@ -114,7 +114,7 @@ while read -r line; do
 		continue
 	fi
 	check "manual: $line" env PATH="$T/bin:$PATH" timeout 60 bash -c "set -o pipefail; ${line/ run -- / run --ask=deny -- }"
-done < <(for f in "$TREE"/man/*; do manual "$f"; done)
+done < <(for f in "$DOCS"/man/*; do manual "$f"; done)
 check "the manual has commands" test $n -ge 6
 check "the manual's agent ran" test -e "$TMPDIR/agent-ran"
 
