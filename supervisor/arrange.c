@@ -59,9 +59,13 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 	unsigned n = atomic_fetch_add_explicit(&a->calls, 1, memory_order_relaxed);
 
 	atomic_store_explicit(&a->recent[n % ARRANGE_WINDOW], tid, memory_order_relaxed);
-	if (n % ARRANGE_WINDOW != ARRANGE_WINDOW - 1 || a->cores == 1)
+	if (n % ARRANGE_WINDOW != ARRANGE_WINDOW - 1)
 		return now;
 	struct window w = look(a);
+	if (w.callers != atomic_load_explicit(&a->callers, memory_order_relaxed))
+		atomic_store_explicit(&a->callers, w.callers, memory_order_relaxed);
+	if (a->cores == 1)
+		return now;
 	if (w.changes <= SEQUENTIAL)
 		return 1;
 	if (w.changes < PARALLEL)

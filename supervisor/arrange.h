@@ -21,6 +21,7 @@ struct arrangement {
 	unsigned cores;                       /* usable cores, at most ARRANGE_CORES */
 	uint16_t core[ARRANGE_CORES];         /* their numbers */
 	atomic_uint calls;
+	atomic_uint callers;                  /* different ones in the window before */
 	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
 };
 

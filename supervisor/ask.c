@@ -13,6 +13,7 @@
 #include "supervisor/facts.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
+#include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 #include "supervisor/unwind.h"
@@ -22,6 +23,7 @@
 #define LOOKS 32
 
 #define STACK_TEXT 1024
+#define PARKED_EACH 256 /* questions of one process that wait at once: one that floods leaves room for others */
 
 static void parked_link(struct pool *p, struct parked *k)
 {
@@ -95,6 +97,20 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Whether the caller's process has as many questions waiting as one may have. */
+static bool asks_too_much(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+	pid_t process = proc_pid(w->job.proc);
+	unsigned n = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (const struct parked *k = p->parked; k; k = k->next)
+		n += proc_pid(k->job->proc) == process;
+	pthread_mutex_unlock(&p->lock);
+	return n >= PARKED_EACH;
+}
+
 static int park(struct worker *w, const struct call *call)
 {
 	struct pool *p = w->session->pool;
@@ -106,6 +122,10 @@ static int park(struct worker *w, const struct call *call)
 
 	if (!k)
 		return -ENOMEM;
+	if (asks_too_much(w)) {
+		free(k);
+		return -EACCES;
+	}
 	note_question(w, call, &verdict, stack);
 	facts_gather(&w->job, call, stack, &facts);
 	int rc = job_pack(&w->job, &k->job);

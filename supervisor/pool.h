@@ -24,6 +24,8 @@
 /* Interrupts a worker that waits in a system call. */
 #define POOL_SIGNAL SIGUSR2
 
+struct crowd;
+
 /* A call that waits for an answer, or has it and waits for a worker. */
 struct parked {
 	struct parked *prev;
@@ -51,6 +53,8 @@ struct pool {
 	struct parked *look;      /* the next of them that the watch looks at; NULL: the first */
 	struct parked *answered;  /* have one, in order */
 	struct parked *answered_last;
+	_Atomic(struct crowd *) crowd; /* NULL until there was one; see crowd.h */
+	atomic_uint taken_in;     /* calls that were received and wait for their turn */
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
 	struct hash_cache hashes; /* has a lock of its own */
@@ -58,6 +62,8 @@ struct pool {
 	struct stacks stacks;     /* so have they */
 	int watch;                /* eventfd: something for the watch to look after */
 	bool watching;            /* it does */
+	atomic_bool dozing;       /* the watchdog sleeps until the next call */
+	unsigned calls_seen;      /* how many calls it knew of */
 	bool stopping;
 };
 

@@ -395,6 +395,17 @@ int table_getfd(struct procs *ps, pid_t tid, int fd)
 	return got;
 }
 
+pid_t procs_process(struct procs *ps, pid_t tid)
+{
+	struct shard *sh = shard_of(ps, tid);
+
+	pthread_mutex_lock(&sh->lock);
+	const struct thread *t = shard_find(sh, tid);
+	pid_t process = t ? t->proc->pid : 0;
+	pthread_mutex_unlock(&sh->lock);
+	return process;
+}
+
 bool table_has(struct procs *ps, pid_t tid)
 {
 	struct proc *p = procs_find(ps, tid);

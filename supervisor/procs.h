@@ -82,6 +82,9 @@ int procs_born(struct procs *ps, struct proc *parent, pid_t child);
 /* Whether a child of P would have more ancestors than can be remembered. */
 bool proc_deep(const struct proc *p);
 
+/* The process that thread TID belongs to, as far as it is known; 0 else. Asks nobody: TID may have ended. */
+pid_t procs_process(struct procs *ps, pid_t tid);
+
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);
 

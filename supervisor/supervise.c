@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/guardian.h"
@@ -21,6 +22,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/relay.h"
 #include "supervisor/watch.h"
+#include "supervisor/watchdog.h"
 
 static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
 				 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
@@ -133,7 +135,8 @@ enum { STATUS, SIGNALS, LIVES, WATCH, WAKERS };
 
 /* What is looked at in rounds: not again before the pause is over. */
 struct rounds {
-	bool lives, watch;
+	bool lives, watch, dog;
+	uint64_t dog_due_ms;
 };
 
 static int wait_for_work(const struct session *s, int signals, const struct rounds *r, struct pollfd fds[WAKERS])
@@ -142,7 +145,15 @@ static int wait_for_work(const struct session *s, int signals, const struct roun
 	fds[SIGNALS] = (struct pollfd){ signals, POLLIN, 0 };
 	fds[LIVES] = (struct pollfd){ r->lives ? -1 : lives_fd(s->lives), POLLIN, 0 };
 	fds[WATCH] = (struct pollfd){ r->watch ? -1 : s->pool->watch, POLLIN, 0 };
-	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives ? LIVES_ROUND_MS : -1);
+	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives ? LIVES_ROUND_MS : r->dog ? WATCHDOG_LOOK_MS : -1);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* Other wake-ups are rare enough that a pause which they cut short costs nothing. */
@@ -152,6 +163,11 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 		r->watch = watch_round(s->pool);
 	else
 		r->watch = fds[WATCH].revents != 0;
+	r->dog = r->dog || r->watch;
+	if (r->dog && now_ms() >= r->dog_due_ms) {
+		r->dog = watchdog_look(s->pool);
+		r->dog_due_ms = now_ms() + WATCHDOG_LOOK_MS;
+	}
 	r->lives = fds[LIVES].revents != 0;
 	if (r->lives)
 		lives_round(s->lives);
@@ -159,7 +175,7 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
-	struct rounds rounds = { 0 };
+	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS };
 	struct pollfd fds[WAKERS];
 	int st = 0;
 

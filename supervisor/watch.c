@@ -18,6 +18,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
+#include "supervisor/crowd.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
 
@@ -100,7 +101,7 @@ bool watch_round(struct pool *p)
 	pthread_mutex_lock(&p->lock);
 	for (struct worker *w = p->workers; w && p->blocked; w = w->next)
 		look_after_locked(w);
-	p->watching = p->blocked || p->parked;
+	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked;
 	bool parked = p->parked != NULL, go_on = p->watching;
 	pthread_mutex_unlock(&p->lock);
 	if (parked)

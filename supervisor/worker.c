@@ -14,12 +14,14 @@
 #include <sys/ioctl.h>
 
 #include "supervisor/ask.h"
+#include "supervisor/crowd.h"
 #include "supervisor/cover.h"
 #include "supervisor/harden.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 #include "supervisor/walk.h"
 #include "supervisor/watch.h"
+#include "supervisor/watchdog.h"
 
 #define ASIDE_MAX 4
 
@@ -114,6 +116,12 @@ void worker_aside_done(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void worker_hand_on_locked(struct worker *w)
+{
+	leave_place_locked(w);
+	fill_receivers_locked(w->session->pool);
+}
+
 bool worker_interrupted(const struct worker *w)
 {
 	return atomic_load(&w->interrupted);
@@ -155,7 +163,7 @@ static struct parked *next_part(struct worker *w)
 	if (w->receiving && !p->stopping && p->receivers <= p->want)
 		return NULL; /* a look without the lock: what changes meanwhile is seen at the next call */
 	pthread_mutex_lock(&p->lock);
-	if (p->receivers > p->want)
+	if (p->receivers > p->want && !p->taken_in)
 		leave_place_locked(w);
 	while (!p->stopping && !w->receiving) {
 		k = take_answered_locked(p);
@@ -232,6 +240,8 @@ static bool receive(struct worker *w)
 	struct seccomp_notif *n = &w->job.notif;
 
 	settle(w);
+	if (crowd_there(w->session->pool) && crowd_next(w->session->pool, n))
+		return true;
 	memset(n, 0, sizeof(*n));
 	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0)
 		return true;
@@ -255,9 +265,13 @@ static void *worker_main(void *arg)
 			return NULL;
 		} else if (receive(w)) {
 			pid_t tid = (pid_t)w->job.notif.pid;
+			watchdog_begin(w, w->session->pool, w->job.notif.id);
 			if (w->laps)
 				laps_begin(w->laps);
 			walk_new(w);
+			if (crowd_there(w->session->pool))
+				crowd_served(w->session->pool, tid);
+			watchdog_end(w, w->session->pool);
 			rearrange(w, tid);
 		} else {
 			job_reset(&w->job);

@@ -15,6 +15,9 @@
 #include "supervisor/job.h"
 #include "supervisor/laps.h"
 
+#define WORKER_SERVING 1 /* the call's number stands above these bits */
+#define WORKER_ADOPTED 2 /* its part was given to another worker */
+
 struct worker {
 	struct session *session;
 	unsigned index;
@@ -24,6 +27,8 @@ struct worker {
 	bool receiving;           /* counted in the pool's receivers */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	int bound;                /* the core its thread is bound to, -1: all */
+	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
+	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	bool has_timer;           /* timer interrupts this thread: see patience.h */
@@ -55,6 +60,9 @@ void worker_blocking(struct worker *w);
  */
 void worker_aside(struct worker *w);
 void worker_aside_done(struct worker *w);
+
+/* Gives W's part among the receivers to another worker. By the watchdog, with the pool's lock held. */
+void worker_hand_on_locked(struct worker *w);
 
 /*
  * While blocking, the job is watched: when its caller dies or has a signal to handle, the thread is

@@ -51,6 +51,20 @@ def micro(name, count, workers="1"):
             return float(run([*prefix(), f"{BIN}/micro", name, str(count), workers], d, stdout=subprocess.PIPE)) / 1e9
     return row
 
+def neighbour(flooders, kind, outside=False):
+    """What a process that asks every two milliseconds waits for an open and close, beside so many that do nothing else."""
+    def row(prefix, work):
+        if not outside:
+            return float(run([*prefix(), f"{BIN}/flood", str(flooders), kind, "1500"], work, stdout=subprocess.PIPE).split()[0]) / 1e9
+        p = subprocess.Popen([*prefix(), f"{BIN}/flood", str(flooders), kind, "60000"], cwd=work, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+        time.sleep(1)
+        try:
+            return float(run([f"{BIN}/flood", "0", "p", "1500"], work, stdout=subprocess.PIPE).split()[0]) / 1e9
+        finally:
+            p.terminate()
+            p.wait()
+    return row
+
 def whole(script, times=1):
     def row(prefix, work):
         best = []
@@ -167,6 +181,8 @@ def rows(ready, quick):
     for n in ("2", "8") if quick else ("2", "4", "8"):
         r[f"open, {n} threads"] = micro("open", 500 * k, n)
         r[f"open, {n} processes"] = micro("open", 500 * k, "p" + n)
+    for name, n, kind, outside in (("neighbour, alone", 0, "p", False), ("neighbour, flood", 512, "p", False), ("neighbour, threads", 512, "t", False), ("outside, flood", 512, "p", True)):
+        r[name] = neighbour(n, kind, outside)
     r["start of true"] = whole(["true"], 5)
     r["300 execs in sh"] = whole("i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done")
     py = shutil.which("python3", path="/usr/bin:" + os.environ["PATH"])
