@@ -59,7 +59,12 @@ int cgroup_make(struct cgroup *g)
 		rc = own_name(name, sizeof(name));
 	if (rc < 0)
 		return rc;
-	int n = snprintf(g->path, sizeof(g->path), "%s%s/usher-%d", mount, strcmp(name, "/") == 0 ? "" : name, (int)getpid());
+	const char *group = strcmp(name, "/") == 0 ? "" : name;
+	/* Who moves a process must be let into the group above both places. */
+	int n = snprintf(g->path, sizeof(g->path), "%s%s/cgroup.procs", mount, group);
+	if (n < (int)sizeof(g->path) && access(g->path, W_OK) < 0)
+		return -errno;
+	n = snprintf(g->path, sizeof(g->path), "%s%s/usher-%d", mount, group, (int)getpid());
 	if (n >= (int)sizeof(g->path))
 		return -ENAMETOOLONG;
 	if (mkdir(g->path, 0755) < 0)

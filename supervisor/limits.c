@@ -57,7 +57,7 @@ static void measure(struct limits *l, uint64_t used[LIMIT_KINDS])
 	used[LIMIT_MEMORY] = u.bytes;
 	used[LIMIT_PROCESSES] = u.processes;
 	atomic_store(&l->forks, (long)l->limit[LIMIT_PROCESSES] - (long)u.processes);
-	if (cgroup_cpu_ms(&l->group, &cpu_ms) == 0)
+	if (cgroup_cpu_ms(&l->group, &cpu_ms) == 0 && cpu_ms > u.cpu_ms)
 		u.cpu_ms = cpu_ms;
 	/* Never less than before: who ends is counted by its parent a moment later. */
 	if (u.cpu_ms > l->cpu_ms)
