@@ -5,7 +5,7 @@
 
 /*
  * First thing in the process, before keys are made or files are opened: no core dumps, no new privileges,
- * and not dumpable, so that no process of the same user may trace it or read it through /proc (its own view of
+ * nothing inherited for helpers, and not dumpable, so that no process of the same user may trace it or read it through /proc (its own view of
  * /proc/self stays whole). Inherited by what it forks; the command becomes dumpable again in filter_install().
  * Returns 0 or a negative errno: then the session must not start.
  */
@@ -16,5 +16,11 @@ int harden_start(void);
  * make processes or change the system (EPERM). Returns 0 or a negative errno.
  */
 int harden_worker(void);
+
+/*
+ * In all threads of usher, present and to come, once the command's process was forked: nothing in usher changes mounts, modules, keys and the like
+ * any more (EPERM). Programs that help (--ask=exec:CMD) inherit it. Returns 0 or a negative errno.
+ */
+int harden_process(void);
 
 #endif

@@ -20,6 +20,7 @@
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
+#include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
 #include "supervisor/rescue.h"
@@ -142,6 +143,8 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	qsort(keep, n, sizeof(keep[0]), by_number);
 	if (keep_only(keep, n) < 0)
 		fail(status, "close inherited descriptors");
+	for (size_t i = 0; i < o->n_keep; i++) /* harden_start() has marked all that was inherited */
+		(void)fcntl(o->keep[i], F_SETFD, 0);
 	report_send(status, REPORT_LISTENER, listener, NULL);
 	if (o->terminal >= 0 && take_terminal(o->terminal) < 0)
 		fail(status, "take the terminal");
@@ -175,6 +178,8 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 	qsort(keep, n, sizeof(keep[0]), by_number);
 	if (keep_only(keep, n) < 0)
 		fail(status, "close the guardian's descriptors");
+	if (harden_worker() < 0)
+		fail(status, "confine the guardian");
 	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
 	report_send(status, REPORT_GUARDIAN, self, NULL);
 	report_send(status, REPORT_COMMAND, command, NULL);
@@ -196,6 +201,8 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 	int keep[] = { control < status ? control : status, control < status ? status : control };
 	if (keep_only(keep, 2) < 0)
 		fail(status, "close the keeper's descriptors");
+	if (harden_worker() < 0)
+		fail(status, "confine the keeper");
 	report_send(status, REPORT_KEEPER, 0, NULL);
 	close(status);
 	guardian_name("doorkeeper");

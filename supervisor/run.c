@@ -90,7 +90,7 @@ static int open_proc(struct session *s)
 	s->proc_dev = st.st_dev;
 	s->self_fds = openat(s->self_proc, "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->self_fds < 0)
-		return complain("open /proc/self/fd", -errno, NULL);
+		return complain("open /proc/self/fd (usher needs /proc mounted)", -errno, NULL);
 	return 0;
 }
 
@@ -280,6 +280,8 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->control = -1;
 	s->tell = -1;
 	s->privileged = privileges_held();
+	if (geteuid() == 0 && !privileges_read_any())
+		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
 	raise_files(&run->launch.files);
 	rc = harden_start();
 	if (rc < 0)
@@ -332,7 +334,10 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	rc = launch(&run->s, &run->launch, &run->ends);
-	return rc < 0 ? complain("start the command", rc, NULL) : 0;
+	if (rc < 0)
+		return complain("start the command", rc, NULL);
+	rc = harden_process();
+	return rc < 0 ? complain("confine usher itself", rc, NULL) : 0;
 }
 
 static int start_workers(struct run *run)
