@@ -68,6 +68,8 @@ static void restore_signals(const struct launch_options *o)
 		sa.sa_handler = SIG_DFL;
 		sigaction(sig, &sa, NULL);
 	}
+	if (o->ignore_children)
+		(void)signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &o->mask, NULL);
 }
 

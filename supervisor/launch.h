@@ -11,6 +11,7 @@
 #define USHER_SUPERVISOR_LAUNCH_H
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/resource.h>
 
@@ -37,6 +38,7 @@ struct launch_options {
 	const struct limits *limits;   /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
+	bool ignore_children;          /* usher was started with SIGCHLD ignored */
 	sigset_t mask;                 /* the signal mask usher was started with */
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */
 };

@@ -444,6 +444,8 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	*by_signal = 0;
 	if (!run)
 		return RUN_FAILED;
+	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
+	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;
 	run->number = number;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)

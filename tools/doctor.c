@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,6 +85,7 @@ static int doctor_main(int argc, char **argv)
 	}
 	if (argc > 2 || (argc == 2 && !json))
 		return usage();
+	(void)signal(SIGCHLD, SIG_DFL); /* what is tried is tried in children */
 	size_t n = doctor_examine(findings);
 	bool can_run = true;
 	for (size_t i = 0; i < n; i++)

@@ -39,7 +39,9 @@ for who in $users; do
 	try "the control" 5 "" ""
 	try "32 descriptors" 5 "" "ulimit -n 32"
 	try "10 descriptors" 125 "Too many open files" "ulimit -n 10"
-	try "no locked memory" 5 "" "ulimit -l 0"
+	# An ordinary user may not lock the keys then; nor make a directory that he may enter.
+	refused=$([ "$who" = root ] && echo 5 || echo 125)
+	try "no locked memory" "$refused" "" "ulimit -l 0"
 	try "a small stack" 5 "" "ulimit -s 256"
 	try "hardly any memory" 125 "." "ulimit -v 20000"
 	try "files of 1 KiB at most" 125 "File too large" "ulimit -f 1"
@@ -52,14 +54,16 @@ for who in $users; do
 	try "no directory to stand in" 5 "" "mkdir gone && cd gone && rmdir ../gone"
 	try "no terminal" 5 "" "exec setsid -w \\"
 	try "an empty environment" 5 "" "exec env -i J=\$J \\"
-	try "a mask that takes everything" 5 "" "umask 777"
-	try "signals ignored" 5 "" "trap '' HUP INT TERM PIPE CHLD USR1 USR2"
+	try "a mask that takes everything" "$refused" "" "umask 777"
+	try "signals ignored" 5 "" "trap '' HUP INT TERM PIPE USR1 USR2"
+	try "SIGCHLD ignored" 5 "" "exec python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \\"
 	try "the journal's directory is not ours" 125 "make the journal" "J=/proc/none/j"
 	try "namespaces nobody knows" 125 "expected auto, none, or a list" "" --isolate=pid,moon
 	try "a floor nobody knows" 125 "expected a list" "" --require=moon
 done
 if [ "$(id -u)" = 0 ]; then
 	who=root
+	try "SIGCHLD ignored, in a pid namespace" 5 "" "exec python3 -c 'import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])' \\" --isolate=pid
 	try "no /proc" 125 "/proc" "exec unshare -m sh -c 'umount -l /proc; exec \"\$@\"' sh \\"
 	try "processes hidden, as root" 5 "" "exec unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc; exec \"\$@\"' sh \\"
 	try "processes hidden, as a user" 5 "" "exec unshare -m sh -c 'mount -t proc -o hidepid=2 proc /proc; chown -R 1000 $T/w; chown 1000 $T/allow.rules; exec setpriv --reuid=1000 --regid=1000 --clear-groups \"\$@\"' sh \\"
