@@ -12,12 +12,33 @@
 
 static const char *skip_value(const char *p, const char *end, unsigned depth, enum field_kind *kind);
 
+#define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+
+/* Whether one of eight bytes is a quote, a backslash, or not printable: each sets the highest bit of its byte, or of one above it. */
+static bool is_special(uint64_t eight)
+{
+	uint64_t quote = eight ^ EACH('"'), backslash = eight ^ EACH('\\'), del = eight ^ EACH(0x7f);
+	return ((quote - EACH(1)) | (backslash - EACH(1)) | (del - EACH(1)) | (eight - EACH(0x20)) | eight) & EACH(0x80);
+}
+
+/* Passes over bytes that stand for themselves, eight at a time; those that are left over are for the caller. */
+static const char *skip_plain(const char *p, const char *end)
+{
+	uint64_t eight;
+	for (; end - p >= (ptrdiff_t)sizeof eight; p += sizeof eight) {
+		memcpy(&eight, p, sizeof eight);
+		if (is_special(eight))
+			break;
+	}
+	return p;
+}
+
 /* Behind the closing quote of the string that begins at P, or NULL. */
 static const char *skip_string(const char *p, const char *end)
 {
 	if (p == end || *p != '"')
 		return NULL;
-	for (p++; p < end && *p != '"'; p++) {
+	for (p = skip_plain(p + 1, end); p < end && *p != '"'; p = skip_plain(p + 1, end)) {
 		if (*p < 0x20 || *p > 0x7e)
 			return NULL;
 		if (*p == '\\' && ++p == end)

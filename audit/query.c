@@ -32,7 +32,8 @@ enum term_kind {
 struct term {
 	enum term_kind kind;
 	bool negated;
-	const char *key;  /* TERM_FIELD */
+	enum query_key looks_at;
+	const char *key;  /* the field, where it is one */
 	const char *text; /* points into the caller's word */
 	uint64_t low, high;
 };
@@ -43,93 +44,6 @@ struct query {
 };
 
 /* --- matching --- */
-
-static bool glob_at(const char *g, const char *g_end, const char *s, const char *end, unsigned depth);
-
-/* The alternatives of {a,b} at G, each with what follows the brace. */
-static bool match_braces(const char *g, const char *g_end, const char *s, const char *end, unsigned depth)
-{
-	const char *close = memchr(g, '}', (size_t)(g_end - g));
-	if (!close)
-		return s < end && *s == '{' && glob_at(g + 1, g_end, s + 1, end, depth + 1);
-	for (const char *alt = g + 1; alt <= close;) {
-		const char *stop = alt;
-		while (stop < close && *stop != ',')
-			stop++;
-		for (const char *to = s; to <= end; to++)
-			if (glob_at(alt, stop, s, to, depth + 1) && glob_at(close + 1, g_end, to, end, depth + 1))
-				return true;
-		alt = stop + 1;
-	}
-	return false;
-}
-
-/* Whether C is in the class that begins at *g ("[...]"); *g is moved behind it. */
-static bool match_class(const char **g, const char *g_end, char c)
-{
-	const char *p = *g + 1;
-	bool not = p < g_end && (*p == '!' || *p == '^'), in = false;
-	p += not;
-	for (bool first = true; p < g_end && (*p != ']' || first); first = false) {
-		char low = *p++, high = low;
-		if (p + 1 < g_end && p[0] == '-' && p[1] != ']') {
-			high = p[1];
-			p += 2;
-		}
-		in |= (unsigned char)c >= (unsigned char)low && (unsigned char)c <= (unsigned char)high;
-	}
-	*g = p < g_end ? p + 1 : p;
-	return in != not && c != '/';
-}
-
-static bool match_star(const char *g, const char *g_end, const char *s, const char *end, unsigned depth)
-{
-	bool deep = g + 1 < g_end && g[1] == '*';
-	g += deep ? 2 : 1;
-	for (;; s++) {
-		if (glob_at(g, g_end, s, end, depth + 1))
-			return true;
-		if (s == end || (!deep && *s == '/'))
-			return false;
-	}
-}
-
-static bool glob_at(const char *g, const char *g_end, const char *s, const char *end, unsigned depth)
-{
-	if (depth > 64)
-		return false;
-	while (g < g_end) {
-		if (*g == '*')
-			return match_star(g, g_end, s, end, depth);
-		if (*g == '{')
-			return match_braces(g, g_end, s, end, depth);
-		if (s == end)
-			return false;
-		if (*g == '[') {
-			if (!match_class(&g, g_end, *s))
-				return false;
-		} else if (*g == '?') {
-			if (*s == '/')
-				return false;
-			g++;
-		} else {
-			g += *g == '\\' && g + 1 < g_end;
-			if (*g++ != *s)
-				return false;
-		}
-		s++;
-	}
-	return s == end;
-}
-
-bool query_glob(const char *glob, const char *bytes, size_t n)
-{
-	size_t len = strlen(glob);
-	if (glob_at(glob, glob + len, bytes, bytes + n, 0))
-		return true;
-	/* dir/ ** is the directory and all below it */
-	return len > 3 && !strcmp(glob + len - 3, "/**") && glob_at(glob, glob + len - 3, bytes, bytes + n, 0);
-}
 
 static bool glob_field(const struct field *f, const char *glob)
 {
@@ -177,77 +91,75 @@ static bool match_by(const struct field *exe, const char *glob)
 	return glob_field(&leaf, glob);
 }
 
-static bool match_op(const struct field *ops, const char *word)
-{
-	op_set want = op_parse(word, strlen(word));
-	struct fields f;
-	struct field one;
-	if (ops->kind != FIELD_LIST)
-		return false;
-	fields_begin(&f, ops->value, ops->len);
-	while (fields_next(&f, &one))
-		if (op_parse(one.value, one.len) & want)
-			return true;
-	return false;
-}
-
 static bool match_number(const struct field *f, const struct term *t)
 {
 	int64_t v;
 	return field_number(f, &v) && v >= 0 && (uint64_t)v >= t->low && (uint64_t)v <= t->high;
 }
 
-static bool match_time(const char *text, size_t len, const struct term *t)
+static bool match_time(const struct field *f, const struct term *t)
 {
-	struct field f;
 	uint64_t ns;
-	return field_find(text, len, "time", &f) && stamp_read(f.value, f.len, &ns) && ns >= t->low && ns <= t->high;
+	return stamp_read(f->value, f->len, &ns) && ns >= t->low && ns <= t->high;
 }
 
-static bool has(const char *text, size_t len, const char *key, struct field *f)
+/* Whether the value F of a field that the term looks at answers it; what the field may hold more than one of, item by item. */
+static bool match_value(const struct term *t, const struct field *f)
 {
-	return field_find(text, len, key, f);
+	switch (t->kind) {
+	case TERM_DENIED:
+		return field_is(f, "deny") || field_is(f, "kill");
+	case TERM_FAILED: /* an errno's name: a result that is a number is a success */
+		return f->kind == FIELD_STRING;
+	case TERM_ALERT:
+		return field_is(f, "alert");
+	case TERM_IN_FLIGHT:
+		return field_is(f, "true");
+	case TERM_PATH:
+		return glob_field(f, t->text);
+	case TERM_BY:
+		return match_by(f, t->text);
+	case TERM_OP:
+		return op_parse(f->value, f->len) & t->low;
+	case TERM_FIELD:
+		return field_is(f, t->text);
+	case TERM_RULE:
+		return memmem(f->value, f->len, t->text, strlen(t->text));
+	case TERM_PID:
+	case TERM_SEQ:
+		return match_number(f, t);
+	case TERM_SINCE:
+	case TERM_UNTIL:
+		return match_time(f, t);
+	case TERM_ASKED:
+		return true;
+	}
+	return false;
 }
 
-/* An errno's name and nothing else: a result that is a number is a success. */
-static bool match_failed(const struct field *result)
+static bool match_op(const struct field *ops, const struct term *t)
 {
-	return result->kind == FIELD_STRING;
+	struct fields f;
+	struct field one;
+	if (ops->kind != FIELD_LIST)
+		return false;
+	fields_begin(&f, ops->value, ops->len);
+	while (fields_next(&f, &one))
+		if (match_value(t, &one))
+			return true;
+	return false;
 }
 
 static bool match_term(const struct term *t, const char *text, size_t len)
 {
 	struct field f;
-	switch (t->kind) {
-	case TERM_DENIED:
-		return has(text, len, "verdict", &f) && (field_is(&f, "deny") || field_is(&f, "kill"));
-	case TERM_ASKED:
-		return has(text, len, "answer", &f);
-	case TERM_FAILED:
-		return has(text, len, "result", &f) && match_failed(&f);
-	case TERM_ALERT:
-		return has(text, len, "log", &f) && field_is(&f, "alert");
-	case TERM_IN_FLIGHT:
-		return has(text, len, "intent", &f) && field_is(&f, "true");
-	case TERM_PATH:
+	if (t->kind == TERM_PATH)
 		return match_path(text, len, t->text);
-	case TERM_BY:
-		return has(text, len, "exe", &f) && match_by(&f, t->text);
-	case TERM_OP:
-		return has(text, len, "op", &f) && match_op(&f, t->text);
-	case TERM_FIELD:
-		return has(text, len, t->key, &f) && field_is(&f, t->text);
-	case TERM_PID:
-		return (has(text, len, "pid", &f) && match_number(&f, t)) || (has(text, len, "tid", &f) && match_number(&f, t));
-	case TERM_RULE:
-		return has(text, len, "rule", &f) && memmem(f.value, f.len, t->text, strlen(t->text));
-	case TERM_SEQ:
-		return has(text, len, "seq", &f) && match_number(&f, t);
-	case TERM_SINCE:
-	case TERM_UNTIL:
-		return match_time(text, len, t);
-	}
-	return false;
+	if (t->kind == TERM_PID)
+		return (field_find(text, len, "pid", &f) && match_value(t, &f)) || (field_find(text, len, "tid", &f) && match_value(t, &f));
+	if (!field_find(text, len, t->key, &f))
+		return false;
+	return t->kind == TERM_OP ? match_op(&f, t) : match_value(t, &f);
 }
 
 bool query_match(const struct query *q, const char *text, size_t len)
@@ -302,60 +214,63 @@ static bool parse_range(const char *text, uint64_t *low, uint64_t *high)
 	return !*end;
 }
 
-static bool parse_plain(const char *word, struct term *t)
+/* The words: with a value behind a colon, or alone. FIELD is the one they look at, where it is one. */
+static const struct word {
+	const char *word;
+	const char *field;
+	enum term_kind kind;
+	enum query_key looks_at;
+	bool alone;
+} known_words[] = {
+	{ "denied", "verdict", TERM_DENIED, KEY_VERDICT, true },   { "asked", "answer", TERM_ASKED, KEY_ANSWER, true },
+	{ "failed", "result", TERM_FAILED, KEY_RESULT, true },	   { "alert", "log", TERM_ALERT, KEY_LOG, true },
+	{ "in-flight", "intent", TERM_IN_FLIGHT, KEY_INTENT, true }, { "path", NULL, TERM_PATH, KEY_NAME, false },
+	{ "by", "exe", TERM_BY, KEY_EXE, false },		   { "op", "op", TERM_OP, KEY_OP, false },
+	{ "call", "call", TERM_FIELD, KEY_CALL, false },	   { "verdict", "verdict", TERM_FIELD, KEY_VERDICT, false },
+	{ "type", "type", TERM_FIELD, KEY_TYPE, false },	   { "result", "result", TERM_FIELD, KEY_RESULT, false },
+	{ "event", "event", TERM_FIELD, KEY_EVENT, false },	   { "pid", NULL, TERM_PID, KEY_TASK, false },
+	{ "rule", "rule", TERM_RULE, KEY_RULE, false },		   { "seq", "seq", TERM_SEQ, KEY_SEQ, false },
+	{ "since", "time", TERM_SINCE, KEY_TIME, false },	   { "until", "time", TERM_UNTIL, KEY_TIME, false },
+};
+
+static const struct word *find_word(const char *text, size_t len, bool alone)
 {
-	static const struct {
-		const char *word;
-		enum term_kind kind;
-	} plain[] = { { "denied", TERM_DENIED }, { "asked", TERM_ASKED }, { "failed", TERM_FAILED },
-		      { "alert", TERM_ALERT }, { "in-flight", TERM_IN_FLIGHT } };
-	for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++) {
-		if (strcmp(word, plain[i].word) != 0)
-			continue;
-		t->kind = plain[i].kind;
-		return true;
+	for (size_t i = 0; i < sizeof known_words / sizeof known_words[0]; i++) {
+		const struct word *w = &known_words[i];
+		if (w->alone == alone && strlen(w->word) == len && !memcmp(w->word, text, len))
+			return w;
 	}
-	return false;
+	return NULL;
 }
 
-static bool parse_word(const char *word, uint64_t now, struct term *t)
+static bool parse_value(struct term *t, uint64_t now)
 {
-	static const struct {
-		const char *key;
-		enum term_kind kind;
-	} keys[] = { { "path", TERM_PATH },	{ "by", TERM_BY },	  { "op", TERM_OP },
-		     { "call", TERM_FIELD },	{ "verdict", TERM_FIELD }, { "type", TERM_FIELD },
-		     { "result", TERM_FIELD },	{ "event", TERM_FIELD },   { "pid", TERM_PID },
-		     { "rule", TERM_RULE },	{ "seq", TERM_SEQ },	   { "since", TERM_SINCE },
-		     { "until", TERM_UNTIL } };
-	*t = (struct term){ .high = UINT64_MAX };
-	t->negated = word[0] == '!';
-	word += t->negated;
-	if (word[0] == '/') {
-		t->kind = TERM_PATH;
-		t->text = word;
-		return true;
-	}
-	const char *colon = strchr(word, ':');
-	if (!colon)
-		return parse_plain(word, t);
-	t->text = colon + 1;
-	size_t i = 0, n = sizeof keys / sizeof keys[0];
-	while (i < n && (strlen(keys[i].key) != (size_t)(colon - word) || memcmp(keys[i].key, word, (size_t)(colon - word)) != 0))
-		i++;
-	if (i == n || !*t->text)
-		return false;
-	t->kind = keys[i].kind;
-	t->key = keys[i].key;
+	size_t len = strlen(t->text);
 	if (t->kind == TERM_OP)
-		return op_parse(t->text, strlen(t->text)) != 0;
+		return (t->low = op_parse(t->text, len)) != 0;
 	if (t->kind == TERM_PID || t->kind == TERM_SEQ)
 		return parse_range(t->text, &t->low, &t->high);
 	if (t->kind == TERM_SINCE)
 		return parse_time(t->text, now, &t->low);
-	if (t->kind == TERM_UNTIL)
-		return parse_time(t->text, now, &t->high);
-	return true;
+	return t->kind != TERM_UNTIL || parse_time(t->text, now, &t->high);
+}
+
+static bool parse_word(const char *word, uint64_t now, struct term *t)
+{
+	*t = (struct term){ .high = UINT64_MAX };
+	t->negated = word[0] == '!';
+	word += t->negated;
+	const char *colon = word[0] == '/' ? NULL : strchr(word, ':');
+	const struct word *w = word[0] == '/' ? find_word("path", 4, false) :
+			       colon	      ? find_word(word, (size_t)(colon - word), false) :
+						find_word(word, strlen(word), true);
+	if (!w)
+		return false;
+	t->kind = w->kind;
+	t->key = w->field;
+	t->looks_at = w->looks_at;
+	t->text = colon ? colon + 1 : word;
+	return *t->text && parse_value(t, now);
 }
 
 int query_new(const char *const *words, size_t n, uint64_t now, struct query **out, const char **bad)
@@ -379,4 +294,49 @@ int query_new(const char *const *words, size_t n, uint64_t now, struct query **o
 void log_query_free(struct query *q)
 {
 	free(q);
+}
+
+/* --- for an index --- */
+
+enum query_key query_key_of(const struct field *f)
+{
+	static const struct {
+		const char *field;
+		enum query_key key;
+	} keys[] = { { "seq", KEY_SEQ },       { "time", KEY_TIME },   { "type", KEY_TYPE },	{ "pid", KEY_TASK },
+		     { "tid", KEY_TASK },      { "exe", KEY_EXE },     { "call", KEY_CALL },	{ "op", KEY_OP },
+		     { "object", KEY_NAME },   { "named", KEY_NAME },  { "verdict", KEY_VERDICT }, { "rule", KEY_RULE },
+		     { "result", KEY_RESULT }, { "event", KEY_EVENT }, { "log", KEY_LOG },	{ "answer", KEY_ANSWER },
+		     { "intent", KEY_INTENT } };
+	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+		if (field_key(f, keys[i].field))
+			return keys[i].key;
+	return KEY_NONE;
+}
+
+size_t query_words(const struct query *q)
+{
+	return q->n;
+}
+
+enum query_key query_word_key(const struct query *q, size_t i)
+{
+	return q->term[i].negated ? KEY_NONE : q->term[i].looks_at;
+}
+
+bool query_value(const struct query *q, size_t i, const struct field *value)
+{
+	return match_value(&q->term[i], value);
+}
+
+void query_range(const struct query *q, size_t i, uint64_t *low, uint64_t *high)
+{
+	*low = q->term[i].low;
+	*high = q->term[i].high;
+}
+
+const char *query_literal(const struct query *q, size_t i)
+{
+	const struct term *t = &q->term[i];
+	return t->kind == TERM_PATH && !t->text[strcspn(t->text, "*?[{\\")] ? t->text : NULL;
 }

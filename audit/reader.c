@@ -52,10 +52,9 @@ static int open_file(struct reader *r)
 	return 0;
 }
 
-/* The lowest segment number above N, 0 when there is none. */
-static uint32_t segment_after(const struct reader *r, uint32_t n)
+uint32_t segment_after(int dirfd, uint32_t n)
 {
-	int fd = openat(r->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	uint32_t best = 0;
 	if (!d) {
@@ -100,7 +99,7 @@ int reader_open(const char *dir, struct reader **out)
 	int rc = reader_new(dir, &r);
 	if (rc != 0)
 		return rc;
-	r->segment = segment_after(r, 0);
+	r->segment = segment_after(r->dir, 0);
 	segment_name(r->name, r->segment);
 	rc = r->segment ? open_file(r) : -ENOENT;
 	if (rc != 0) {
@@ -159,6 +158,11 @@ void reader_close(struct reader *r)
 	free(r);
 }
 
+int reader_stat(const struct reader *r, struct stat *out)
+{
+	return fstat(r->fd, out) == 0 ? 0 : -errno;
+}
+
 /* More bytes behind those that are there: 1, 0 when there are none, or a negative errno. */
 static int more(struct reader *r)
 {
@@ -214,6 +218,7 @@ static int take_line(struct reader *r, struct line *out)
 	out->len = end ? (size_t)(end - out->bytes) : r->len - r->pos;
 	out->ended = end != NULL;
 	out->file = r->name;
+	out->segment = r->segment;
 	out->offset = r->offset + r->pos;
 	return 1;
 }
@@ -227,7 +232,7 @@ static int is_tail(struct reader *r, const struct line *l)
 	seek_to(r, here);
 	if (rc < 0)
 		return rc;
-	if (rc > 0 || (r->segment && segment_after(r, r->segment)))
+	if (rc > 0 || (r->segment && segment_after(r->dir, r->segment)))
 		return 0;
 	r->tail.torn = len;
 	r->tail.fill = after ? after - 1 : 0; /* one newline is its own */
@@ -247,7 +252,7 @@ static bool was_filled(const struct reader *r, uint64_t offset)
 /* The file has been read to its end. On to the next segment, if there is one with something in it. */
 static int advance(struct reader *r, uint64_t offset)
 {
-	uint32_t next = r->segment ? segment_after(r, r->segment) : 0;
+	uint32_t next = r->segment ? segment_after(r->dir, r->segment) : 0;
 	if (!next)
 		return 0;
 	char name[SEGMENT_NAME_MAX], first = '\n';

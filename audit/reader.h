@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 struct reader;
@@ -17,6 +18,7 @@ struct line {
 	const char *bytes; /* without the newline; valid until the next call */
 	size_t len;
 	const char *file;  /* name within the directory */
+	uint32_t segment;  /* its number, 0 for intents */
 	uint64_t number;   /* from 1, blank lines counted */
 	uint64_t offset;
 	uint64_t blanks;   /* blank lines just before it */
@@ -36,6 +38,12 @@ int reader_open(const char *dir, struct reader **out);
 /* The same from OFFSET in segment SEGMENT on, where a line ends or begins (0: from the start). Line numbers count from there. */
 int reader_open_at(const char *dir, uint32_t segment, uint64_t offset, struct reader **out);
 void reader_close(struct reader *r);
+
+/* The state of the file that is read now. 0 or a negative errno. */
+int reader_stat(const struct reader *r, struct stat *out);
+
+/* The lowest number above N of a segment in the directory DIRFD, 0 when there is none. */
+uint32_t segment_after(int dirfd, uint32_t n);
 
 /*
  * The next line that is not blank: 1, 0 at the present end (call again later: a live journal grows), or a negative

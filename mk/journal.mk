@@ -1,7 +1,7 @@
 # The journal's own benchmark links what it measures.
 
-$(BUILD)/tests/bench/journal: $(call obj,rules audit)
-$(BUILD)/tests/bench/journal: HELPER_LIBS = $(LIBS)
+$(BUILD)/tests/bench/journal $(BUILD)/tests/bench/session: $(call obj,rules audit)
+$(BUILD)/tests/bench/journal $(BUILD)/tests/bench/session: HELPER_LIBS = $(LIBS)
 
 KILLS ?= 1000
 .PHONY: kills

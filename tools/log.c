@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
-#include "audit/names_index.h"
 #include "audit/query.h"
 #include "audit/reader.h"
 #include "audit/render.h"
@@ -26,7 +25,7 @@ static void usage(FILE *to)
 	      "       usher log [DIR] who-touched PATH      all that concerned PATH, through renames and links\n"
 	      "       usher log [DIR] explain SEQ           one record: the rule as it stood, the stack, what came before\n"
 	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal\n"
-	      "       usher log [DIR] index                 make an index of names: who-touched is quick in a large journal\n"
+	      "       usher log [DIR] index                 make an index: questions to a large journal are answered at once\n"
 	      "       usher log diff DIR DIR                what one session did and the other did not\n"
 	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h)\n"
 	      "\n"
@@ -122,41 +121,6 @@ static int follow(struct log *l)
 	return rc;
 }
 
-int log_walk(const char *dir, bool intents, log_fn each, void *context)
-{
-	struct reader *r;
-	struct line line;
-	int rc = reader_open(dir, &r);
-	if (rc != 0)
-		return rc;
-	while ((rc = reader_next(r, &line)) == 1)
-		if (line.bytes[0] == '{')
-			each(context, line.bytes, line.len);
-	reader_close(r);
-	return rc == 0 && intents ? log_walk_inflight(dir, each, context) : rc;
-}
-
-int log_walk_inflight(const char *dir, log_fn each, void *context)
-{
-	struct reader *r;
-	struct line line;
-	if (reader_open_inflight(dir, &r) != 0)
-		return 0;
-	while (reader_next(r, &line) == 1)
-		if (line.ended)
-			each(context, line.bytes, line.len);
-	reader_close(r);
-	return 0;
-}
-
-static int make_index(const struct log *l)
-{
-	struct names_index *x = NULL;
-	int rc = names_index_open(l->dir, true, &x);
-	names_index_close(x);
-	return rc;
-}
-
 static int compile_query(struct log *l)
 {
 	const char *bad;
@@ -179,7 +143,7 @@ static int show(struct log *l)
 	if (l->follow)
 		rc = follow(l);
 	else
-		rc = log_walk(l->dir, true, log_show, l);
+		rc = log_find(l->dir, l->query, log_show, l);
 	return rc;
 }
 
@@ -196,7 +160,7 @@ static int run(struct log *l)
 	if (!strcmp(command, "who-touched"))
 		return arg && l->n_words == 2 ? log_who_touched(l, arg) : complain("who-touched needs one PATH");
 	if (!strcmp(command, "index") && l->n_words == 1)
-		return make_index(l);
+		return log_make_index(l->dir);
 	if (!strcmp(command, "diff"))
 		return l->other && l->n_words == 1 ? log_diff(l) : complain("diff needs two directories");
 	bool explain = !strcmp(command, "explain"), prove = !strcmp(command, "prove");

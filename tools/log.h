@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct index;
 struct query;
 
 struct log {
@@ -30,6 +31,23 @@ int log_walk(const char *dir, bool intents, log_fn each, void *context);
 
 /* What is in flight alone. */
 int log_walk_inflight(const char *dir, log_fn each, void *context);
+
+/*
+ * Every record that may answer the query, and others, by the index where there is one and that is quicker; then what is in flight.
+ * Returns 0 or a negative errno. The second form compiles WORDS first.
+ */
+int log_find(const char *dir, const struct query *query, log_fn each, void *context);
+int log_find_words(const char *dir, const char *const *words, size_t n, log_fn each, void *context);
+
+/*
+ * Calls ASK with the index, which is made anew when it is damaged (-EIO), and then again. Returns what ASK did, -ENOENT when there
+ * is no index, or another negative errno when it cannot be used.
+ */
+typedef int (*log_index_fn)(void *context, struct index *x);
+int log_by_index(const char *dir, log_index_fn ask, void *context);
+
+/* Makes the index anew, and tells a terminal how far it is. */
+int log_make_index(const char *dir);
 
 /* Prints the record if it answers the query. CONTEXT is a struct log. */
 void log_show(void *context, const char *text, size_t len);

@@ -116,20 +116,31 @@ static void show_before(struct explain *e)
 	}
 }
 
+/* The words of the queries are for the index: each record is looked at again. */
+static int find(const struct explain *e, const char *first, const char *second, log_fn each)
+{
+	const char *const words[] = { first, second };
+	return log_find_words(e->log->dir, words, second ? 2 : 1, each, (void *)(uintptr_t)e);
+}
+
 int log_explain(struct log *l, uint64_t seq)
 {
 	struct explain e = { .log = l, .seq = (int64_t)seq };
-	int rc = log_walk(l->dir, false, find_record, &e);
+	char this[32], before[32], thread[32];
+	snprintf(this, sizeof this, "seq:%" PRIu64, seq);
+	snprintf(before, sizeof before, "seq:1-%" PRIu64, seq);
+	int rc = find(&e, this, NULL, find_record);
 	if (rc == 0 && !e.text) {
 		fprintf(stderr, "usher log: there is no record %" PRIu64 "\n", seq);
 		rc = 1;
 	}
 	if (rc == 0) {
 		show_found(&e);
-		rc = log_walk(l->dir, false, find_rule, &e);
+		rc = find(&e, "event:rules", NULL, find_rule);
 	}
 	if (rc == 0 && e.tid >= 0) {
-		rc = log_walk(l->dir, false, find_before, &e);
+		snprintf(thread, sizeof thread, "pid:%" PRId64, e.tid);
+		rc = find(&e, before, thread, find_before);
 		show_before(&e);
 	}
 	for (size_t i = 0; i < BEFORE; i++)

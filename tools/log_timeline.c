@@ -88,14 +88,14 @@ static void print(const struct timeline *t)
 int log_timeline(struct log *l)
 {
 	struct timeline t = { .log = l };
-	int rc = log_walk(l->dir, true, measure, &t);
+	int rc = log_find(l->dir, l->query, measure, &t);
 	if (rc != 0 || !t.first)
 		return rc;
 	t.width = choose(t.last - t.first);
 	t.first -= t.first % t.width;
 	if ((t.last - t.first) / t.width > STEPS)
 		t.last = t.first + STEPS * t.width;
-	rc = log_walk(l->dir, true, count, &t);
+	rc = log_find(l->dir, l->query, count, &t);
 	if (rc == 0)
 		print(&t);
 	return rc;

@@ -12,7 +12,8 @@
 
 #include "audit/escape.h"
 #include "audit/field.h"
-#include "audit/names_index.h"
+#include "audit/index.h"
+#include "audit/index_part.h"
 #include "audit/render.h"
 #include "tools/log.h"
 
@@ -28,8 +29,9 @@ struct move {
 
 struct who {
 	struct log *log;
-	struct name *names;
+	struct name *names; /* the first is the one that was asked for */
 	size_t n_names;
+	size_t cap;         /* no more names than this */
 	struct move *moves;
 	size_t n_moves;
 	bool failed; /* out of memory */
@@ -51,15 +53,24 @@ static bool known(const struct who *w, const char *text, size_t len)
 	return false;
 }
 
-/* Takes TEXT over. */
+/* Takes TEXT over. Whether it is new. */
 static bool add_name(struct who *w, char *text)
 {
 	size_t len = text ? strlen(text) : 0;
-	if (!text || w->n_names == NAMES_MAX || known(w, text, len)) {
+	struct name *grown = w->names;
+	if (!text || w->n_names == w->cap || known(w, text, len)) {
 		w->failed |= !text;
 		free(text);
 		return false;
 	}
+	if ((w->n_names & (w->n_names + 1)) == 0) /* room for 2^n - 1 is used up */
+		grown = realloc(w->names, 2 * (w->n_names + 1) * sizeof *grown);
+	if (!grown) {
+		w->failed = true;
+		free(text);
+		return false;
+	}
+	w->names = grown;
 	w->names[w->n_names++] = (struct name){ text, len };
 	return true;
 }
@@ -95,7 +106,7 @@ static bool object_at(const struct field *objects, unsigned index, struct field 
 static void collect_move(void *context, const char *text, size_t len)
 {
 	struct field objects, from, to, result;
-	if (!names_index_moves(text, len) || !field_find(text, len, "objects", &objects))
+	if (!index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return;
 	if (field_find(text, len, "result", &result) && !field_is(&result, "0"))
 		return;
@@ -158,7 +169,7 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 static bool carries(const struct who *w, const char *text, size_t len)
 {
 	struct field objects, one;
-	if (!names_index_moves(text, len) || !field_find(text, len, "objects", &objects))
+	if (!index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return false;
 	for (unsigned index = 0; index < 2; index++) {
 		if (!object_at(&objects, index, &one))
@@ -207,28 +218,77 @@ static char *as_recorded(const char *name)
 	return text;
 }
 
-/* Through the index: what is not in it yet, the intents in flight, is walked. */
-static int search_index(struct who *w, struct names_index *x)
+static void forget_moves(struct who *w)
 {
-	int rc = names_index_want_moves(x);
-	if (rc == 0)
-		rc = names_index_lines(x, collect_move, w);
-	if (rc == 0)
-		rc = log_walk_inflight(w->log->dir, collect_move, w);
-	if (rc != 0)
-		return rc;
-	close_names(w);
+	for (size_t i = 0; i < w->n_moves; i++) {
+		free(w->moves[i].from.text);
+		free(w->moves[i].to.text);
+	}
+	free(w->moves);
+	w->moves = NULL;
+	w->n_moves = 0;
+}
+
+static void forget_names(struct who *w, size_t upto)
+{
+	while (w->n_names > upto)
+		free(w->names[--w->n_names].text);
+}
+
+/* Asks for the moves of NAME and of every directory above it, those of SEEN names only once. */
+static int want_moves(struct index *x, struct who *seen, const struct name *name)
+{
+	int rc = 0;
+	for (size_t n = 1; rc == 0 && n <= name->len; n++)
+		if ((n == name->len || name->text[n] == '/') && add_name(seen, strndup(name->text, n)))
+			rc = index_want_moves(x, name->text, n);
+	return rc;
+}
+
+/*
+ * The moves that can concern any of the names, by the index: those of the first name and of what is above it, then those of the names to
+ * which they lead, until there are no more.
+ */
+static int collect_by_index(struct who *w, struct index *x, struct who *seen)
+{
+	for (size_t before = 0;;) {
+		int rc = 0;
+		for (size_t i = 0; rc == 0 && i < w->n_names; i++)
+			rc = want_moves(x, seen, &w->names[i]);
+		if (rc != 0 || seen->n_names == before)
+			return seen->failed ? -ENOMEM : rc;
+		before = seen->n_names;
+		forget_moves(w);
+		forget_names(w, 1);
+		rc = index_lines(x, collect_move, w);
+		if (rc == 0)
+			rc = log_walk_inflight(w->log->dir, collect_move, w);
+		if (rc != 0)
+			return rc;
+		close_names(w);
+	}
+}
+
+static int search_index(void *context, struct index *x)
+{
+	struct who *w = context, seen = { .cap = SIZE_MAX };
+	forget_names(w, 1);
+	int rc = collect_by_index(w, x, &seen);
+	forget_names(&seen, 0);
+	free(seen.names);
 	for (size_t i = 0; rc == 0 && i < w->n_names; i++)
-		rc = names_index_want(x, w->names[i].text, w->names[i].len);
+		rc = index_want(x, w->names[i].text, w->names[i].len);
 	if (rc == 0)
-		rc = names_index_want_moves(x);
-	if (rc == 0)
-		rc = w->failed ? -ENOMEM : names_index_lines(x, show_about, w);
+		rc = w->failed ? -ENOMEM : index_lines(x, show_about, w);
+	if (rc == -EIO && w->found)
+		return -ESTALE; /* it has been shown in part */
 	return rc == 0 ? log_walk_inflight(w->log->dir, show_about, w) : rc;
 }
 
 static int search_all(struct who *w)
 {
+	forget_moves(w);
+	forget_names(w, 1);
 	int rc = log_walk(w->log->dir, true, collect_move, w);
 	if (rc != 0)
 		return rc;
@@ -238,22 +298,18 @@ static int search_all(struct who *w)
 
 int log_who_touched(struct log *l, const char *name)
 {
-	struct who w = { .log = l, .names = calloc(NAMES_MAX, sizeof *w.names) };
-	if (!w.names)
+	struct who w = { .log = l, .cap = NAMES_MAX };
+	if (!add_name(&w, as_recorded(name)))
 		return -ENOMEM;
-	add_name(&w, as_recorded(name));
-	struct names_index *x = NULL;
-	int rc = names_index_open(l->dir, false, &x) == 0 ? search_index(&w, x) : search_all(&w);
-	names_index_close(x);
+	int rc = log_by_index(l->dir, search_index, &w);
+	if (rc != 0 && !w.found)
+		rc = search_all(&w);
 	if (rc == 0 && !w.found)
 		fprintf(stderr, "usher log: nothing in this session touched %s\n", name);
-	for (size_t i = 0; i < w.n_names; i++)
-		free(w.names[i].text);
-	for (size_t i = 0; i < w.n_moves; i++) {
-		free(w.moves[i].from.text);
-		free(w.moves[i].to.text);
-	}
+	if (rc == 0 && w.n_names == w.cap)
+		fprintf(stderr, "usher log: the file has had more than %d names; the first of them were followed\n", NAMES_MAX);
+	forget_moves(&w);
+	forget_names(&w, 0);
 	free(w.names);
-	free(w.moves);
 	return rc;
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking a journal, whole or by its index. MUST: what is shown does not depend on whether there is an index: where it does not help,
+ * is damaged, or is somebody else's, everything is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "audit/index.h"
+#include "audit/query.h"
+#include "audit/reader.h"
+#include "audit/stamp.h"
+#include "tools/log.h"
+
+int log_walk(const char *dir, bool intents, log_fn each, void *context)
+{
+	struct reader *r;
+	struct line line;
+	int rc = reader_open(dir, &r);
+	if (rc != 0)
+		return rc;
+	while ((rc = reader_next(r, &line)) == 1)
+		if (line.bytes[0] == '{')
+			each(context, line.bytes, line.len);
+	reader_close(r);
+	return rc == 0 && intents ? log_walk_inflight(dir, each, context) : rc;
+}
+
+int log_walk_inflight(const char *dir, log_fn each, void *context)
+{
+	struct reader *r;
+	struct line line;
+	if (reader_open_inflight(dir, &r) != 0)
+		return 0;
+	while (reader_next(r, &line) == 1)
+		if (line.ended)
+			each(context, line.bytes, line.len);
+	reader_close(r);
+	return 0;
+}
+
+static void tell(void *context, uint64_t done, uint64_t all)
+{
+	const char *end = done == all ? "\n" : "";
+	(void)context;
+	fprintf(stderr, "\rindexed %llu of %llu MB%s", (unsigned long long)done / 1000000, (unsigned long long)all / 1000000, end);
+}
+
+int log_make_index(const char *dir)
+{
+	return index_make(dir, isatty(STDERR_FILENO) ? tell : NULL, NULL);
+}
+
+/* Who waits in front of a terminal should know how not to. */
+static void hint(const char *dir)
+{
+	int fd = isatty(STDERR_FILENO) ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd < 0)
+		return;
+	if (segment_after(fd, 1))
+		fputs("usher log: the whole journal was read; 'usher log index' makes an index that answers such questions at once\n", stderr);
+	close(fd);
+}
+
+/* One that is damaged is made anew, once. */
+int log_by_index(const char *dir, log_index_fn ask, void *context)
+{
+	int rc = 1;
+	for (int turn = 0; turn < 2; turn++) {
+		struct index *x = NULL;
+		rc = index_open(dir, &x);
+		if (rc == -ENOENT)
+			return rc;
+		if (rc == 0)
+			rc = ask(context, x);
+		index_close(x);
+		if (rc != -EIO || turn || log_make_index(dir) != 0)
+			break;
+	}
+	return rc;
+}
+
+/* What is asked, and whether something was given: then it cannot be begun again. */
+struct asking {
+	const struct query *query;
+	log_fn each;
+	void *context;
+	bool given;
+};
+
+static void pass_on(void *context, const char *text, size_t len)
+{
+	struct asking *a = context;
+	a->given = true;
+	a->each(a->context, text, len);
+}
+
+static int ask(void *context, struct index *x)
+{
+	struct asking *a = context;
+	int rc = index_select(x, a->query, pass_on, a);
+	return rc == -EIO && a->given ? -ESTALE : rc;
+}
+
+int log_find(const char *dir, const struct query *query, log_fn each, void *context)
+{
+	struct asking a = { .query = query, .each = each, .context = context };
+	int rc = query_words(query) ? log_by_index(dir, ask, &a) : 1;
+	if (rc == 0 || a.given)
+		return rc == 0 ? log_walk_inflight(dir, each, context) : rc;
+	bool none = rc == -ENOENT;
+	rc = log_walk(dir, true, each, context);
+	if (rc == 0 && none)
+		hint(dir);
+	return rc;
+}
+
+int log_find_words(const char *dir, const char *const *words, size_t n, log_fn each, void *context)
+{
+	struct query *q;
+	const char *bad;
+	int rc = query_new(words, n, stamp_now(), &q, &bad);
+	if (rc == 0) {
+		rc = log_find(dir, q, each, context);
+		log_query_free(q);
+	}
+	return rc;
+}
