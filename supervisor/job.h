@@ -107,6 +107,7 @@ struct job {
 	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */
 	bool charged;            /* limits were taken into account */
 	uint32_t limit_used;     /* calls so far in the period of the rule's limit */
+	uint32_t intent;         /* while it is performed: the slot of its intent in the journal */
 	struct text answer;      /* who answered, for the record */
 	struct text rewritten;   /* rewrite: the other object's name */
 	bool redirected;         /* target redirected_index is not what was asked for any more: asked_* is */

@@ -87,7 +87,7 @@ static void kill_tree(struct worker *w)
 }
 
 /* What perform left in job->reply, recorded and sent. */
-static void conclude(struct worker *w, bool intent, uint32_t slot)
+static void conclude(struct worker *w, bool intent)
 {
 	struct job *j = &w->job;
 	int64_t value = j->reply.value;
@@ -100,12 +100,10 @@ static void conclude(struct worker *w, bool intent, uint32_t slot)
 		j->reply.kind = value < 0 ? REPLY_ERROR : REPLY_VALUE;
 		j->reply.value = value;
 	}
-	if (intent && !j->recorded && j->reply.kind != REPLY_GONE) {
-		rc = evidence_final(w, slot, value);
-		j->recorded = true;
-	} else if (intent) {
-		journal_intent_done(w->session->journal, slot);
-	}
+	if (intent && !j->recorded && j->reply.kind != REPLY_GONE)
+		rc = walk_record(j, value);
+	else if (intent && !j->recorded)
+		journal_intent_done(w->session->journal, j->intent);
 	lap(w->laps, LAP_RECORD);
 	if (j->verdict.review && j->reply.kind != REPLY_ERROR)
 		review_done(w);
@@ -127,7 +125,6 @@ static int perform(struct worker *w)
 {
 	struct job *j = &w->job;
 	bool record = j->verdict.log != LOG_NONE || j->row->class == CLASS_EXEC;
-	uint32_t slot = 0;
 
 	if (j->verdict.review)
 		review_begin(w);
@@ -135,7 +132,7 @@ static int perform(struct worker *w)
 		return 0;
 	if (record) {
 		evidence_open(w);
-		int rc = evidence_intent(w, &slot);
+		int rc = evidence_intent(w, &j->intent);
 		if (rc < 0) {
 			session_journal_failed(w->session, rc);
 			reply_error(j, -EIO);
@@ -146,13 +143,13 @@ static int perform(struct worker *w)
 	if (j->row->may_block)
 		worker_blocking(w);
 	int rc = j->row->perform(j);
-	if (rc == PERFORM_AGAIN && record)
-		journal_intent_done(w->session->journal, slot);
+	if (rc == PERFORM_AGAIN && record && !j->recorded)
+		journal_intent_done(w->session->journal, j->intent);
 	if (rc == PERFORM_AGAIN)
 		return rc;
 	if (rc < 0)
 		(void)job_error(j, rc);
-	conclude(w, record, slot);
+	conclude(w, record);
 	return 0;
 }
 
@@ -344,7 +341,7 @@ void walk_new(struct worker *w)
 	}
 	if (j->row->at_once) {
 		(void)j->row->at_once(j);
-		conclude(w, false, 0);
+		conclude(w, false);
 		return;
 	}
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
@@ -388,7 +385,7 @@ void walk_answered(struct worker *w, const struct answer *answer)
 
 int walk_record(struct job *j, int64_t result)
 {
-	int rc = evidence_append(j->worker, result);
+	int rc = evidence_final(j->worker, j->intent, result);
 
 	j->recorded = true;
 	return rc;

@@ -20,8 +20,9 @@ void walk_new(struct worker *w);
 void walk_answered(struct worker *w, const struct answer *answer);
 
 /*
- * For performers whose effect becomes visible at their own hand (exec): appends the final record with RESULT now. Returns 0,
- * or the negative errno that stopped the journal: the effect must not happen. The walk does not record again.
+ * For performers whose effect becomes visible at their own hand (exec): appends the final record with RESULT now, in the room
+ * that its intent set aside. Returns 0, or the negative errno that stopped the journal: the effect must not happen. The walk does not
+ * record again.
  */
 int walk_record(struct job *j, int64_t result);
 
