@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The keeper: one helper thread that has room ready before it is needed, closes full
- * segments, seals epochs and flushes, so that nobody who appends has to.
+ * segments, seals epochs and flushes, so that nobody who appends has to. It also sees when the journal was removed.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -128,6 +129,17 @@ static void seal(struct journal *j)
 		journal_anchor(j, &c, false);
 }
 
+/* Somebody removed the segment: what is written there now, nobody will ever read. */
+static void miss(struct journal *j)
+{
+	struct stat st;
+	pthread_mutex_lock(&j->grow);
+	bool gone = fstat(j->seg->fd, &st) == 0 && st.st_nlink == 0;
+	pthread_mutex_unlock(&j->grow);
+	if (gone)
+		journal_stop(j, -ENOENT);
+}
+
 static void flush(struct journal *j)
 {
 	if (j->sync != SYNC_BATCH || !j->dirty || stamp_now() < j->next_flush)
@@ -229,6 +241,7 @@ static void *keep(void *context)
 		wait_for_work(j);
 		j->woken = false;
 		tend(j);
+		miss(j);
 		seal(j);
 		flush(j);
 		name_program(j);

@@ -156,7 +156,27 @@ static bool line_good(const char *line, size_t len, bool first, const struct dig
 	return true;
 }
 
-int tombstone_verify(const char *path, uint64_t *lines)
+/* Whether the key that lies beside PATH is KEY's, or USED's: what a crash between a line and its new key leaves. -ENOENT: there is none. */
+static int key_follows(const char *path, const uint8_t key[32], const uint8_t used[32])
+{
+	struct secrets *s;
+	const char *slash = strrchr(path, '/');
+	CLEANUP_FREE char *dir = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+	CLEANUP_FD int home = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (home < 0 || faccessat(home, TOMBSTONE_KEY, F_OK, 0) != 0)
+		return -ENOENT;
+	int rc = key_page_new((void **)&s);
+	if (rc != 0)
+		return rc;
+	rc = read_key(home, s->now);
+	const uint8_t *public = s->now + crypto_sign_SEEDBYTES;
+	if (rc == 0)
+		rc = !memcmp(public, key, 32) || !memcmp(public, used, 32);
+	key_page_free(s);
+	return rc;
+}
+
+int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 {
 	CLEANUP_FREE char *line = NULL;
 	size_t cap = 0;
@@ -173,5 +193,7 @@ int tombstone_verify(const char *path, uint64_t *lines)
 		*lines += good;
 	}
 	fclose(f);
-	return good ? 0 : 1;
+	int follows = good ? key_follows(path, key, used) : 0;
+	*all = follows == 1;
+	return good && follows != 0 ? 0 : 1;
 }

@@ -8,6 +8,7 @@
 #ifndef USHER_AUDIT_TOMBSTONE_H
 #define USHER_AUDIT_TOMBSTONE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "audit/verify.h"
@@ -18,7 +19,10 @@
 /* Appends a line for the session NAME as far as P proves it, and has it on the disk. HOME: the directory of both. 0 or a negative errno. */
 int tombstone_append(int home, const char *name, const struct proof *p);
 
-/* Verifies all lines of the file PATH. Returns 0 with *lines, 1 when line *lines + 1 is damaged, or a negative errno. */
-int tombstone_verify(const char *path, uint64_t *lines);
+/*
+ * Verifies all lines of the file PATH, and that the key beside it follows the last one: so that none was cut off. Returns 0 with *lines
+ * (and *all false where there is no key to tell, in a copy), 1 when line *lines + 1 is damaged or missing, or a negative errno.
+ */
+int tombstone_verify(const char *path, uint64_t *lines, bool *all);
 
 #endif

@@ -52,20 +52,27 @@ static bool only_ours(int fd, time_t *when)
 	return good && some;
 }
 
-static void remove_files(int home, int fd, const char *name)
+static void remove_some(int fd, bool segments)
 {
-	char salts[NAME_MAX + 16];
 	DIR *d = fdopendir(fcntl(fd, F_DUPFD_CLOEXEC, 0));
 	if (!d)
 		return;
 	rewinddir(d);
 	for (const struct dirent *e; (e = readdir(d));)
-		if (is_ours(e->d_name))
+		if (is_ours(e->d_name) && !strncmp(e->d_name, "journal-", 8) == segments)
 			unlinkat(fd, e->d_name, 0);
 	closedir(d);
-	unlinkat(home, name, AT_REMOVEDIR);
+}
+
+/* The secrets first; the segments last, by which a removal that was interrupted is found and finished the next time. */
+static void remove_files(int home, int fd, const char *name)
+{
+	char salts[NAME_MAX + 16];
 	journal_salts(salts, sizeof salts, name);
 	unlinkat(home, salts, 0);
+	remove_some(fd, false);
+	remove_some(fd, true);
+	unlinkat(home, name, AT_REMOVEDIR);
 }
 
 /* 1 when the session was removed, 0 when it stays, or a negative errno. */

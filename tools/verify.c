@@ -125,15 +125,17 @@ static int report(const struct arguments *a, const struct proof *p)
 static int verify_tombstones(const struct arguments *a)
 {
 	uint64_t lines;
-	int rc = tombstone_verify(a->dir, &lines);
+	bool all;
+	int rc = tombstone_verify(a->dir, &lines, &all);
 	if (rc < 0) {
 		fprintf(stderr, "usher verify: %s: %s\n", a->dir, strerror(-rc));
 		return UNREADABLE;
 	}
 	if (rc)
-		printf("damaged: %s line %" PRIu64 ": it does not continue what was signed before\n", a->dir, lines + 1);
+		printf("damaged: %s line %" PRIu64 ": it does not continue what was signed before, or is missing\n", a->dir, lines + 1);
 	else if (!a->quiet)
-		printf("whole: %s, %" PRIu64 " removed sessions\n", a->dir, lines);
+		printf("whole: %s, %" PRIu64 " removed sessions%s\n", a->dir, lines,
+		       all ? "" : "; without " TOMBSTONE_KEY " beside it nothing tells whether there were more");
 	return rc ? DAMAGED : WHOLE;
 }
 
