@@ -21,8 +21,12 @@
 struct lead {
 	const char *text;
 	size_t len;
-	size_t token; /* 0: a value follows; else the lead begins a token with that many more letters, digits, '_', '-' or '.' */
+	size_t token; /* 0: a value follows; else the lead begins a token with that many more letters, digits, '_', '-' or '.'; or USERINFO */
 };
+
+/* What stands between USER: and @ in an address, or before the @ where it is long. */
+#define USERINFO SIZE_MAX
+#define USERINFO_LONG 20
 
 struct redactor {
 	struct lead *lead;
@@ -45,7 +49,8 @@ static const struct {
 	{ "eyj", 30 },	    { "password=", 0 }, { "passwd=", 0 },     { "secret=", 0 },	   { "token=", 0 },
 	{ "api_key=", 0 },  { "apikey=", 0 },	{ "api-key=", 0 },    { "access_key=", 0 }, { "--password ", 0 },
 	{ "--token ", 0 },  { "--secret ", 0 }, { "--api-key ", 0 },  { "bearer ", 0 },	   { "authorization: basic ", 0 },
-	{ "api-key: ", 0 }, { "private-token: ", 0 },
+	{ "api-key: ", 0 }, { "private-token: ", 0 }, { "secret_key=", 0 }, { "passphrase=", 0 }, { "signature=", 0 },
+	{ "&sig=", 0 },	    { "cookie: ", 0 },	{ "://", USERINFO },
 };
 
 static unsigned char fold(char c)
@@ -140,6 +145,21 @@ static size_t value_length(const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
+/* What follows "://": the password in it, or nothing. */
+static const char *userinfo(const char *p, const char *end, size_t *len)
+{
+	const char *stop = p, *colon = NULL, *at = NULL;
+	for (; stop < end && (unsigned char)*stop > ' ' && !strchr("/?#\"'<>", *stop); stop++) {
+		if (*stop == ':' && !colon && !at)
+			colon = stop;
+		if (*stop == '@')
+			at = stop;
+	}
+	const char *from = at && colon ? colon + 1 : p;
+	*len = at && (colon || at - p >= USERINFO_LONG) ? (size_t)(at - from) : 0;
+	return from;
+}
+
 /* The end of LEAD at P, or NULL. */
 static const char *behind(const struct lead *l, const char *p, const char *end)
 {
@@ -157,6 +177,12 @@ static bool value_at(const struct redactor *r, const char *bytes, const char *p,
 	for (size_t i = 0; i < r->n; i++) {
 		const struct lead *l = &r->lead[i];
 		const char *q = behind(l, p, end);
+		if (q && l->token == USERINFO) {
+			*at = userinfo(q, end, len);
+			if (*len)
+				return true;
+			continue;
+		}
 		if (!q || (l->token && p > bytes && in_token(p[-1])))
 			continue;
 		*at = l->token ? p : q;

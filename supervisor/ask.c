@@ -214,8 +214,9 @@ void ask_note(void *context, const char *event, const char *text)
 	uint64_t seq;
 
 	record_begin(&r, buf, sizeof(buf), "note");
+	r.redactor = s->redactor;
 	record_text(&r, "event", event);
-	record_text(&r, "text", text);
+	record_bytes(&r, "text", (struct span){ text, (uint32_t)strlen(text) });
 	int rc = journal_append(s->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(s, rc);

@@ -99,6 +99,12 @@ int evidence_final(struct worker *w, uint32_t slot, int64_t result)
 	return written(w, rc);
 }
 
+/* What a person wrote: as little as the rest is it kept in clear. */
+static void record_words(struct record *r, const char *key, const char *text)
+{
+	record_bytes(r, key, (struct span){ text, (uint32_t)strlen(text) });
+}
+
 void evidence_answer(struct worker *w, const struct answer *a)
 {
 	struct job *j = &w->job;
@@ -124,11 +130,11 @@ void evidence_answer(struct worker *w, const struct answer *a)
 	if (a->scope == SCOPE_TIME)
 		record_int(r, "seconds", a->scope_s);
 	record_text(r, "channel", a->channel);
-	record_text(r, "who", a->who);
+	record_words(r, "who", a->who);
 	if (a->message[0])
-		record_text(r, "message", a->message);
+		record_words(r, "message", a->message);
 	if (a->target[0])
-		record_text(r, "to", a->target);
+		record_words(r, "to", a->target);
 	record_int(r, "waited_us", (int64_t)a->waited_us);
 	char hex[2 * sizeof(a->shown) + 1];
 	for (size_t i = 0; i < sizeof(a->shown); i++)

@@ -201,6 +201,7 @@ static void write_end(struct lives *l, struct life *life)
 
 	stamp_write(began, life->began);
 	record_begin(&r, l->note, sizeof(l->note), "note");
+	r.redactor = l->session->redactor;
 	record_text(&r, "event", "exit");
 	record_int(&r, "pid", life->pid);
 	record_int(&r, "ppid", life->ppid);

@@ -136,10 +136,10 @@ static void write_command(struct record *r, const struct session *s, const struc
 		else
 			record_item(r, item);
 	}
-	r->redactor = NULL;
 	record_close(r);
 	if (getcwd(cwd, sizeof(cwd)))
-		record_text(r, "cwd", cwd);
+		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)strlen(cwd) });
+	r->redactor = NULL;
 	write_names(r, "environment", e->list);
 	if (*e->dropped)
 		write_names(r, "environment_dropped", e->dropped);
@@ -168,8 +168,10 @@ static void write_mechanisms(struct record *r, const struct session *s, const st
 	record_close(r);
 	record_text(r, "ask", s->channel ? s->channel : o->ask ? o->ask : "default");
 	record_text(r, "sync", o->sync ? o->sync : "none");
+	r->redactor = s->redactor;
 	if (o->anchor)
-		record_text(r, "anchor", o->anchor);
+		record_bytes(r, "anchor", (struct span){ o->anchor, (uint32_t)strlen(o->anchor) });
+	r->redactor = NULL;
 	record_bool(r, "privileged", s->privileged);
 }
 

