@@ -249,10 +249,10 @@ static int opt_review(struct target *t)
 	return 0;
 }
 
-static int opt_unenforced(struct target *t)
+static int opt_show(struct target *t)
 {
-	return parser_fail(t->p, t->w->from, "%.*s is not enforced by this version, and an option that does nothing is refused",
-			   (int)t->skip, t->name);
+	t->rule->pub.show_asked = true;
+	return strcmp(t->value, "asked") == 0 ? 0 : expected(t, "asked");
 }
 
 static const struct option {
@@ -277,7 +277,7 @@ static const struct option {
 	{ "log=", V_ANY, "", opt_log },
 	{ "reason=", V_ANY, "", opt_reason },
 	{ "after=", V(VERDICT_ASK), "ask", opt_after },
-	{ "show=", V_ANY, "", opt_unenforced },
+	{ "show=", V(VERDICT_REWRITE), "rewrite", opt_show },
 	{ "sha256=", V_ANY, "", opt_sha256 },
 	{ "trusted", V_ANY, "", opt_trusted },
 	{ "own", V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
@@ -327,13 +327,13 @@ static const struct option *find(const struct word *w)
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
 	static const char *const known[] = { "by", "tree", "argv", "args", "argv0", "env", "sha256", "trusted", "own", "uid", "depth", "timeout", "else", "remember", "after",
-					     "limit", "errno", "log", "reason", NULL };
+					     "limit", "errno", "log", "reason", "show", NULL };
 	const struct option *o = find(w);
 	char *word = o ? NULL : word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted own uid= depth= timeout= else= remember= after= limit= errno= log= reason= stack firm or review was expected");
+		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted own uid= depth= timeout= else= remember= after= limit= errno= log= reason= show= stack firm or review was expected");
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
@@ -378,6 +378,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "%s belongs to rewrite exec", o->name);
 		if (o->parse == opt_firm && !addresses_only(rule))
 			return parser_fail(p, w->from, "firm belongs to rules on tcp: and udp: addresses alone");
+		if (o->parse == opt_show && rule->pub.ops != OP_CONNECT)
+			return parser_fail(p, w->from, "show= belongs to rewrite connect");
 		if (o->parse == opt_env && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "env= belongs to exec rules");
 		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)

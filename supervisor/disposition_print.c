@@ -26,6 +26,8 @@ static const char *when_text(unsigned when)
 		return "without Landlock's signal scope";
 	case WHEN_DESCENT:
 		return "when a rule says `tree=`, `depth=` or `limit processes`";
+	case WHEN_SHOWN:
+		return "when a rule says `show=asked`";
 	case WHEN_APART:
 		return "when a rule says `by=`, `tree=`, `uid=` or `depth=`, or without the floor";
 	default:
@@ -119,6 +121,7 @@ void disposition_print(FILE *to)
 	print_mediated(to, WHEN_PRIVILEGED, "\nAs root");
 	print_mediated(to, WHEN_UNSCOPED, "\nWithout Landlock's signal scope");
 	print_mediated(to, WHEN_DESCENT, "\nWhen a rule says `tree=`, `depth=` or `limit processes`");
+	print_mediated(to, WHEN_SHOWN, "\nWhen a rule says `show=asked`");
 	fputs("\n### Left to the kernel\n\n", to);
 	print_allowed(to);
 }

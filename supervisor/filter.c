@@ -31,6 +31,7 @@
 #include "supervisor/likeness.h"
 #include "supervisor/limits.h"
 #include "supervisor/net_filter.h"
+#include "supervisor/net_shown.h"
 
 #define FRONT_MAX 128
 #define O_TMPFILE_ALONE (O_TMPFILE & ~O_DIRECTORY)
@@ -50,6 +51,8 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_APART;
 	if (likeness_descent(o->policy) || limits_count_forks(o->policy))
 		mode |= WHEN_DESCENT;
+	if (o->policy && shown_wanted(o->policy))
+		mode |= WHEN_SHOWN;
 	return mode;
 }
 

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "supervisor/net_ids.h"
+#include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/net_swap.h"
 #include "supervisor/worker.h"
@@ -22,7 +23,7 @@ enum {
 	WORD_COPIED, /* the address is in job->data[0] */
 	WORD_TARGET, /* number of the target that the address stands for, plus one */
 	WORD_TYPE,
-	WORD_SWAPPED, /* job->sock is to take the place of the caller's socket */
+	WORD_SWAPPED, /* job->sock is to take the place of the caller's socket, which is of this family plus one */
 };
 
 int net_connect_resolve(struct job *j)
@@ -37,7 +38,7 @@ int net_connect_resolve(struct job *j)
 		return fd == -EBADF ? fd : rc;
 	}
 	if (rc == 0)
-		rc = net_socket(j, (int)j->arg[0], &kind);
+		rc = net_socket_connecting(j, (int)j->arg[0], j->data[0], &kind);
 	if (rc < 0)
 		return rc;
 	j->word[WORD_COPIED] = 1;
@@ -50,9 +51,9 @@ int net_connect_resolve(struct job *j)
 }
 
 /* Datagram sockets only note the address. A stream on the same machine may wait too, for room in the listener's queue. */
-static bool may_wait(const struct job *j)
+static bool may_wait(const struct job *j, int flags)
 {
-	return j->word[WORD_TYPE] != SOCK_DGRAM && j->word[WORD_TARGET] && net_blocks(j->sock);
+	return j->word[WORD_TYPE] != SOCK_DGRAM && j->word[WORD_TARGET] && flags >= 0 && !(flags & O_NONBLOCK);
 }
 
 static int connect_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
@@ -93,14 +94,13 @@ static bool likely_at_once(const struct target *t)
  * changed for the length of two calls on a socket that is not connected yet, where no other call looks at it. The second says
  * how the first ended: on this machine that is known when it returns.
  */
-static int connect_at_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+static int connect_at_once(struct job *j, int flags, const struct sockaddr_storage *to, socklen_t len)
 {
-	int flags = fcntl(j->sock, F_GETFL);
-
-	if (flags < 0 || fcntl(j->sock, F_SETFL, flags | O_NONBLOCK) < 0)
+	if (fcntl(j->sock, F_SETFL, flags | O_NONBLOCK) < 0)
 		return -EAGAIN;
 	int rc = connect_once(j, to, len);
 	int end = rc == -EINPROGRESS ? connect_once(j, to, len) : rc;
+	/* other flags may have been changed meanwhile */
 	flags = fcntl(j->sock, F_GETFL);
 	if (flags >= 0)
 		fcntl(j->sock, F_SETFL, flags & ~O_NONBLOCK);
@@ -109,15 +109,22 @@ static int connect_at_once(struct job *j, const struct sockaddr_storage *to, soc
 
 static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
-	const struct target *t = may_wait(j) ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
+	int flags = j->word[WORD_TYPE] == SOCK_DGRAM ? -1 : fcntl(j->sock, F_GETFL);
+	const struct target *t = may_wait(j, flags) ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
 
 	if (!t)
 		return connect_once(j, to, len);
-	int first = likely_at_once(t) ? connect_at_once(j, to, len) : -EAGAIN;
+	int first = likely_at_once(t) ? connect_at_once(j, flags, to, len) : -EAGAIN;
 	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
 		return first;
 	int rc = connect_waiting(j, to, len);
 	return rc == -EALREADY && first == -EINPROGRESS ? first : rc;
+}
+
+/* The family the caller's socket has, when it was led TO. */
+static int family_asked(const struct job *j, const struct sockaddr_storage *to)
+{
+	return j->word[WORD_SWAPPED] ? (int)j->word[WORD_SWAPPED] - 1 : to->ss_family;
 }
 
 int net_connect_perform(struct job *j)
@@ -129,7 +136,9 @@ int net_connect_perform(struct job *j)
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)
 		return net_answer(j, len);
-	int rc = net_ids_enter(j, &mine);
+	int rc = net_peer_before(j);
+	if (rc == 0)
+		rc = net_ids_enter(j, &mine);
 	if (rc == 0) {
 		rc = do_connect(j, &to, (socklen_t)len);
 		net_ids_leave(&mine);
@@ -138,6 +147,7 @@ int net_connect_perform(struct job *j)
 		int swap = net_swap_install(j, (int)j->arg[0]);
 		rc = swap < 0 ? swap : rc;
 	}
+	net_peer_after(j, family_asked(j, &to), rc);
 	return net_answer(j, rc);
 }
 
@@ -152,7 +162,7 @@ int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
 		rc = net_swap_prepare(j, &kind, to);
 	if (rc < 0)
 		return rc;
-	j->word[WORD_SWAPPED] = (uint64_t)rc;
+	j->word[WORD_SWAPPED] = rc ? (uint64_t)kind.domain + 1 : 0;
 	return net_retarget(j, &j->target[index], to, &j->data[0]);
 }
 

@@ -18,6 +18,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/rows_net.h"
+#include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
 
 #ifndef MSG_FASTOPEN
@@ -248,7 +249,13 @@ int net_send_perform(struct job *j)
 
 	if (b->native)
 		return job_continue(j);
-	return net_answer(j, b->many ? send_all(j, b) : message_send(j, b, &b->m[0]));
+	bool opens = (b->flags & MSG_FASTOPEN) && j->n_targets;
+	long rc = opens ? net_peer_before(j) : 0;
+	if (rc == 0)
+		rc = b->many ? send_all(j, b) : message_send(j, b, &b->m[0]);
+	if (opens)
+		net_peer_after(j, b->kind.domain, rc);
+	return net_answer(j, rc);
 }
 
 int net_send_redirect(struct job *j, uint32_t index, const struct object *to)

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static int option(int sock, int name, int *out)
 	return getsockopt(sock, SOL_SOCKET, name, out, &len) < 0 ? -errno : 0;
 }
 
-int net_socket(struct job *j, int fd, struct socket_kind *out)
+static int hold(struct job *j, int fd)
 {
 	if (j->sock < 0) {
 		int sock = caller_fd(j, fd);
@@ -36,12 +37,39 @@ int net_socket(struct job *j, int fd, struct socket_kind *out)
 			return sock;
 		j->sock = sock;
 	}
-	int rc = option(j->sock, SO_DOMAIN, &out->domain);
+	return 0;
+}
+
+int net_socket(struct job *j, int fd, struct socket_kind *out)
+{
+	int rc = hold(j, fd);
+
+	if (rc == 0)
+		rc = option(j->sock, SO_DOMAIN, &out->domain);
 	if (rc == 0)
 		rc = option(j->sock, SO_TYPE, &out->type);
-	if (rc == 0)
+	out->protocol = 0;
+	/* a unix socket has none */
+	if (rc == 0 && out->domain != AF_UNIX)
 		rc = option(j->sock, SO_PROTOCOL, &out->protocol);
 	return rc;
+}
+
+int net_socket_connecting(struct job *j, int fd, struct text address, struct socket_kind *out)
+{
+	sa_family_t family = AF_UNSPEC;
+	int rc = hold(j, fd);
+
+	if (address.len >= sizeof(family))
+		memcpy(&family, job_text(j, address), sizeof(family));
+	if (rc < 0 || family == AF_UNIX)
+		return rc < 0 ? rc : net_socket(j, fd, out);
+	rc = option(j->sock, SO_PROTOCOL, &out->protocol);
+	if (rc < 0 || out->protocol != IPPROTO_TCP)
+		return rc < 0 ? rc : net_socket(j, fd, out);
+	out->domain = AF_INET;
+	out->type = SOCK_STREAM;
+	return 0;
 }
 
 int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out)

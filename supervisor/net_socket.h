@@ -17,6 +17,12 @@
  */
 int net_socket(struct job *j, int fd, struct socket_kind *out);
 
+/*
+ * As net_socket(), with one question less to the kernel where ADDRESS has been copied: of a TCP socket *out says AF_INET, whichever
+ * of the two families it has. To connect both mean the same.
+ */
+int net_socket_connecting(struct job *j, int fd, struct text address, struct socket_kind *out);
+
 /* Copies an address argument as the kernel does: 0 with *out absent for length 0, -EINVAL, -EFAULT. */
 int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out);
 

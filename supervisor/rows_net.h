@@ -16,6 +16,9 @@ int net_listen_perform(struct job *j);
 /* connect and bind lead elsewhere: another address, or another unix socket. */
 int net_redirect(struct job *j, uint32_t index, const struct object *to);
 
+int net_getpeername_resolve(struct job *j);
+int net_getpeername_perform(struct job *j);
+
 int net_sendto_resolve(struct job *j);
 int net_sendmsg_resolve(struct job *j);
 int net_sendmmsg_resolve(struct job *j);

@@ -32,6 +32,7 @@
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/likeness.h"
+#include "supervisor/net_shown.h"
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outside.h"
@@ -298,6 +299,9 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->uid = geteuid();
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
+	rc = shown_wanted(s->policy) ? shown_new(&s->shown) : 0;
+	if (rc < 0)
+		return complain("make room for what getpeername shows", rc, NULL);
 	if (open_floor(run, o) < 0)
 		return -1;
 	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);

@@ -53,6 +53,7 @@ struct session {
 	struct procs *procs;
 	struct pool *pool;
 	struct limits *limits;   /* NULL: no layer has any */
+	struct shown *shown;     /* what getpeername shows; NULL: no rule says show=asked */
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
 	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */

@@ -135,6 +135,38 @@ if command -v go >/dev/null; then
 		for r in six unix; do same "Go, which registers first ($r)" moved "$(supervise "$T/etc/$r.rules" "$T/go/client")"; done
 	else not_ok go "$(tail -n 3 "$T/go.log")"; fi
 fi
+# show=asked
+for r in six unix; do sed 's/^\(rewrite .*\)/\1 show=asked/' "$T/etc/$r.rules" | rules "$r-asked.rules"; done
+{ echo "$BASE"; echo "rewrite connect tcp:*:1 -> tcp:127.0.0.1:$PORT show=asked"; echo "allow net tcp:127.0.0.1:*"; } | rules four-asked.rules
+asked='import socket, os, ctypes
+A = ("127.0.0.1", 1); s = socket.create_connection(A); print(s.getpeername(), socket.socket(fileno=os.dup(s.fileno())).getpeername())
+r = os.fork()
+if not r: print("child", s.getpeername(), flush=True); os._exit(0)
+os.waitpid(r, 0); a, b = socket.socketpair(); socket.send_fds(a, [b"x"], [s.fileno()]); print(socket.socket(fileno=socket.recv_fds(b, 9, 1)[1][0]).getpeername())
+l = socket.create_server(("127.0.0.1", 0)); c = socket.create_connection(l.getsockname()); x, _ = l.accept(); print(x.getpeername() == c.getsockname(), c.getpeername() == l.getsockname())
+libc = ctypes.CDLL(None, use_errno=True); buf = ctypes.create_string_buffer(16); n = ctypes.c_int(3); g = libc.getpeername
+print(g(s.fileno(), buf, ctypes.byref(n)), n.value, buf.raw[:4], g(s.fileno(), buf, ctypes.byref(ctypes.c_int(-1))), ctypes.get_errno(), g(s.fileno(), 1, ctypes.byref(n)), ctypes.get_errno(), g(99, buf, ctypes.byref(n)), ctypes.get_errno())
+try: socket.socket().getpeername()
+except OSError as e: print(e.errno)
+for i in range(300):
+	with socket.create_connection(A) as q: assert q.getpeername() == A'
+want="('127.0.0.1', 1) ('127.0.0.1', 1)
+child ('127.0.0.1', 1)
+('127.0.0.1', 1)
+True True
+0 16 b'\\x02\\x00\\x00\\x00' -1 22 -1 14 -1 9
+107"
+same "show=asked: copies, children, passed on, odd lengths" "$want" "$(supervise "$T/etc/four-asked.rules" python3 -c "$asked" 2>&1)"
+show="import socket; s = socket.create_connection(('127.0.0.1', 1)); print(*s.getpeername())"
+for r in six unix; do same "show=asked in another family ($r)" "127.0.0.1 1" "$(supervise "$T/etc/$r-asked.rules" python3 -c "$show")"; done
+if command -v curl >/dev/null; then
+	for r in four six unix; do same "curl's remote_ip ($r)" "127.0.0.1:1" "$(supervise "$T/etc/$r-asked.rules" curl -s --max-time 9 -o /dev/null -w '%{remote_ip}:%{remote_port}' http://127.0.0.1:1/moved.txt)"; done
+fi
+if command -v node >/dev/null; then
+	for r in four six unix; do same "node's remoteAddress ($r)" "127.0.0.1 1" "$(supervise "$T/etc/$r-asked.rules" node -e 'require("http").get("http://127.0.0.1:1/moved.txt", r => { console.log(r.socket.remoteAddress, r.socket.remotePort); r.resume() })')"; done
+fi
+same "without it the true peer" "127.0.0.1 $PORT" "$(supervise "$T/etc/moved.rules" python3 -c "$show")"
+
 udp='import socket
 try: s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("127.0.0.1", 1)); print("connected")
 except OSError as e: print(e.errno)'

@@ -123,7 +123,9 @@ static void test_errors(void **state)
 	refused("allow read /x review\n", 1, 15, "belongs to ask");
 	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
 	refused("ask read /x review review\n", 1, 20, "given twice");
-	refused("rewrite connect tcp:*:1 -> unix:/x show=asked\n", 1, 36, "show= is not enforced");
+	refused("allow connect tcp:*:1 show=asked\n", 1, 23, "belongs to rewrite");
+	refused("rewrite open /a -> /x show=asked\n", 1, 23, "belongs to rewrite connect");
+	refused("rewrite connect tcp:*:1 -> unix:/x show=told\n", 1, 41, "asked was expected");
 	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
 	refused("allow connect /x\n", 1, 15, "not an endpoint");
 	refused("allow connect tcp:example.org:443\n", 1, 19, "names come with the resolver");
