@@ -67,7 +67,8 @@ int cgroup_make(struct cgroup *g)
 	n = snprintf(g->path, sizeof(g->path), "%s%s/usher-%d", mount, group, (int)getpid());
 	if (n >= (int)sizeof(g->path))
 		return -ENAMETOOLONG;
-	if (mkdir(g->path, 0755) < 0)
+	/* One that a usher of the same number has left is empty, or not ours. */
+	if (mkdir(g->path, 0755) < 0 && (errno != EEXIST || rmdir(g->path) < 0 || mkdir(g->path, 0755) < 0))
 		return -errno;
 	int dir CLEANUP_FD = open(g->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int procs CLEANUP_FD = dir < 0 ? -1 : openat(dir, "cgroup.procs", O_WRONLY | O_CLOEXEC);

@@ -20,6 +20,7 @@
 #define REMEMBERED 4096  /* processes, by number: a power of two */
 #define OLDEST_EVERY 4
 #define ALL_EVERY 4      /* each look costs the kernel a walk past all that wait: between these a single one has to do */
+#define IDLE_LOOKS 10    /* of the watch, before it nudges */
 #define NONE UINT16_MAX
 
 struct link {
@@ -49,7 +50,8 @@ struct crowd {
 	struct list all, class[CLASSES];
 	struct answered answered[REMEMBERED];
 	unsigned turn;
-	atomic_uint served, seen; /* calls handed on, and how many of them the last nudge knew of */
+	atomic_uint served;
+	unsigned seen, idle; /* how many served calls the last look knew of; looks since then without another. The pool's lock */
 };
 
 static uint32_t now_us(void)
@@ -222,10 +224,16 @@ bool crowd_nudge_locked(struct pool *p)
 	if (!c || !atomic_load(&p->taken_in))
 		return false;
 	unsigned served = atomic_load(&c->served);
-	if (atomic_exchange(&c->seen, served) != served)
+	if (c->seen != served) {
+		c->seen = served;
+		c->idle = 0;
 		return true;
+	}
+	if (++c->idle < IDLE_LOOKS)
+		return true;
+	c->idle = 0;
 	for (struct worker *w = p->workers; w; w = w->next) {
-		if (w->receiving)
+		if (w->receiving && !atomic_load(&w->serving))
 			pthread_kill(w->thread, POOL_SIGNAL);
 	}
 	return true;

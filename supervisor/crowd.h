@@ -35,7 +35,7 @@ bool crowd_next(struct pool *p, struct seccomp_notif *out);
 /* Thread TID was answered, or its call was parked. */
 void crowd_served(struct pool *p, pid_t tid);
 
-/* From time to time, while something is taken in: wakes receivers should none have served a call since the last time. False: nothing is. */
+/* From time to time, while something is taken in: wakes those who wait for the kernel should nobody have served a call for a while. False: nothing is. */
 bool crowd_nudge_locked(struct pool *p);
 
 #endif

@@ -130,7 +130,7 @@ bool limits_count_forks(const struct policy *policy)
 {
 	const struct ruleset *layer;
 
-	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
+	for (size_t i = 0; policy && (layer = policy_layer(policy, i)); i++) {
 		if (ruleset_limit(layer, LIMIT_PROCESSES))
 			return true;
 	}

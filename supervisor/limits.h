@@ -35,7 +35,7 @@ int limits_start(struct limits *l);
 /* Somebody met the limit KIND and would have had USED (0: unknown): ends the tree. Any thread; L may be NULL or without such a limit. */
 void limits_met(struct limits *l, enum limit_kind kind, uint64_t used);
 
-/* Whether forks go through limits_may_fork(): where a layer limits processes. A look ten times a second is too late for a fork bomb. */
+/* Whether forks go through limits_may_fork(): where a layer of POLICY (may be NULL) limits processes. A look ten times a second is too late for a fork bomb. */
 bool limits_count_forks(const struct policy *policy);
 
 /* Before a fork: false when it would be one process too many (the tree is ended then) or the tree has met a limit. Any thread; L may be NULL. */
