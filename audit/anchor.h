@@ -41,4 +41,7 @@ const char *anchors_verifier_key(const struct anchors *a);
  */
 int anchors_send(struct anchors *a, const struct checkpoint *c, bool wait);
 
+/* How the last command ended that was started: waits for it, ten seconds at most. As anchors_send(). */
+int anchors_settle(struct anchors *a);
+
 #endif

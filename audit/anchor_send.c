@@ -33,6 +33,7 @@ struct anchors {
 	int file;        /* -1: a command */
 	char *command;
 	pid_t child;     /* the command as it runs, 0 none */
+	int status;      /* where its exit status comes from: others may wait for every child of this process */
 };
 
 /* usher/HOST/SESSION: no blanks, no plus sign. */
@@ -99,19 +100,18 @@ static int as_input(const char *text, size_t n)
 	return steal_fd(&fd);
 }
 
-static int start_command(struct anchors *a, const char *text, size_t n)
+static int spawn_shell(struct anchors *a, int input, int output)
 {
-	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, a->command, NULL };
+	static const char script[] = "(eval \"$1\") 3>&-; echo $? >&3";
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char *)(uintptr_t)script, (char[]){ "sh" }, a->command, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t none, all;
-	CLEANUP_FD int input = as_input(text, n);
-	if (input < 0)
-		return input;
 	sigemptyset(&none);
 	sigfillset(&all);
 	posix_spawn_file_actions_init(&actions);
 	posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, output, 3);
 	posix_spawnattr_init(&attr);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
@@ -120,24 +120,48 @@ static int start_command(struct anchors *a, const char *text, size_t n)
 	int rc = posix_spawn(&a->child, "/bin/sh", &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
+	return -rc;
+}
+
+static int start_command(struct anchors *a, const char *text, size_t n)
+{
+	int ends[2];
+	CLEANUP_FD int input = as_input(text, n);
+	if (input < 0)
+		return input;
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return -errno;
+	CLEANUP_FD int ours = ends[0], its = fcntl(ends[1], F_DUPFD_CLOEXEC, 4); /* dup2() to itself would leave it to be closed */
+	close(ends[1]);
+	if (its < 0 || fcntl(ours, F_SETFL, O_NONBLOCK) != 0)
+		return -errno;
+	int rc = spawn_shell(a, input, its);
 	if (rc != 0)
 		a->child = 0;
-	return -rc;
+	else
+		a->status = steal_fd(&ours);
+	return rc;
+}
+
+/* The command has ended, its status is TEXT. */
+static int ended(struct anchors *a, const char *text, ssize_t n)
+{
+	while (waitpid(a->child, NULL, 0) < 0 && errno == EINTR)
+		;
+	close(a->status);
+	a->child = 0;
+	a->status = -1;
+	return n == 2 && text[0] == '0' && text[1] == '\n' ? 0 : -EIO;
 }
 
 /* How the running command ended: 0 well, -EIO not, 1 it still runs. */
 static int reap(struct anchors *a, bool wait)
 {
-	int status;
+	char text[8];
 	for (int ms = 0; a->child; ms += 10) {
-		pid_t pid = waitpid(a->child, &status, WNOHANG);
-		if (pid < 0 && errno == EINTR)
-			continue;
-		if (pid != 0) {
-			a->child = 0;
-			/* Somebody else's wait may have taken it: then its status is not known, which is no failure. */
-			return pid < 0 || status == 0 ? 0 : -EIO;
-		}
+		ssize_t n = read(a->status, text, sizeof text);
+		if (n >= 0 || (errno != EAGAIN && errno != EINTR))
+			return ended(a, text, n);
 		if (!wait || ms >= PATIENCE_MS)
 			return 1;
 		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
@@ -156,6 +180,11 @@ static int send_text(struct anchors *a, const char *text, size_t n, bool wait)
 	if (rc == 0 && wait)
 		rc = reap(a, true);
 	return rc != 0 ? rc : before;
+}
+
+int anchors_settle(struct anchors *a)
+{
+	return reap(a, true);
 }
 
 int anchors_send(struct anchors *a, const struct checkpoint *c, bool wait)
@@ -191,7 +220,7 @@ int anchors_new(const char *where, const char *dir, const uint8_t first_key[32],
 	struct anchors *a = calloc(1, sizeof *a);
 	if (!a)
 		return -ENOMEM;
-	a->file = -1;
+	a->file = a->status = -1;
 	hex_write(a->first_key, first_key, 32);
 	int rc = open_target(a, where);
 	if (rc == 0)
@@ -215,6 +244,8 @@ void anchors_free(struct anchors *a)
 		return;
 	if (a->file >= 0)
 		close(a->file);
+	if (a->status >= 0)
+		close(a->status);
 	key_page_free(a->secret);
 	free(a->command);
 	free(a);

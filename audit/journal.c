@@ -42,11 +42,10 @@ static int write_anchor(struct journal *j)
 	return 0;
 }
 
-void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait)
+static void note_anchor(struct journal *j, int rc)
 {
 	char buf[512];
 	struct record r;
-	int rc = anchors_send(j->anchors, c, wait);
 	if (rc == 0)
 		return;
 	record_begin(&r, buf, sizeof buf, "note");
@@ -55,6 +54,11 @@ void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait)
 	if (rc < 0)
 		record_result(&r, rc);
 	journal_append(j, &r, NULL);
+}
+
+void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait)
+{
+	note_anchor(j, anchors_send(j->anchors, c, wait));
 }
 
 static int open_parts(struct journal *j, const char *anchor, const char **why)
@@ -311,6 +315,8 @@ void journal_close(struct journal *j, struct record *r)
 	if (!j)
 		return;
 	keeper_stop(j);
+	if (j->anchors)
+		note_anchor(j, anchors_settle(j->anchors));
 	pthread_mutex_lock(&j->lock);
 	size_t len = r ? record_finish(r) : 0;
 	if (len && refusal(j, APPEND_RESERVED) == 0)
