@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the journal costs: nanoseconds for one append of a 400-byte record by 1 and by 8 threads, for an intent with
- * its final record, and megabytes a second of verification. Prints name=value lines; asserts nothing.
+ * What the journal costs: nanoseconds for one append of a 400-byte record by 1 and by 8 threads, the same behind BEHIND more
+ * records, for an intent with its final record, and megabytes a second of verification. Prints name=value lines; asserts nothing.
  *
- * usage: journal [DIR [RECORDS]]
+ * usage: journal [DIR [RECORDS [BEHIND]]]
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
 {
 	char fallback[] = "/tmp/usher-bench-XXXXXX";
 	const char *dir = argc > 1 ? argv[1] : mkdtemp(fallback), *why;
-	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 400000;
+	unsigned count = argc > 2 ? (unsigned)atoi(argv[2]) : 400000, behind = argc > 3 ? (unsigned)atoi(argv[3]) : 0;
 	struct journal *j;
 	struct proof proof;
 	double begin = now();
@@ -135,6 +135,8 @@ int main(int argc, char **argv)
 	printf("create_us=%.0f\n", (now() - begin) / 1000);
 	run(j, 1, 1, nothing);
 	printf("append_1_thread_ns=%.0f\n", run(j, 1, count, append));
+	run(j, 1, behind, append);
+	printf("append_behind_%u_mb_ns=%.0f\n", (unsigned)(((uint64_t)count + behind) * RECORD_LEN / 1000000), run(j, 1, count, append));
 	printf("append_8_threads_ns=%.0f\n", run(j, THREADS, count, append));
 	printf("intent_and_final_1_thread_ns=%.0f\n", run(j, 1, count / 4, pairs));
 	begin = now();
