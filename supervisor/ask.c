@@ -32,6 +32,7 @@ static void parked_link(struct pool *p, struct parked *k)
 	if (p->parked)
 		p->parked->prev = k;
 	p->parked = k;
+	p->listed++;
 }
 
 static void parked_unlink(struct pool *p, struct parked *k)
@@ -46,6 +47,8 @@ static void parked_unlink(struct pool *p, struct parked *k)
 		k->next->prev = k->prev;
 	k->next = NULL;
 	k->prev = NULL;
+	if (k->stall != STALL_HELD)
+		p->listed--;
 }
 
 static struct parked *parked_find(struct pool *p, uint64_t token)
@@ -92,6 +95,7 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 		k->question = id;
 		k->job->question = id;
 		k->asked = true;
+		stall_consider_locked(p, k);
 		watch_wake_locked(p);
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -178,6 +182,16 @@ static void tell(const struct session *s, const struct answer *a)
 		return; /* hung up */
 }
 
+void ask_deliver_locked(struct pool *p, struct parked *k)
+{
+	if (p->answered_last)
+		p->answered_last->next = k;
+	else
+		p->answered = k;
+	p->answered_last = k;
+	pool_work_locked(p);
+}
+
 void ask_answered(void *context, uint64_t token, const struct answer *answer)
 {
 	struct session *s = context;
@@ -197,12 +211,8 @@ void ask_answered(void *context, uint64_t token, const struct answer *answer)
 	if (copy)
 		*copy = *answer;
 	k->answer = copy; /* without memory for it the call is denied */
-	if (p->answered_last)
-		p->answered_last->next = k;
-	else
-		p->answered = k;
-	p->answered_last = k;
-	pool_work_locked(p);
+	if (!stall_answered_locked(p, k))
+		ask_deliver_locked(p, k);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -224,7 +234,11 @@ void ask_note(void *context, const char *event, const char *text)
 
 static bool wants_out(struct parked *k)
 {
-	return k->asked && (!job_alive(k->job) || pool_signal_waits((pid_t)k->job->notif.pid));
+	if (!k->asked || k->stall == STALL_MOVING)
+		return false;
+	if (k->stall == STALL_HELD)
+		return k->gone || pool_signal_waits((pid_t)k->job->notif.pid);
+	return !job_alive(k->job) || pool_signal_waits((pid_t)k->job->notif.pid);
 }
 
 /* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out. At most *LOOKS are looked at. */
@@ -251,11 +265,15 @@ static void withdraw(struct pool *p, uint64_t token)
 	struct parked *k = parked_find(p, token);
 	if (k)
 		parked_unlink(p, k);
+	bool held = k && k->stall == STALL_HELD;
+	if (held)
+		stall_let_go_locked(p, k);
 	pthread_mutex_unlock(&p->lock);
 	if (!k)
 		return;
 	/* As a native call that was interrupted: the kernel runs the handler, then restarts it or gives EINTR. */
-	reply_interrupted(k->job);
+	if (!held)
+		reply_interrupted(k->job);
 	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
 	job_discard(k->job);
 	free(k);

@@ -23,6 +23,10 @@ int ask_park(struct worker *w, const struct call *call);
 void ask_answered(void *context, uint64_t token, const struct answer *answer);
 void ask_note(void *context, const char *event, const char *text);
 
+/* K has its answer and a worker is to go on with it. With the pool's lock held. */
+struct parked;
+void ask_deliver_locked(struct pool *p, struct parked *k);
+
 /* One round of the watch: a share of the parked calls, in turn. */
 void ask_watch(struct pool *pool);
 

@@ -19,6 +19,7 @@
 #include "supervisor/arrange.h"
 #include "supervisor/facts_hash.h"
 #include "supervisor/stack_stop.h"
+#include "supervisor/stall.h"
 #include "supervisor/worker.h"
 
 /* Interrupts a worker that waits in a system call. */
@@ -34,6 +35,10 @@ struct parked {
 	uint64_t token;
 	uint64_t question;
 	bool asked;             /* question is valid */
+	enum stall_state stall; /* where its caller is held */
+	bool gone;              /* ... and is no longer there */
+	bool answered;          /* it came while the caller was being moved */
+	struct parked *next_moving;
 	struct answer *answer;  /* once answered */
 };
 
@@ -50,6 +55,10 @@ struct pool {
 	unsigned blocked;         /* workers that may be waiting */
 	struct worker *workers;   /* all of them */
 	struct parked *parked;    /* waiting for an answer */
+	unsigned listed;          /* of them in the kernel's list of notifications */
+	struct stalls *stalls;    /* who holds the others; NULL: there are none yet */
+	struct parked *returning; /* answered, their callers let go: the call comes back */
+	atomic_uint returns;      /* how many; read without the lock */
 	struct parked *look;      /* the next of them that the watch looks at; NULL: the first */
 	struct parked *answered;  /* have one, in order */
 	struct parked *answered_last;

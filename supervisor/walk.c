@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/journal.h"
@@ -21,6 +22,7 @@
 #include "supervisor/evidence.h"
 #include "supervisor/foregone.h"
 #include "supervisor/memory.h"
+#include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/review.h"
@@ -329,6 +331,22 @@ static void walk(struct worker *w)
 	native_failure(w, -ELOOP);
 }
 
+/* The call of K, which waited elsewhere for its answer, has come again: as it was copied then. */
+static void go_on_with(struct worker *w, struct parked *k)
+{
+	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
+	struct job *j = &w->job;
+	struct seccomp_notif notif = j->notif;
+
+	job_reset(j);
+	job_unpack(k->job, j);
+	j->notif = notif;
+	j->replied = false;
+	walk_answered(w, k->answer ? k->answer : &deny);
+	free(k->answer);
+	free(k);
+}
+
 void walk_new(struct worker *w)
 {
 	struct job *j = &w->job;
@@ -347,6 +365,11 @@ void walk_new(struct worker *w)
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
 	umask_settled(&w->session->umasks, (pid_t)j->notif.pid);
 	lap(w->laps, LAP_CALLER);
+	struct parked *back = rc == 0 ? stall_returned(w) : NULL;
+	if (back) {
+		go_on_with(w, back);
+		return;
+	}
 	if (rc == 0)
 		rc = creds_uid(j);
 	if (rc == 0)

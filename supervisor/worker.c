@@ -376,6 +376,7 @@ void pool_stop(struct pool *p)
 	p->stopping = true;
 	pthread_cond_broadcast(&p->spare);
 	interrupt_all_locked(p);
+	stall_stop_locked(p);
 	pthread_mutex_unlock(&p->lock);
 }
 

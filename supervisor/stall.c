@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/stall.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "supervisor/ask.h"
+#include "supervisor/memory.h"
+#include "supervisor/exec_trace.h"
+#include "supervisor/pool.h"
+#include "supervisor/reply.h"
+#include "supervisor/session.h"
+
+#define ROUND_NS (10 * 1000 * 1000)
+
+/* A thread to let go. */
+struct letting {
+	struct letting *next;
+	pid_t tid;
+};
+
+/* All under the pool's lock but traced, which is the thread's own. Made with the first call that is moved. */
+struct stalls {
+	struct pool *pool;
+	pthread_cond_t wake;
+	struct parked *moving;   /* to be moved, newest first */
+	struct letting *letting;
+	bool stopping;
+	unsigned traced;
+};
+
+static void *stall_main(void *arg);
+
+static struct stalls *stalls_of(struct pool *p)
+{
+	pthread_t thread;
+	struct stalls *s = p->stalls;
+
+	if (s || p->stopping)
+		return s;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return NULL;
+	s->pool = p;
+	pthread_cond_init(&s->wake, NULL);
+	if (pthread_create(&thread, NULL, stall_main, s)) {
+		free(s);
+		return NULL;
+	}
+	pthread_detach(thread);
+	return p->stalls = s;
+}
+
+void stall_consider_locked(struct pool *p, struct parked *k)
+{
+	if (p->listed <= STALL_KEEP || k->stall != STALL_NONE)
+		return;
+	struct stalls *s = stalls_of(p);
+	if (!s)
+		return;
+	k->stall = STALL_MOVING;
+	k->next_moving = s->moving;
+	s->moving = k;
+	pthread_cond_signal(&s->wake);
+}
+
+static void let_go_locked(struct stalls *s, struct parked *k)
+{
+	struct letting *l = k->gone ? NULL : malloc(sizeof(*l));
+
+	if (!l) /* it has ended, or is let go with the session */
+		return;
+	*l = (struct letting){ .next = s->letting, .tid = (pid_t)k->job->notif.pid };
+	s->letting = l;
+	pthread_cond_signal(&s->wake);
+}
+
+static void come_back_locked(struct pool *p, struct parked *k)
+{
+	k->next = p->returning;
+	p->returning = k;
+	atomic_fetch_add(&p->returns, 1);
+	let_go_locked(p->stalls, k);
+}
+
+bool stall_answered_locked(struct pool *p, struct parked *k)
+{
+	if (k->stall == STALL_NONE)
+		return false;
+	k->answered = true;
+	if (k->stall == STALL_HELD)
+		come_back_locked(p, k);
+	return true; /* else the thread that moves it sees to it */
+}
+
+void stall_let_go_locked(struct pool *p, struct parked *k)
+{
+	let_go_locked(p->stalls, k);
+}
+
+static bool same_call(const struct job *a, const struct job *b)
+{
+	return a->proc == b->proc && memcmp(&a->notif.data, &b->notif.data, sizeof(a->notif.data)) == 0;
+}
+
+/* The answer found no call: a handler ran in between and the call was not restarted, or something else came first. */
+static void forget(struct session *s, struct parked *k)
+{
+	ask_note(s, "withdrawn", "the caller was interrupted before its answer could reach it");
+	if (k->answer && k->answer->kind == VERDICT_KILL)
+		session_kill(s);
+	job_discard(k->job);
+	free(k->answer);
+	free(k);
+}
+
+struct parked *stall_returned(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	if (atomic_load(&p->returns) == 0)
+		return NULL;
+	pthread_mutex_lock(&p->lock);
+	struct parked **at = &p->returning;
+	while (*at && (*at)->job->notif.pid != w->job.notif.pid)
+		at = &(*at)->next;
+	struct parked *k = *at;
+	if (k) {
+		*at = k->next;
+		atomic_fetch_sub(&p->returns, 1);
+	}
+	pthread_mutex_unlock(&p->lock);
+	if (k && !same_call(k->job, &w->job)) {
+		forget(w->session, k);
+		k = NULL;
+	}
+	return k;
+}
+
+void stall_stop_locked(struct pool *p)
+{
+	if (!p->stalls)
+		return;
+	p->stalls->stopping = true;
+	pthread_cond_signal(&p->stalls->wake);
+}
+
+/* TID has ended. */
+static void ended(struct stalls *s, pid_t tid)
+{
+	struct pool *p = s->pool;
+
+	s->traced--;
+	pthread_mutex_lock(&p->lock);
+	for (struct parked *k = p->parked; k; k = k->next) {
+		if (k->stall == STALL_HELD && (pid_t)k->job->notif.pid == tid)
+			k->gone = true;
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* A thread that dies leaves its stop, and is collected when that is reported. */
+static void detach(struct stalls *s, pid_t tid, int sig)
+{
+	if (ptrace(PTRACE_DETACH, tid, 0, (long)sig) == 0)
+		s->traced--;
+}
+
+/* Takes one report of a traced thread. False: there is none (now, or at all). */
+static bool report(struct stalls *s, int flags, pid_t *tid, int *status)
+{
+	*tid = waitpid(-1, status, __WALL | __WNOTHREAD | flags);
+	if (*tid < 0 && errno == EINTR)
+		return true;
+	if (*tid <= 0)
+		return false;
+	if (!WIFSTOPPED(*status))
+		ended(s, *tid);
+	return true;
+}
+
+/* Others may have to be collected before this one can end: a first thread ends after all others. */
+static bool await_stop(struct stalls *s, pid_t want, int *sig)
+{
+	pid_t tid;
+	int status = 0;
+
+	*sig = 0;
+	while (report(s, 0, &tid, &status)) {
+		if (tid != want)
+			continue;
+		if (WIFSTOPPED(status) && status >> 16 == 0)
+			*sig = WSTOPSIG(status);
+		return WIFSTOPPED(status);
+	}
+	return false;
+}
+
+enum moved { MOVED, MOVED_NOT, MOVED_GONE };
+
+/* Not with the lock held. The thread stops on its way back to user space, with the call to be restarted. */
+static enum moved move(struct stalls *s, struct job *j)
+{
+	pid_t tid = (pid_t)j->notif.pid;
+	int sig;
+
+	if (!job_alive(j))
+		return MOVED_NOT; /* the watch sees to it */
+	if (trace_seize(tid) < 0)
+		return MOVED_NOT;
+	s->traced++;
+	(void)reply_send(j, 0, -ERESTARTSYS, false);
+	if (!await_stop(s, tid, &sig))
+		return MOVED_GONE;
+	if (!sig)
+		return MOVED;
+	detach(s, tid, sig); /* a signal was there already: its handler comes first */
+	return MOVED_GONE;
+}
+
+/* K has been moved, or not; an answer may have come meanwhile. */
+static void settle_locked(struct pool *p, struct parked *k, enum moved how)
+{
+	k->stall = how == MOVED_NOT ? STALL_NONE : STALL_HELD;
+	k->gone = how == MOVED_GONE;
+	if (how != MOVED_NOT && !k->answered)
+		p->listed--;
+	if (!k->answered)
+		return;
+	if (k->stall == STALL_HELD)
+		come_back_locked(p, k);
+	else
+		ask_deliver_locked(p, k);
+}
+
+static void move_one_locked(struct stalls *s)
+{
+	struct parked *k = s->moving;
+
+	s->moving = k->next_moving;
+	pthread_mutex_unlock(&s->pool->lock);
+	enum moved how = move(s, k->job); /* nobody else touches the job of one that is moving */
+	pthread_mutex_lock(&s->pool->lock);
+	settle_locked(s->pool, k, how);
+}
+
+static void let_one_locked(struct stalls *s)
+{
+	struct letting *l = s->letting;
+
+	s->letting = l->next;
+	pthread_mutex_unlock(&s->pool->lock);
+	detach(s, l->tid, 0);
+	free(l);
+	pthread_mutex_lock(&s->pool->lock);
+}
+
+/* Threads that were killed wait for their tracer to collect them, and their parents and processes with them. */
+static void collect_locked(struct stalls *s)
+{
+	struct timespec at;
+	pid_t tid;
+	int status;
+
+	clock_gettime(CLOCK_REALTIME, &at);
+	at.tv_nsec += ROUND_NS;
+	if (at.tv_nsec >= 1000000000) {
+		at.tv_nsec -= 1000000000;
+		at.tv_sec++;
+	}
+	pthread_cond_timedwait(&s->wake, &s->pool->lock, &at);
+	pthread_mutex_unlock(&s->pool->lock);
+	while (s->traced && report(s, WNOHANG, &tid, &status)) {
+	}
+	pthread_mutex_lock(&s->pool->lock);
+}
+
+static void *stall_main(void *arg)
+{
+	struct stalls *s = arg;
+
+	pthread_mutex_lock(&s->pool->lock);
+	while (!s->stopping || s->traced) {
+		if (s->letting)
+			let_one_locked(s);
+		else if (s->moving)
+			move_one_locked(s);
+		else if (s->traced)
+			collect_locked(s);
+		else
+			pthread_cond_wait(&s->wake, &s->pool->lock);
+	}
+	pthread_mutex_unlock(&s->pool->lock);
+	return NULL;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A caller that waits for a person and is disturbed: ask_wait MODE FILE. Prints "ready", then what became of the open.
+ *   eintr, restart   SIGALRM after a second, its handler without and with SA_RESTART
+ *   exit             another thread waits, this one ends the process with status 7
+ *   exec             another thread waits, this one executes echo
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *file;
+
+static void on_alarm(int sig)
+{
+	(void)sig;
+	if (write(1, "handler\n", 8) < 0)
+		_exit(9);
+}
+
+static void *wait_in_open(void *arg)
+{
+	(void)arg;
+	return open(file, O_RDONLY) < 0 ? NULL : (void *)&file;
+}
+
+static int disturbed(int flags)
+{
+	struct sigaction sa = { .sa_handler = on_alarm, .sa_flags = flags };
+
+	sigaction(SIGALRM, &sa, NULL);
+	alarm(1);
+	int fd = open(file, O_RDONLY);
+	puts(fd >= 0 ? "opened" : strerror(errno));
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	if (argc < 3)
+		return 2;
+	file = argv[2];
+	puts("ready");
+	fflush(stdout);
+	if (!strcmp(argv[1], "eintr"))
+		return disturbed(0);
+	if (!strcmp(argv[1], "restart"))
+		return disturbed(SA_RESTART);
+	pthread_create(&t, NULL, wait_in_open, NULL);
+	sleep(2);
+	if (!strcmp(argv[1], "exit"))
+		_exit(7);
+	execl("/bin/echo", "echo", "executed", NULL);
+	return 3;
+}
