@@ -194,6 +194,13 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 	*out = all;
 }
 
+bool policy_guards(const struct policy *p, const struct call *call)
+{
+	struct verdict v;
+	ruleset_decide(p->layer[0].rules, call, &v);
+	return v.kind == VERDICT_DENY || v.kind == VERDICT_KILL;
+}
+
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op)
 {
 	struct decision d = { .policy = p, .call = call, .object = object };

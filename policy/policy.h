@@ -45,6 +45,9 @@ void policy_free(struct policy *p);
  */
 void policy_decide(struct policy *p, const struct call *call, struct verdict *out);
 
+/* Whether the guard layer, usher's own, denies CALL: what not even a rule's rewrite leads to. */
+bool policy_guards(const struct policy *p, const struct call *call);
+
 /*
  * Called once, just before the effect, unless a person has answered this very call: takes limit= tokens. Beyond a limit *verdict
  * becomes deny (or ask, where the rule's else says so); *used gets the count in the current period. Any

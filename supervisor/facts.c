@@ -11,6 +11,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/facts_file.h"
 #include "supervisor/facts_hash.h"
+#include "supervisor/facts_host.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 
@@ -143,10 +144,19 @@ static void add_diff(struct facts *f, const struct job *j)
 	add(f, "diff", text, fact_diff(before, after, text, sizeof(text)));
 }
 
+static void add_host(struct facts *f, const struct target *t)
+{
+	char text[512];
+
+	add(f, "host", text, fact_host(&t->inet, text, sizeof(text)));
+}
+
 static void add_targets(struct facts *f, const struct job *j, const char *syscall, const char *cwd)
 {
 	for (uint32_t i = 0; i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
+		if (t->kind == OBJECT_INET)
+			add_host(f, t);
 		if (t->kind != OBJECT_FILE && t->kind != OBJECT_UNIX)
 			continue;
 		add_links(f, j, t, cwd);

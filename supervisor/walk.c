@@ -155,6 +155,32 @@ static int perform(struct worker *w)
 	return 0;
 }
 
+/*
+ * The job's objects are others now. A person's or a helper's choice is no more than a grant: what the rules deny stays denied. A rule's own
+ * choice needs no other rule; but to usher's own files nothing leads.
+ */
+static int redirected(struct worker *w, bool answered)
+{
+	struct job *j = &w->job;
+	struct call call;
+	struct verdict v = { 0 };
+
+	job_call(j, &call);
+	if (policy_guards(w->session->policy, &call)) {
+		j->verdict.kind = VERDICT_DENY;
+		j->verdict.where = GUARD_NAME;
+		return -EACCES;
+	}
+	if (!answered)
+		return 0;
+	policy_decide(w->session->policy, &call, &v);
+	if (v.kind == VERDICT_ALLOW || v.kind == VERDICT_ASK)
+		return 0;
+	j->verdict = v;
+	j->verdict.kind = VERDICT_DENY;
+	return v.kind == VERDICT_DENY && v.error > 0 ? -v.error : -EACCES;
+}
+
 /* Points the target that decided at the rule's (or the person's) other object. */
 static int redirect(struct worker *w, const struct call *call, const char *answered_name)
 {
@@ -187,7 +213,8 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	j->asked_name = t->name;
 	j->asked_named = t->named;
 	j->asked_inet = t->inet;
-	return j->row->redirect(j, j->verdict.object, &to);
+	int rc = j->row->redirect(j, j->verdict.object, &to);
+	return rc < 0 ? rc : redirected(w, answered_name != NULL);
 }
 
 static bool tentative(const struct job *j)
