@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# --ask=exec:CMD with helpers that are slow, die, or lie; and questions that are not put because the kernel would refuse anyway.
+. "$(dirname "$0")/lib.sh"
+
+mkdir -p "$T/w" "$T/config"
+cd "$T/w" || exit 1
+export XDG_CONFIG_HOME=$T/config
+cat >"$T/etc/ask.rules" <<'R'
+default allow
+deny read **/never
+ask read **/q* timeout=3s
+R
+chmod 600 "$T/etc/ask.rules"
+echo "content one" >q1
+echo "content two" >q2
+echo "content never" >never
+echo "content other" >other
+ln -s never link
+N=0
+asked() { # HELPER COMMAND...
+	local helper=$1
+	shift
+	"$USHER" run -p "$T/etc/ask.rules" --ask="$helper" --journal "$T/j$((++N))" -- "$@" >"$T/out" 2>"$T/err" </dev/null
+}
+answer() { asked "exec:echo '$1'" cat q1; }
+
+answer '{"answer":"allow"}'
+same "a helper's word counts" "content one" "$(cat "$T/out")"
+answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/other\"}"
+same "it may name another object" "content other" "$(cat "$T/out")"
+for name in never link "../j$((N + 3))/journal-000001.jsonl"; do
+	answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/$name\"}"
+	same "but not one that is denied: ${name%%[0-9]*}" "" "$(cat "$T/out")"
+done
+check "the journal says which rule" sh -c '"$USHER" log "'"$T/j3"'" --json | grep -q "\"verdict\":\"deny\",\"rule\":\"[^\"]*ask.rules:2\""'
+for lie in '{"answer":"allow","id":99}' 'allow' '{"answer":"allow"}{"answer":"allow"}' '{"answer":"Allow"}' '{"answer":"allow","scope":"for ever"}' \
+	'{"answer":"allow","scope":"session","pattern":"/nowhere/*"}' '{"answer":"allow","scope":"always","pattern":"/a\" by=\"/x"}' \
+	'{"answer":"allow","scope":"session","directory":"/etc"}' '{"answer":"rewrite","target":""}' '[]' '{"answer":"allow\u0000"}'; do
+	answer "$lie"
+	same "no answer: $lie" "" "$(cat "$T/out")"
+done
+check "no rule was written" test ! -s "$T/config/usher/grants.rules"
+asked "exec:printf '{\"answer\":\"deny\"}\n{\"answer\":\"allow\"}\n'" cat q1
+same "of two lines the first counts" "" "$(cat "$T/out")"
+asked 'exec:kill -9 $$' cat q1
+same "a helper that dies denies" "" "$(cat "$T/out")"
+asked 'exec:head -c 300000 /dev/zero | tr "\0" x' cat q1
+same "so does one that talks without end" "" "$(cat "$T/out")"
+asked 'exec:exec <&-; echo "{\"answer\":\"allow\"}"' cat q1
+same "one that does not read may answer" "content one" "$(cat "$T/out")"
+asked 'exec:trap "" TERM; sleep 60; sleep 60' sh -c 'cat q1; echo went on'
+same "a silent one is given up" "went on" "$(cat "$T/out")"
+asked 'chain:exec:true' cat q1
+same "a chain ends in a denial" "" "$(cat "$T/out")"
+# The first question's helper is slow; the second does not wait for it.
+asked 'exec:read -r q; case $q in *q1*) sleep 2;; esac; echo "{\"answer\":\"allow\"}"' sh -c 'cat q1 & cat q2; wait'
+same "slow ones hold up nobody else" "content two content one" "$(xargs <"$T/out")"
+
+# What is certain to fail is not asked.
+cat >"$T/etc/write.rules" <<'R'
+default allow
+deny stat **/hidden
+ask write **/w/**
+R
+chmod 600 "$T/etc/write.rules"
+touch seen hidden from
+questions() { # COMMAND...: how many it made
+	: >"$T/asked"
+	rm -rf "$T/jq"
+	"$USHER" run -p "$T/etc/write.rules" --ask="exec:read -r q; echo x >>$T/asked; echo '{\"answer\":\"allow\"}'" --journal "$T/jq" -- "$@" >"$T/out" 2>"$T/err" </dev/null
+	wc -l <"$T/asked"
+}
+same "mv over a file asks once" 1 "$(questions mv from seen)"
+same "and does it" "" "$(ls from 2>/dev/null)"
+same "what must be new and exists is not asked" 0 "$(questions bash -c 'set -C; echo >seen; mkdir seen; ln -s x seen')"
+same "it exists: so says each" 3 "$(grep -c 'exist' "$T/err")"
+same "a name that is hidden is asked as any other" 1 "$(questions bash -c 'set -C; echo >hidden')"
+if is_root; then
+	skip "what this user may not write is not asked" "root may write all"
+else
+	mkdir closed
+	touch closed/file
+	chmod 444 closed/file
+	chmod 555 closed
+	same "what this user may not write is not asked" 0 "$(questions sh -c 'echo >closed/new; echo >closed/file; rm -f closed/file; mkdir closed/d; mv closed/file closed/x; mv seen closed/y')"
+	same "it is refused as ever" 6 "$(grep -c 'Permission denied' "$T/err")"
+	chmod 755 closed
+fi
+finish
