@@ -302,13 +302,6 @@ static int carry_out(struct worker *w, const struct call *call)
 			return perform(w);
 		return 0;
 	case VERDICT_ASK:
-		rc = foregone(j, call);
-		if (rc == 0)
-			rc = exec_hopeless(j);
-		if (rc < 0) {
-			native_failure(w, rc);
-			return 0;
-		}
 		rc = ask_park(w, call);
 		if (rc < 0)
 			refuse(w, rc);
@@ -334,6 +327,14 @@ static bool wants_stack(const struct job *j)
 	return v->kind == VERDICT_ASK || (v->log != LOG_NONE && (v->kind == VERDICT_DENY || v->stack));
 }
 
+/* The kernel's own refusal of what nobody need be asked about, or 0. */
+static int needless(struct job *j, const struct call *call)
+{
+	int rc = foregone(j, call);
+
+	return rc ? rc : exec_hopeless(j);
+}
+
 static void walk(struct worker *w)
 {
 	struct job *j = &w->job;
@@ -343,6 +344,8 @@ static void walk(struct worker *w)
 		int rc = resolve_and_decide(w, &call);
 		if (rc == 0)
 			rc = charge(w, &call);
+		if (rc == 0 && j->verdict.kind == VERDICT_ASK)
+			rc = needless(j, &call);
 		lap(w->laps, LAP_DECIDE);
 		if (rc < 0) {
 			native_failure(w, rc);
