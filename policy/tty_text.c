@@ -6,9 +6,9 @@
 
 #include "policy/limits.h"
 
-#define ALLOW_KEYS "  [o] allow once   [m] for 10 minutes   [t] for this process tree   [s] for this session   [a] always"
-#define SCOPE_KEYS "  [p] for a directory or pattern instead of this object   [r] another object instead"
-#define DENY_KEYS "  [d] or Enter: deny   [D] deny for this session   [x] deny, with a message   [k] kill all"
+#define ALLOW_KEYS "  [o] allow once  [m] 10 minutes  [t] process tree  [s] session  [a] always"
+#define SCOPE_KEYS "  [p] for a directory or a pattern  [r] another object instead"
+#define DENY_KEYS "  [d] or Enter: deny  [D] deny for the session  [x] with a message  [k] kill all"
 
 #define KEY_ROWS 7
 
@@ -31,17 +31,29 @@ static void pen_line(struct pen *p, const char *text, size_t len)
 	p->row++;
 }
 
+/* How much of TEXT fits into WIDTH: to a blank where there is one near the end. */
+static size_t fitting(const char *text, size_t len, size_t width)
+{
+	size_t n = width;
+	if (len <= width)
+		return len;
+	while (n > width - width / 4 && text[n] != ' ')
+		n--;
+	return text[n] == ' ' ? n : width;
+}
+
 /* Folds at the width; what follows is indented under the values. */
 static void pen_fold(struct pen *p, const char *text, size_t len)
 {
 	static const char indent[] = "            ";
 	unsigned width = p->f->cols > 30 ? p->f->cols : 30;
 	char line[512];
-	pen_line(p, text, len < width ? len : width);
-	for (size_t at = width; at < len;) {
-		size_t n = len - at, most = width - (sizeof(indent) - 1);
-		if (n > most)
-			n = most;
+	size_t first = fitting(text, len, width);
+	pen_line(p, text, first);
+	for (size_t at = first; at < len;) {
+		while (at < len && text[at] == ' ')
+			at++;
+		size_t n = fitting(text + at, len - at, width - (sizeof(indent) - 1));
 		if (n > sizeof(line) - sizeof(indent))
 			n = sizeof(line) - sizeof(indent);
 		memcpy(line, indent, sizeof(indent) - 1);

@@ -176,14 +176,15 @@ void facts_gather(struct job *j, const struct call *call, const char *stack, str
 	*out = f;
 	if (!f)
 		return;
-	add_cmdline(f, call->by.pid);
-	add_program(f, &j->session->pool->hashes, call->by.pid);
+	/* On a small screen the end is cut: what is at stake comes first. */
 	bool known = read_cwd(call->by.tid, cwd);
+	add_targets(f, j, call->syscall, known ? cwd : NULL);
+	add_cmdline(f, call->by.pid);
 	if (known)
 		add(f, "cwd", cwd, strlen(cwd));
 	add_ancestry(f, &call->by);
+	add_program(f, &j->session->pool->hashes, call->by.pid);
 	add(f, "stack", stack, strlen(stack));
-	add_targets(f, j, call->syscall, known ? cwd : NULL);
 }
 
 size_t facts_list(const struct facts *f, const struct fact **out)
