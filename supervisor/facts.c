@@ -15,20 +15,23 @@
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 
-#define MAX_FACTS 16
-#define FACT_BYTES 16384
+#define MAX_FACTS 24
+#define FACT_BYTES 24576
+#define SPARE 5
+#define SPARE_BYTES 2048
 #define DIFFED_MAX (64 * 1024) /* of each text */
 
 struct facts {
 	struct fact list[MAX_FACTS];
 	size_t n;
 	size_t used;
+	size_t spare; /* facts about the caller that are still to come: many long names leave them their room */
 	char bytes[FACT_BYTES];
 };
 
 static void add(struct facts *f, const char *key, const char *bytes, size_t len)
 {
-	if (f->n == MAX_FACTS || !len || len > FACT_BYTES - f->used)
+	if (f->n >= MAX_FACTS - f->spare || !len || len + f->spare * SPARE_BYTES > FACT_BYTES - f->used)
 		return;
 	char *at = f->bytes + f->used;
 	memcpy(at, bytes, len);
@@ -178,7 +181,9 @@ void facts_gather(struct job *j, const struct call *call, const char *stack, str
 		return;
 	/* On a small screen the end is cut: what is at stake comes first. */
 	bool known = read_cwd(call->by.tid, cwd);
+	f->spare = SPARE;
 	add_targets(f, j, call->syscall, known ? cwd : NULL);
+	f->spare = 0;
 	add_cmdline(f, call->by.pid);
 	if (known)
 		add(f, "cwd", cwd, strlen(cwd));
