@@ -27,7 +27,7 @@ static bool is_ours(const char *name)
 {
 	unsigned n;
 	int end = 0;
-	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") || !strncmp(name, "index.sqlite", 12) ||
+	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") || !strcmp(name, "reviews") || !strncmp(name, "index.sqlite", 12) ||
 	       (sscanf(name, "journal-%6u.jsonl%n", &n, &end) == 1 && end && !name[end]);
 }
 
