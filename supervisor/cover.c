@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "policy/constant.h"
+#include "policy/policy.h"
 #include "rules/cleanup.h"
 #include "supervisor/resolve_name.h"
 
@@ -188,6 +189,11 @@ static const char *rules_against(const struct policy *policy, bool domain)
 {
 	if (!policy_allows(policy, OP_READ, true, NULL))
 		return "the rules do not allow every read without a record";
+	const struct ruleset *layer;
+	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
+		if (ruleset_limit(layer, LIMIT_FILES))
+			return "a limit on files is watched where files are opened";
+	}
 	return domain ? NULL : "without Landlock nothing keeps the memory of other processes closed";
 }
 

@@ -24,7 +24,7 @@ static int usage(FILE *to, int status)
 	fprintf(to,
 		"usage: usher check %s\n\n"
 		"Reads rule files as 'usher run -p' would, each a layer. Without FILE: builtin:agent.\n\n"
-		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [argv WORD...]'\n"
+		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [own] [argv WORD...]'\n"
 		"                 name the rule that decides, what it beat, and each layer's verdict\n"
 		"  --plan         show where each system call is decided under these rules\n"
 		"  --calls        print what each mediated call needs, whatever the rules\n"

@@ -234,6 +234,8 @@ static void test_compiled_down(void **state)
 		run(&tool_check, "--plan", file("p", not_free[i]), NULL);
 		says("openat                   supervisor read modify create: the name lies in memory\n");
 	}
+	run(&tool_check, "--plan", file("p", "allow read ** log=none\nlimit files 100\ndefault deny\n"), NULL);
+	says("openat                   supervisor a limit on files is watched where files are opened");
 	run(&tool_check, "--plan", file("p", "allow open ** log=none\ndefault deny\n"), file("q", "deny read /etc/x\n"), NULL);
 	says("openat                   supervisor read modify create: the name lies in memory\n");
 	run(&tool_check, "--plan", file("p", "allow read /etc/** log=none\nallow open ** log=none\ndefault deny\n"), file("q", "deny create /x\n"), NULL);
@@ -309,6 +311,43 @@ static void explain_agrees(const char *const files[2], const char *question)
 	diagnostics_free(&found);
 }
 
+/* A file with rules at random, blanks, comments and continued lines where they may be. */
+static void random_layout(unsigned *seed, char *out, size_t size)
+{
+	static const char *const gaps[] = { " ", "  ", "\t", " \\\n ", "   \\\n\t" };
+	static const char *const ends[] = { "\n", "  \n", " # why\n", "\t#  why  \n", "\n\n", "\n\n\n# \"\n", "\n   \n" };
+	char rules[4096];
+	size_t at = 0;
+	random_rules(seed, rules, sizeof(rules));
+	for (const char *from = rules; *from && at + 32 < size; from++) {
+		if (*from == ' ' || *from == '\n')
+			at += (size_t)snprintf(out + at, size - at, "%s", *from == ' ' ? PICK(seed, gaps) : PICK(seed, ends));
+		else
+			out[at++] = *from;
+	}
+	out[at] = 0;
+}
+
+/* Once laid out, a file stays as it is, and means what it meant. */
+static void test_fmt_at_random(void **state)
+{
+	static const char *const questions[] = { "read /nox/a", "write /nox/.env", "exec /nox/a/b", "connect tcp:10.0.0.1:80", "stat /noy" };
+	unsigned seed = 7;
+	char text[8192], first[256];
+	for (int i = 0; i < 25; i++) {
+		random_layout(&seed, text, sizeof(text));
+		const char *f = file("layout", text);
+		const char *question = PICK(&seed, questions);
+		run(&tool_check, "--explain", question, f, NULL);
+		snprintf(first, sizeof(first), "%.*s", (int)strcspn(said, " \n"), said);
+		assert_int_equal(run(&tool_fmt, "-w", f, NULL), 0);
+		assert_int_equal(run(&tool_fmt, "--check", f, NULL), 0);
+		run(&tool_check, "--explain", question, f, NULL);
+		if (strncmp(said, first, strlen(first)) != 0)
+			fail_msg("%s was %s before, of:\n%s", said, first, text);
+	}
+}
+
 static void test_explain_agrees(void **state)
 {
 	char text[2][2000], question[200];
@@ -356,7 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
-		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
+		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_fmt_at_random), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
 }
