@@ -235,7 +235,7 @@ static void test_compiled_down(void **state)
 		says("openat                   supervisor read modify create: the name lies in memory\n");
 	}
 	run(&tool_check, "--plan", file("p", "allow read ** log=none\nlimit files 100\ndefault deny\n"), NULL);
-	says("openat                   supervisor a limit on files is watched where files are opened");
+	says("openat                   supervisor read modify create: a limit on files is watched where files are opened");
 	run(&tool_check, "--plan", file("p", "allow open ** log=none\ndefault deny\n"), file("q", "deny read /etc/x\n"), NULL);
 	says("openat                   supervisor read modify create: the name lies in memory\n");
 	run(&tool_check, "--plan", file("p", "allow read /etc/** log=none\nallow open ** log=none\ndefault deny\n"), file("q", "deny create /x\n"), NULL);
