@@ -207,6 +207,15 @@ bool cover_possible(const struct policy *policy, bool domain, const char **why)
 	return !*why;
 }
 
+static void discard(struct cover *c)
+{
+	if (!c)
+		return;
+	cleanup_fd(&c->ns);
+	cleanup_fd(&c->cwd);
+	free(c);
+}
+
 int cover_make(const struct cover_options *o, struct cover **out, const char **why)
 {
 	*why = rules_against(o->policy, o->domain);
@@ -220,20 +229,11 @@ int cover_make(const struct cover_options *o, struct cover **out, const char **w
 		*c = (struct cover){ -1, -1 };
 	*why = c ? make_apart(&m) : "no memory";
 	if (*why) {
-		cover_free(c);
+		discard(c);
 		return 1;
 	}
 	*out = c;
 	return 0;
-}
-
-void cover_free(struct cover *c)
-{
-	if (!c)
-		return;
-	cleanup_fd(&c->ns);
-	cleanup_fd(&c->cwd);
-	free(c);
 }
 
 /*

@@ -25,13 +25,13 @@ struct cover_options {
 
 /*
  * Makes the namespace, and the covered places where they are missing. In the parent, before the fork, when the journal is there. Returns 0 with
- * *out set (free with cover_free), or 1 with *why saying what stands against it; the calling thread stays where it is.
+ * *out set, which lives as long as the process, since threads may enter at any time; or 1 with *why saying what stands against
+ * it. The calling thread stays where it is.
  */
 int cover_make(const struct cover_options *options, struct cover **out, const char **why);
 
 /* Whether cover_make() could succeed for these rules here, as far as can be told without a session; *why as there. */
 bool cover_possible(const struct policy *policy, bool domain, const char **why);
-void cover_free(struct cover *c);
 
 /*
  * Enters the namespace, in the command's child and in each worker: in a thread whose file system information is its own. Keeps the working

@@ -398,7 +398,6 @@ static void run_close(struct run *run)
 	records_end(s, &run->result);
 	filter_free(&run->filter);
 	floor_free(run->floor);
-	cover_free(run->cover);
 	environment_free(&run->environment);
 }
 
