@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """kills [ROUNDS]: kill -9 of usher run at random moments under load. After each, the journal must verify (by usher and by
-tests/verify.py), jq's reader of JSON must read every line, and every effect on disk must have a record or an intent."""
+tests/verify.py), jq's reader of JSON must read every line, every effect on disk must have a record or an intent, and
+what was recorded as done must be there."""
 import importlib.util, json, glob, os, random, shutil, subprocess, sys, tempfile, time
 
 USHER, BUILD = os.environ["USHER"], os.environ["BUILD"]
@@ -44,6 +45,23 @@ def missing(project, journal):
     return effects - told, len(effects)
 
 
+def untrue(project, journal):
+    """Records that tell of an effect that is not on disk."""
+    there, wrong = set(os.listdir(project)), []
+    for file in glob.glob(journal + "/journal-*.jsonl"):
+        for line in open(file, "rb"):
+            if not line.startswith(b"{"): continue
+            r = json.loads(line)
+            if r.get("intent") or not isinstance(r.get("result"), int): continue
+            for o in [r] + r.get("objects", []):
+                name = os.path.basename(o.get("object", ""))
+                if not name[1:2].isdigit() or name[0] not in "crldvm" or os.path.dirname(o["object"]) != os.path.realpath(project): continue
+                if "create" in o["op"] and name not in there and "r" + name[1:] not in there: wrong.append(("create", name))
+                if "delete" in o["op"] and name in there: wrong.append(("delete", name))
+                if "attr" in o["op"] and os.stat(f"{project}/{name}").st_mode & 0o777 == 0o600: wrong.append(("attr", name))
+    return wrong
+
+
 def one(base, delay):
     project, journal = base + "/p", base + "/j"
     os.mkdir(project)
@@ -63,6 +81,8 @@ def one(base, delay):
     child.stdout.close()
     lost, effects = missing(project, journal)
     wrong = [f"no record of {sorted(lost)[:3]}"] if lost else []
+    if told := untrue(project, journal):
+        wrong.append(f"recorded, but not there: {told[:3]}")
     if glob.glob(journal + "/journal-*"):
         done = subprocess.run([USHER, "verify", journal], capture_output=True, text=True)
         try:
