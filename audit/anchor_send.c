@@ -109,15 +109,23 @@ static int spawn_shell(struct anchors *a, int input, int output)
 	sigset_t none, all;
 	sigemptyset(&none);
 	sigfillset(&all);
-	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, output, 3);
-	posix_spawnattr_init(&attr);
+	int rc = posix_spawn_file_actions_init(&actions);
+	if (rc != 0)
+		return -rc;
+	rc = posix_spawnattr_init(&attr);
+	if (rc != 0) {
+		posix_spawn_file_actions_destroy(&actions);
+		return -rc;
+	}
+	rc = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&actions, output, 3);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setpgroup(&attr, 0); /* not the terminal's to interrupt */
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-	int rc = posix_spawn(&a->child, "/bin/sh", &actions, &attr, argv, environ);
+	if (rc == 0)
+		rc = posix_spawn(&a->child, "/bin/sh", &actions, &attr, argv, environ);
 	posix_spawnattr_destroy(&attr);
 	posix_spawn_file_actions_destroy(&actions);
 	return -rc;

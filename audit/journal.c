@@ -92,7 +92,10 @@ static int open_parts(struct journal *j, const char *anchor, const char **why)
 
 static void release(struct journal *j)
 {
-	segment_close(j->seg);
+	if (j->closed)
+		segment_close(j->seg);
+	else
+		segment_leave(j->seg); /* its blank end says that nothing was cut off: the session just could not go on writing */
 	segment_close(j->retired);
 	if (j->next) {
 		char name[SEGMENT_NAME_MAX];
@@ -322,8 +325,10 @@ void journal_close(struct journal *j, struct record *r)
 	if (len && refusal(j, APPEND_RESERVED) == 0)
 		append_line(j, r->buf + 1, len, APPEND_RESERVED);
 	struct checkpoint c = { 0 };
-	if (refusal(j, APPEND_RESERVED) == 0 && append_seal(j, true) == 0)
+	if (refusal(j, APPEND_RESERVED) == 0 && append_seal(j, true) == 0) {
+		j->closed = true;
 		journal_checkpoint(j, &c);
+	}
 	pthread_mutex_unlock(&j->lock);
 	if (j->anchors && c.seals)
 		anchors_send(j->anchors, &c, true); /* the journal is closed: a failure shows in the anchor's absence */

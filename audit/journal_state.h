@@ -37,6 +37,7 @@ _Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 struct journal {
 	char *dir;
 	int dirfd;
+	bool closed; /* the final seal is in */
 	int anchor; /* the file "anchor": its lock says that the session lives */
 	enum journal_sync sync;
 

@@ -171,16 +171,23 @@ int segment_put(struct segment *s, const char *head, size_t head_len, const char
 	return 0;
 }
 
+void segment_leave(struct segment *s)
+{
+	if (!s)
+		return;
+	if (s->map)
+		munmap(s->map, SEGMENT_MAX);
+	close(s->fd);
+	free(s);
+}
+
 int segment_close(struct segment *s)
 {
 	int rc = 0;
 	if (!s)
 		return 0;
-	if (s->map)
-		munmap(s->map, SEGMENT_MAX);
 	if (ftruncate(s->fd, (off_t)s->used) != 0)
 		rc = -errno;
-	close(s->fd);
-	free(s);
+	segment_leave(s);
 	return rc;
 }

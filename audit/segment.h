@@ -52,4 +52,7 @@ int segment_put(struct segment *s, const char *head, size_t head_len, const char
 /* Cuts the unused rest off, closes, frees. Safe on NULL. Returns 0 or the negative errno of the cut. */
 int segment_close(struct segment *s);
 
+/* Closes and frees; the file stays as it is. Safe on NULL. */
+void segment_leave(struct segment *s);
+
 #endif

@@ -24,6 +24,7 @@
 
 #define HELPERS_MAX 64
 #define ROUND_MS 20
+#define TRIES 8
 #define GRACE (2000 / ROUND_MS) /* rounds that a helper has to end after its answer */
 
 struct task {
@@ -51,8 +52,10 @@ struct exec_channel {
 static void wake(struct exec_channel *c)
 {
 	uint64_t one = 1;
-	if (write(c->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it wakes already */
+	for (int i = 0; i < TRIES && write(c->wake, &one, sizeof(one)) < 0; i++) {
+		if (errno == EAGAIN)
+			return; /* the counter is full: it wakes already */
+	}
 }
 
 static void task_free(struct task *t)
@@ -115,8 +118,8 @@ static void task_answer(struct exec_channel *c, struct task *t)
 static bool take_news(struct exec_channel *c)
 {
 	uint64_t count;
-	if (read(c->wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-		return false;
+	if (read(c->wake, &count, sizeof(count)) < 0)
+		count = 0; /* nothing new, or a reason to look once more: the lists tell */
 	pthread_mutex_lock(&c->lock);
 	struct task *fresh = steal_pointer(&c->fresh);
 	uint64_t *gone = steal_pointer(&c->gone);

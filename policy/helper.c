@@ -24,16 +24,24 @@ static int spawn(const char *command, int in, int out, pid_t *pid)
 	sigfillset(&all);
 	sigdelset(&all, SIGKILL);
 	sigdelset(&all, SIGSTOP);
-	posix_spawn_file_actions_init(&files);
-	posix_spawn_file_actions_adddup2(&files, in, 0);
-	posix_spawn_file_actions_adddup2(&files, out, 1);
-	posix_spawnattr_init(&attr);
+	int rc = posix_spawn_file_actions_init(&files);
+	if (rc)
+		return -rc;
+	rc = posix_spawnattr_init(&attr);
+	if (rc) {
+		posix_spawn_file_actions_destroy(&files);
+		return -rc;
+	}
+	rc = posix_spawn_file_actions_adddup2(&files, in, 0);
+	if (rc == 0)
+		rc = posix_spawn_file_actions_adddup2(&files, out, 1);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
 	posix_spawnattr_setsigmask(&attr, &none);
 	posix_spawnattr_setsigdefault(&attr, &all);
 	posix_spawnattr_setpgroup(&attr, 0);
 	char *argv[] = { "sh", "-c", (char *)command, NULL };
-	int rc = posix_spawn(pid, "/bin/sh", &files, &attr, argv, environ);
+	if (rc == 0)
+		rc = posix_spawn(pid, "/bin/sh", &files, &attr, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&attr);
 	return -rc;

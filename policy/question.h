@@ -102,7 +102,10 @@ void questions_review_done(struct questions *qs, uint64_t id);
 /* How many reviews nobody has marked; *beyond: calls for which there was no room. */
 uint32_t questions_reviews_open(struct questions *qs, uint32_t *beyond);
 
-/* Ends the channels; whatever waits is answered with deny first. Safe on NULL. */
+/* Ends the channels; whatever waits is answered with deny first, and so is what is asked from now on. Safe on NULL. */
+void questions_end(struct questions *qs);
+
+/* questions_end(), and frees it: nobody may ask any more. Safe on NULL. */
 void questions_stop(struct questions *qs);
 
 #endif

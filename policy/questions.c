@@ -191,13 +191,20 @@ static void *questions_main(void *arg)
 	return NULL;
 }
 
-static void questions_free(struct questions *qs)
+static void close_stages(struct questions *qs)
 {
 	for (int i = 0; i < qs->n_stages; i++) {
 		if (qs->stage[i].open)
 			qs->stage[i].row->close(qs->stage[i].state);
-		free(qs->stage[i].argument);
+		qs->stage[i].open = false;
 	}
+}
+
+static void questions_free(struct questions *qs)
+{
+	close_stages(qs);
+	for (int i = 0; i < qs->n_stages; i++)
+		free(qs->stage[i].argument);
 	unanswered_free(&qs->unanswered);
 	reviews_free(qs->reviews);
 	history_free(&qs->history);
@@ -269,7 +276,7 @@ static void deny_rest(struct questions *qs)
 	}
 }
 
-void questions_stop(struct questions *qs)
+void questions_end(struct questions *qs)
 {
 	if (!qs)
 		return;
@@ -281,5 +288,12 @@ void questions_stop(struct questions *qs)
 	pthread_cond_signal(&qs->wake);
 	pthread_mutex_unlock(&qs->lock);
 	pthread_join(qs->thread, NULL);
-	questions_free(qs);
+	close_stages(qs);
+}
+
+void questions_stop(struct questions *qs)
+{
+	questions_end(qs);
+	if (qs)
+		questions_free(qs);
 }

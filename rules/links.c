@@ -90,6 +90,12 @@ static bool laid_by_root(const struct links *l, const char *path, const struct s
 	return dir.st_uid == 0 && !(dir.st_mode & (S_IWGRP | S_IWOTH)) && !below_variable(l, path);
 }
 
+/* Nothing that the command, of the same user, would get to by that name. Any other failure leaves open where a name leads. */
+static bool not_there(int error)
+{
+	return error == ENOENT || error == ENOTDIR || error == EACCES || error == ELOOP || error == ENAMETOOLONG;
+}
+
 static int look(struct links *l, const char *path, struct known *out)
 {
 	struct stat st;
@@ -98,11 +104,16 @@ static int look(struct links *l, const char *path, struct known *out)
 	out->path = arena_copy(&l->arena, path, strlen(path));
 	if (!out->path)
 		return -ENOMEM;
-	if (lstat(path, &st) < 0)
+	bool there = lstat(path, &st) == 0;
+	if (!there && !not_there(errno))
+		return -errno;
+	if (!there)
 		out->kind = PLACE_MISSING;
-	if (out->kind == PLACE_MISSING || !S_ISLNK(st.st_mode))
+	if (!there || !S_ISLNK(st.st_mode))
 		return 0;
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	if (n < 0 && !not_there(errno) && errno != EINVAL)
+		return -errno;
 	if (n <= 0)
 		return 0;
 	out->kind = PLACE_LINK;
@@ -123,6 +134,8 @@ static int know(struct links *l, const char *path, const struct known **out)
 	if (k->path)
 		return 0;
 	int r = look(l, path, k);
+	if (r)
+		*k = (struct known){ 0 }; /* not known */
 	l->used += r == 0;
 	return r;
 }
@@ -179,8 +192,9 @@ static int walk_path(struct walk *w, const char *path)
 int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted)
 {
 	struct walk w = { .links = l, .trusted = true };
-	if (walk_path(&w, path))
-		return 1;
+	int r = walk_path(&w, path);
+	if (r)
+		return r;
 	memcpy(to, w.len ? w.at : "/", w.len ? w.len + 1 : 2);
 	*trusted = w.trusted;
 	return 0;

@@ -15,8 +15,8 @@ void links_free(struct links *l);
 
 /*
  * PATH (absolute) with links resolved into TO; what does not exist is kept as it is. *trusted: no link
- * on the way was laid by anybody but root or the person who set the variables. Returns 0, or 1 when there
- * is no such name (too long, too many links).
+ * on the way was laid by anybody but root or the person who set the variables. Returns 0, 1 when there
+ * is no such name (too long, too many links), or a negative errno when it cannot be known.
  */
 int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted);
 

@@ -32,8 +32,9 @@ static int canonical_glob(struct ruleset *rs, struct links *links, const struct 
 	for (uint32_t i = 0; i < whole; i++)
 		path[1 + i] = (char)g->token[i].byte;
 	path[1 + whole] = 0;
-	if (!whole || links_follow(links, path, to, &trusted) || strcmp(path, to) == 0)
-		return 1;
+	int r = whole ? links_follow(links, path, to, &trusted) : 1;
+	if (r || strcmp(path, to) == 0)
+		return r ? r : 1;
 	if (!trusted && !forbids(rule))
 		return 1;
 	size_t n = 0;
@@ -119,8 +120,9 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 		return 0;
 	memcpy(path + 1, p->glob.literal, p->glob.n);
 	path[1 + p->glob.n] = 0;
+	/* What is not there, or that this user cannot reach, has no other names for the command either. */
 	if (stat(path, &st) < 0)
-		return 0;
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG ? 0 : -errno;
 	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
 	if (!r)
 		rs->pin[rs->n_pins++] = (struct pin){ .dev = st.st_dev, .ino = st.st_ino, .rule = rule->index };

@@ -45,12 +45,18 @@ static pid_t next_event(int flags, int *status)
 	return got;
 }
 
-/* One that was killed in its stop cannot be detached: its end is the next event. */
+/* One that was killed in its stop cannot be detached: its end is the next event. Any other would stay stopped for ever. */
+static void detach(pid_t tid, long sig)
+{
+	if (ptrace(PTRACE_DETACH, tid, 0, sig) < 0 && errno != ESRCH)
+		kill(tid, SIGKILL);
+}
+
 static void child_stopped(pid_t child, trace_born born, void *context)
 {
 	if (born(context, child) < 0)
 		kill(child, SIGKILL); /* its number is safe while it is our tracee */
-	(void)ptrace(PTRACE_DETACH, child, 0, 0);
+	detach(child, 0);
 }
 
 /* With the signal it was about to get, if that is what stopped it. */
@@ -58,7 +64,7 @@ static void caller_stopped(pid_t tid, int status)
 {
 	long sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
 
-	(void)ptrace(PTRACE_DETACH, tid, 0, sig);
+	detach(tid, sig);
 }
 
 void trace_fork(pid_t tid, trace_born born, void *context)

@@ -35,12 +35,12 @@ int trace_seize(pid_t tid)
 		if (errno != EINTR)
 			return -errno;
 	}
-	if (trace_interrupt(tid) < 0) {
-		/* It ended in between: its zombie is ours to collect. */
-		trace_abandon(tid);
-		return -ESRCH;
-	}
-	return 0;
+	int rc = trace_interrupt(tid);
+	if (rc == -ESRCH)
+		trace_abandon(tid); /* it ended in between: its zombie is ours to collect */
+	else if (rc < 0)
+		trace_kill(tid);
+	return rc < 0 ? -ESRCH : 0;
 }
 
 static enum trace_event event_of(int status, int *sig)
@@ -96,6 +96,10 @@ void trace_release(pid_t tid, int sig)
 	 * else, not its parent and not a thread of its own that execs, gets on before.
 	 */
 	while (ptrace(PTRACE_DETACH, tid, 0, (long)sig) < 0) {
+		if (errno != ESRCH) {
+			trace_kill(tid); /* stopped for ever otherwise */
+			return;
+		}
 		if (trace_wait(&tid, &sig) == TRACE_ENDED)
 			return;
 	}

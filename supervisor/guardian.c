@@ -15,16 +15,17 @@
 
 #include "supervisor/rescue.h"
 
-static void report_write(int fd, const struct report *r)
+static int report_write(int fd, const struct report *r)
 {
 	ssize_t done;
 
 	do
 		done = write(fd, r, sizeof(*r));
 	while (done < 0 && errno == EINTR);
+	return done < 0 ? -errno : 0;
 }
 
-void report_send(int fd, enum report_kind kind, int value, const char *step)
+int report_send(int fd, enum report_kind kind, int value, const char *step)
 {
 	struct report r = { .kind = kind, .value = value };
 	size_t n = step ? strlen(step) : 0;
@@ -33,7 +34,7 @@ void report_send(int fd, enum report_kind kind, int value, const char *step)
 		n = sizeof(r.step) - 1;
 	if (n)
 		memcpy(r.step, step, n);
-	report_write(fd, &r);
+	return report_write(fd, &r);
 }
 
 static int64_t milliseconds(struct timeval t)
@@ -41,16 +42,16 @@ static int64_t milliseconds(struct timeval t)
 	return (int64_t)t.tv_sec * 1000 + t.tv_usec / 1000;
 }
 
-static void report_exit(int fd, int status, const struct rusage *used)
+static int report_exit(int fd, int status, const struct rusage *used)
 {
 	const struct report r = { .kind = REPORT_EXITED, .value = status, .user_ms = milliseconds(used->ru_utime),
 				  .system_ms = milliseconds(used->ru_stime), .peak_kb = used->ru_maxrss };
 
-	report_write(fd, &r);
+	return report_write(fd, &r);
 }
 
-/* Reaps whatever ended and reports on the command. Returns false when no child is left. */
-static bool reap(pid_t command, int status)
+/* Reaps whatever ended and reports on the command. Returns false when no child is left; *KILLING: usher does not hear of it any more. */
+static bool reap(pid_t command, int status, bool *killing)
 {
 	for (;;) {
 		int st;
@@ -58,16 +59,18 @@ static bool reap(pid_t command, int status)
 		pid_t pid = wait4(-1, &st, WNOHANG | WUNTRACED | WCONTINUED, &used);
 		if (pid == 0)
 			return true;
+		if (pid < 0 && errno == EINTR)
+			continue;
 		if (pid < 0)
-			return errno == EINTR;
+			return errno != ECHILD;
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(st))
-			report_send(status, REPORT_STOPPED, WSTOPSIG(st), NULL);
+			(void)report_send(status, REPORT_STOPPED, WSTOPSIG(st), NULL);
 		else if (WIFCONTINUED(st))
-			report_send(status, REPORT_CONTINUED, 0, NULL);
-		else
-			report_exit(status, st, &used);
+			(void)report_send(status, REPORT_CONTINUED, 0, NULL);
+		else if (report_exit(status, st, &used) < 0)
+			*killing = true;
 	}
 }
 
@@ -95,8 +98,10 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGUSR1);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	/* Without it nothing tells of children that end. */
+	killing |= children < 0;
 
-	while (reap(command, status)) {
+	while (reap(command, status, &killing)) {
 		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : control, POLLIN, 0 } };
 		struct signalfd_siginfo si;
 

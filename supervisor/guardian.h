@@ -40,8 +40,8 @@ struct report {
 	int64_t user_ms, system_ms, peak_kb; /* REPORT_EXITED: of the command and the descendants it has waited for */
 };
 
-/* Writes one report. Async-signal-safe. */
-void report_send(int fd, enum report_kind kind, int value, const char *step);
+/* Writes one report; returns 0 or -errno. Async-signal-safe. */
+int report_send(int fd, enum report_kind kind, int value, const char *step);
 
 /*
  * The ROUNDth round, from 0, of killing everything that descends from SELF, the calling process; nobody below can fork any more (root

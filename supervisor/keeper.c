@@ -69,8 +69,10 @@ static bool reap(pid_t guardian, bool *gone, int *status)
 		pid_t pid = waitpid(-1, &st, WNOHANG);
 		if (pid == 0)
 			return true;
+		if (pid < 0 && errno == EINTR)
+			continue;
 		if (pid < 0)
-			return errno == EINTR;
+			return errno != ECHILD;
 		if (pid != guardian)
 			continue;
 		*gone = true;
@@ -91,6 +93,7 @@ void keeper_main(pid_t guardian, int control)
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	killing = children < 0; /* without it nothing tells of children that end */
 
 	(void)setsid();
 	while (reap(guardian, &killing, &status)) {

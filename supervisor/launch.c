@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <limits.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 #include "supervisor/limits.h"
 #include "supervisor/rescue.h"
 
+#define PATIENCE_MS 100
+
 /* As fork(), but the descriptor table stays shared. */
 static pid_t fork_sharing_files(void)
 {
@@ -33,7 +36,7 @@ static pid_t fork_sharing_files(void)
 
 static _Noreturn void fail(int status, const char *step)
 {
-	report_send(status, REPORT_FAILED, errno, step);
+	(void)report_send(status, REPORT_FAILED, errno, step);
 	_exit(125);
 }
 
@@ -147,7 +150,8 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		fail(status, "close inherited descriptors");
 	for (size_t i = 0; i < o->n_keep; i++) /* harden_start() has marked all that was inherited */
 		(void)fcntl(o->keep[i], F_SETFD, 0);
-	report_send(status, REPORT_LISTENER, listener, NULL);
+	if (report_send(status, REPORT_LISTENER, listener, NULL) < 0)
+		_exit(125); /* usher sees the end of all three */
 	if (o->terminal >= 0 && take_terminal(o->terminal) < 0)
 		fail(status, "take the terminal");
 	if (o->terminal >= 3)
@@ -156,7 +160,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	environ = (char **)(uintptr_t)o->envp; /* its PATH counts, as with env(1) */
 	execvp(o->argv[0], o->argv);
 	int error = errno;
-	report_send(status, REPORT_EXEC_FAILED, error, NULL);
+	(void)report_send(status, REPORT_EXEC_FAILED, error, NULL);
 	_exit(error == ENOENT ? 127 : 126);
 }
 
@@ -183,8 +187,8 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 	if (harden_worker() < 0)
 		fail(status, "confine the guardian");
 	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
-	report_send(status, REPORT_GUARDIAN, self, NULL);
-	report_send(status, REPORT_COMMAND, command, NULL);
+	if (report_send(status, REPORT_GUARDIAN, self, NULL) < 0 || report_send(status, REPORT_COMMAND, command, NULL) < 0)
+		_exit(125);
 	guardian_name("guardian");
 	guardian_main(command, keeper, control, status, o->rescue);
 }
@@ -205,7 +209,8 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 		fail(status, "close the keeper's descriptors");
 	if (harden_worker() < 0)
 		fail(status, "confine the keeper");
-	report_send(status, REPORT_KEEPER, 0, NULL);
+	if (report_send(status, REPORT_KEEPER, 0, NULL) < 0)
+		_exit(125);
 	close(status);
 	guardian_name("doorkeeper");
 	keeper_main(guardian, control);
@@ -223,6 +228,27 @@ int launch_report(struct session *s, struct report *report)
 	return n == (ssize_t)sizeof(*report);
 }
 
+/*
+ * A report is there, or usher's own copy of the other end is the last one: that stays open as long as the table may be shared, so that
+ * the end of the keeper, which outlives the others, is looked for as well.
+ */
+static int await_report(const struct session *s)
+{
+	struct pollfd fd = { s->status, POLLIN, 0 };
+
+	for (;;) {
+		siginfo_t ended = { 0 };
+		int n = poll(&fd, 1, PATIENCE_MS);
+		if (n > 0)
+			return 0;
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (waitid(P_PID, (id_t)s->keeper, &ended, WEXITED | WNOHANG | WNOWAIT) < 0 || ended.si_pid == 0)
+			continue;
+		return poll(&fd, 1, 0) > 0 ? 0 : -ECHILD;
+	}
+}
+
 /* Until all have a descriptor table of their own, and the pids and the listener are known. */
 static int await_start(struct session *s, struct report *report)
 {
@@ -233,11 +259,12 @@ static int await_start(struct session *s, struct report *report)
 	s->guardian = -1;
 	s->listener = -1;
 	while (s->command < 0 || s->listener < 0 || !keeper) {
-		int rc = launch_report(s, report);
+		int rc = await_report(s);
 		if (rc < 0)
 			return rc;
-		if (rc == 0)
-			return -ECHILD;
+		rc = launch_report(s, report);
+		if (rc <= 0)
+			return rc < 0 ? rc : -ECHILD;
 		if (report->kind == REPORT_COMMAND)
 			s->command = report->value;
 		else if (report->kind == REPORT_GUARDIAN)

@@ -107,8 +107,11 @@ bool job_alive(const struct job *j)
 {
 	/* a late interruption of the call before this one says nothing about the caller: taken for gone, it would hang */
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &j->notif.id) < 0) {
-		if (errno != EINTR)
-			return false;
+		if (errno == EINTR)
+			continue;
+		if (errno != ENOENT)
+			session_kill(j->session); /* a listener that does not tell: callers would wait for ever */
+		return false;
 	}
 	return true;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/policy_setup.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -24,7 +25,6 @@ struct places {
 	char home[PATH_MAX];
 	char pwd[PATH_MAX];
 	char tmp[PATH_MAX];
-	char self[PATH_MAX];
 	char journals[PLACES][PATH_MAX];
 	char salts[PATH_MAX + 8];
 	char uid[16];
@@ -79,37 +79,49 @@ static void print_findings(const struct diagnostics *found, bool failed)
 		diagnostics_print(found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 }
 
-/* Real names of the rule files, so that nothing in the tree can change them. Returns how many; out[] is malloc'd strings. */
-static size_t pin_files(const struct run_options *o, const char **out)
-{
-	size_t n = 0;
+/* Names that nothing in the tree may change; each was malloc'd. */
+struct pins {
+	const char *name[MAX_PINNED];
+	size_t n;
+};
 
-	for (size_t i = 0; i < o->n_files && n < MAX_PINNED; i++) {
-		if (strncmp(o->files[i], "builtin:", 8) == 0)
-			continue;
-		char *real = realpath(o->files[i], NULL);
-		if (real)
-			out[n++] = real;
-	}
-	return n;
+/* The real name of FILE. One that does not exist is nothing to pin; one whose name cannot be had must not stay open to change. */
+static int pin(struct pins *p, const char *file)
+{
+	if (strncmp(file, "builtin:", 8) == 0)
+		return 0;
+	if (p->n == MAX_PINNED)
+		return -E2BIG;
+	char *real = realpath(file, NULL);
+	if (!real)
+		return errno == ENOENT ? 0 : -errno;
+	p->name[p->n++] = real;
+	return 0;
 }
 
-/* Files that the given ones include are pinned like them. Returns whether PINNED grew. */
-static bool pin_included(const struct policy *p, const char **pinned, size_t *n)
+/* The rule files and usher's own program. */
+static int pin_files(struct pins *p, const struct run_options *o)
+{
+	int rc = pin(p, "/proc/self/exe");
+
+	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
+		rc = pin(p, o->files[i]);
+	return rc;
+}
+
+/* Files that the given ones include are pinned like them. */
+static int pin_included(struct pins *pins, const struct policy *p)
 {
 	const struct ruleset *layer;
-	size_t before = *n;
+	int rc = 0;
 
-	for (size_t i = 1; (layer = policy_layer(p, i)); i++) { /* 0 is the guard */
+	for (size_t i = 1; rc == 0 && (layer = policy_layer(p, i)); i++) { /* 0 is the guard */
 		const struct ruleset_file *files;
 		size_t count = ruleset_files(layer, &files);
-		for (size_t k = 1; k < count && *n < MAX_PINNED; k++) { /* 0 is the layer's own file */
-			char *real = strncmp(files[k].path, "builtin:", 8) ? realpath(files[k].path, NULL) : NULL;
-			if (real)
-				pinned[(*n)++] = real;
-		}
+		for (size_t k = 1; rc == 0 && k < count; k++) /* 0 is the layer's own file */
+			rc = pin(pins, files[k].path);
 	}
-	return *n > before;
+	return rc;
 }
 
 static int load(const struct policy_options *po, struct policy **out)
@@ -129,13 +141,13 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	static const char *const agent[] = { "builtin:agent" };
 	struct places at = { 0 };
 	struct variable variables[8];
-	const char *pinned[MAX_PINNED + 1];
+	struct pins pins = { .n = 0 };
 	const char *guarded[3 + PLACES];
 	char grants[PATH_MAX];
-	size_t n_pinned = pin_files(o, pinned), n_guarded = 0;
+	size_t n_guarded = 0;
 
-	if (n_pinned < MAX_PINNED && realpath("/proc/self/exe", at.self))
-		pinned[n_pinned++] = strdup(at.self);
+	int rc = pin_files(&pins, o);
+	size_t given = pins.n;
 	guarded[n_guarded++] = journal;
 	journal_salts(at.salts, sizeof(at.salts), journal);
 	guarded[n_guarded++] = at.salts;
@@ -149,17 +161,24 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		.n_variables = set_variables(&at, variables),
 		.guarded = guarded,
 		.n_guarded = n_guarded,
-		.pinned = pinned,
-		.n_pinned = n_pinned,
+		.pinned = pins.name,
+		.n_pinned = pins.n,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
-	int rc = load(&po, out);
-	if (rc == 0 && pin_included(*out, pinned, &n_pinned)) {
-		po.n_pinned = n_pinned;
+	bool loaded = rc == 0 && load(&po, out) == 0;
+	if (loaded)
+		rc = pin_included(&pins, *out);
+	if (loaded && rc == 0 && pins.n > given) {
+		po.n_pinned = pins.n;
 		policy_free(*out);
-		rc = load(&po, out);
+		loaded = load(&po, out) == 0;
+	} else if (loaded && rc < 0) {
+		policy_free(*out);
+		*out = NULL;
 	}
-	for (size_t i = 0; i < n_pinned; i++)
-		free((void *)(uintptr_t)pinned[i]);
-	return rc;
+	if (rc < 0)
+		fprintf(stderr, "usher: find the rule files to guard: %s\n", strerror(-rc));
+	for (size_t i = 0; i < pins.n; i++)
+		free((void *)(uintptr_t)pins.name[i]);
+	return loaded && rc == 0 ? 0 : -1;
 }

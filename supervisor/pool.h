@@ -73,7 +73,7 @@ struct pool {
 	bool watching;            /* it does */
 	atomic_bool dozing;       /* the watchdog sleeps until the next call */
 	unsigned calls_seen;      /* how many calls it knew of */
-	bool stopping;
+	atomic_bool stopping;
 };
 
 /* Starts the workers, and sets s->pool before the first of them runs. Returns 0 or a negative errno. */
@@ -81,6 +81,12 @@ int pool_start(struct session *s);
 
 /* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */
 void pool_stop(struct pool *p);
+
+/*
+ * After pool_stop(): waits until no worker is at work on a call any more, so that the journal can be closed. Returns false when one still
+ * is after some seconds.
+ */
+bool pool_settle(struct pool *p);
 
 /* Prints where the time of calls went, when the session asked for it. After pool_stop(). */
 void pool_profile(struct pool *p, FILE *to);

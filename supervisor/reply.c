@@ -34,8 +34,12 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 	cleanup_fd(&j->sock);
 	j->sock = -1;
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
-		if (errno != EINTR)
-			return -errno;
+		if (errno == EINTR)
+			continue;
+		int rc = -errno;
+		if (rc != -ENOENT)
+			session_kill(j->session); /* a caller that gets no answer would wait for ever */
+		return rc;
 	}
 	return 0;
 }

@@ -63,6 +63,7 @@ struct run {
 	struct supervise_result result;
 	int signals;
 	int number;          /* usher's process number for others, 0: its own */
+	bool working;        /* there may be calls */
 	char journal[PATH_MAX];
 };
 
@@ -357,6 +358,7 @@ static int start_workers(struct run *run)
 	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
+	run->working = true;
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
 		return complain("start the workers", rc, NULL);
 	return 0;
@@ -384,7 +386,7 @@ static void run_close(struct run *run)
 
 	char *unanswered CLEANUP_FREE = unattended_rules(s->questions);
 	char *unseen CLEANUP_FREE = unattended_reviews(s->questions, run->journal);
-	questions_stop(s->questions);
+	questions_end(s->questions); /* not freed: a worker may still be about to ask */
 	pool_stop(s->pool);
 	pool_profile(s->pool, stderr);
 	relay_close(run->relay);
@@ -395,7 +397,11 @@ static void run_close(struct run *run)
 	lives_round(s->lives);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);
-	records_end(s, &run->result);
+	if (pool_settle(s->pool))
+		records_end(s, &run->result);
+	else
+		fputs("usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n", stderr);
+	s->journal = NULL;
 	filter_free(&run->filter);
 	floor_free(run->floor);
 	environment_free(&run->environment);
@@ -437,12 +443,25 @@ static const char *isolated(const struct run *run, const struct run_options *o, 
 	return out + 2;
 }
 
+/* What did not start. Once there was a command the end of this process ends it, and workers may still write: the journal stays open, as after a kill. */
+static void abandon(struct run *run)
+{
+	if (run->working) {
+		session_kill(&run->s);
+		relay_close(run->relay);
+		return;
+	}
+	questions_stop(run->s.questions);
+	relay_close(run->relay);
+	if (run->s.journal)
+		journal_close(run->s.journal, NULL);
+}
+
 /* NUMBER is what others know usher by where LINK leads outside a pid namespace. */
 static int run_inside(const struct run_options *o, int link, int number, int *by_signal)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	char places[128];
-	int status = RUN_FAILED;
 
 	*by_signal = 0;
 	if (!run)
@@ -464,17 +483,15 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	int rc = limits_start(run->s.limits);
 	if (rc < 0) {
 		complain("start to measure the limits", rc, NULL);
-		session_kill(&run->s);
 		goto out;
 	}
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
 	run_close(run);
-	status = exit_status(run, o, by_signal);
-out:
-	if (run->s.journal)
-		journal_close(run->s.journal, NULL); /* the session never began */
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
-	return status;
+	return exit_status(run, o, by_signal);
+out:
+	abandon(run);
+	return RUN_FAILED;
 }
 
 int run_session(const struct run_options *o, int *by_signal)

@@ -8,15 +8,22 @@
 
 #include "audit/journal.h"
 #include "supervisor/guardian.h"
+#include "supervisor/run.h"
+
+#define TRIES 8
 
 void session_kill(struct session *s)
 {
 	const char order = GUARDIAN_KILL;
-	ssize_t n;
+	ssize_t n = -1;
 
-	do
+	for (int i = 0; i < TRIES && n < 0; i++) {
 		n = write(s->control, &order, 1);
-	while (n < 0 && errno == EINTR);
+		if (n < 0 && errno == EPIPE)
+			return; /* who would read it has gone, and the tree with it */
+	}
+	if (n < 0)
+		_exit(RUN_FAILED); /* the pipe's closing is the same order */
 }
 
 void session_journal_failed(struct session *s, int error)

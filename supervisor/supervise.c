@@ -181,8 +181,12 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
-		if (wait_for_work(s, signals, &rounds, fds) < 0 && errno != EINTR)
+		if (wait_for_work(s, signals, &rounds, fds) < 0) {
+			if (errno == EINTR)
+				continue;
+			session_kill(s);
 			break;
+		}
 		look_round(s, fds, &rounds);
 		if (fds[SIGNALS].revents)
 			read_signals(s, signals, relay);

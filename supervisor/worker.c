@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -24,6 +25,7 @@
 #include "supervisor/watchdog.h"
 
 #define ASIDE_MAX 4
+#define SETTLE_MS 3000
 
 static int worker_spawn_locked(struct pool *p);
 
@@ -167,6 +169,7 @@ static struct parked *next_part(struct worker *w)
 		leave_place_locked(w);
 	while (!p->stopping && !w->receiving) {
 		k = take_answered_locked(p);
+		w->walking = k != NULL;
 		if (!k && p->receivers < p->want)
 			take_place_locked(w);
 		if (k || w->receiving) {
@@ -180,6 +183,7 @@ static struct parked *next_part(struct worker *w)
 	if (p->stopping) {
 		k = NULL;
 		w->receiving = false;
+		atomic_store_explicit(&w->walking, false, memory_order_release);
 	}
 	pthread_mutex_unlock(&p->lock);
 	return k;
@@ -250,20 +254,30 @@ static bool receive(struct worker *w)
 	return false; /* EINTR, or ENOENT: the caller was killed in between, or there are no callers any more */
 }
 
+/* A call that comes when the session is over is not answered. In this order: who settles sees the worker walk, or it sees the end. */
+static bool ending(struct worker *w)
+{
+	w->walking = true;
+	return w->session->pool->stopping;
+}
+
 static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
-	if (unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0)
+	if (unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
+		fprintf(stderr, "usher: make a worker: %s; the tree is ended\n", strerror(errno));
+		session_kill(w->session); /* who counts on it to receive would wait for ever */
 		return NULL;
+	}
 	for (;;) {
 		struct parked *k = next_part(w);
 		if (k) {
 			go_on(w, k);
 		} else if (!w->receiving) {
 			return NULL;
-		} else if (receive(w)) {
+		} else if (receive(w) && !ending(w)) {
 			pid_t tid = (pid_t)w->job.notif.pid;
 			watchdog_begin(w, w->session->pool, w->job.notif.id);
 			if (w->laps)
@@ -275,10 +289,12 @@ static void *worker_main(void *arg)
 			rearrange(w, tid);
 		} else {
 			job_reset(&w->job);
+			atomic_store_explicit(&w->walking, false, memory_order_release);
 			continue;
 		}
 		unblock(w);
 		job_reset(&w->job);
+		atomic_store_explicit(&w->walking, false, memory_order_release);
 		lap(w->laps, LAP_REST);
 	}
 }
@@ -352,12 +368,7 @@ int pool_start(struct session *s)
 	if (rc == 0)
 		rc = worker_spawn_locked(p);
 	pthread_mutex_unlock(&p->lock);
-	if (rc < 0) {
-		s->pool = NULL;
-		free(p);
-		return rc;
-	}
-	return 0;
+	return rc;
 }
 
 static void interrupt_all_locked(struct pool *p)
@@ -378,6 +389,34 @@ void pool_stop(struct pool *p)
 	interrupt_all_locked(p);
 	stall_stop_locked(p);
 	pthread_mutex_unlock(&p->lock);
+}
+
+static bool anybody_walks(struct pool *p)
+{
+	bool any = false;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct worker *w = p->workers; w; w = w->next) {
+		if (!w->walking)
+			continue;
+		any = true;
+		atomic_store(&w->interrupted, true);
+		pthread_kill(w->thread, POOL_SIGNAL);
+	}
+	pthread_mutex_unlock(&p->lock);
+	return any;
+}
+
+bool pool_settle(struct pool *p)
+{
+	if (!p)
+		return true;
+	for (int ms = 0; ms < SETTLE_MS; ms++) {
+		if (!anybody_walks(p))
+			return true;
+		(void)poll(NULL, 0, 1);
+	}
+	return false;
 }
 
 void pool_profile(struct pool *p, FILE *to)
