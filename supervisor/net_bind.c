@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -15,12 +16,13 @@
 #include "supervisor/fs.h"
 #include "supervisor/net_fence.h"
 #include "supervisor/net_socket.h"
+#include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
 /* job->word[] of bind. */
 enum {
 	WORD_COPIED, /* the address is in job->data[0] */
-	WORD_TARGET, /* number of the target that the address stands for, plus one (net_redirect() knows it by this place) */
+	WORD_TARGET, /* number of the target that the address stands for, plus one */
 };
 
 int net_bind_resolve(struct job *j)
@@ -68,6 +70,35 @@ static int bind_path(struct job *j)
 		return rc;
 	session_kill(j->session);
 	return -EACCES;
+}
+
+/* A new name in a held directory; the address becomes what the rule says. */
+static int redirect_path(struct job *j, const struct object *to)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	struct target *file = &j->target[0];
+
+	if (to->name.len >= sizeof(un.sun_path))
+		return -ENAMETOOLONG;
+	int rc = resolve_redirect(j, file, to->name, LOOK_PARENT);
+	if (rc < 0)
+		return rc == -EEXIST ? -EADDRINUSE : rc;
+	if (file->exists || file->dir < 0)
+		return file->exists ? -EADDRINUSE : -ENOENT;
+	j->target[1].name = file->name;
+	j->target[1].named = file->named;
+	memcpy(un.sun_path, to->name.bytes, to->name.len);
+	j->data[0] = job_copy(j, &un, offsetof(struct sockaddr_un, sun_path) + to->name.len + 1);
+	return j->data[0].off ? 0 : -ENOMEM;
+}
+
+int net_bind_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	if (j->n_targets == 2)
+		return to->kind == OBJECT_UNIX || to->kind == OBJECT_FILE ? redirect_path(j, to) : -EAFNOSUPPORT;
+	if (j->n_targets != 1 || index != 0 || j->target[0].kind != to->kind)
+		return -EAFNOSUPPORT;
+	return net_retarget(j, &j->target[0], to, &j->data[0]);
 }
 
 static int do_bind(struct job *j)

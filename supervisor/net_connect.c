@@ -166,13 +166,6 @@ int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
 	return net_retarget(j, &j->target[index], to, &j->data[0]);
 }
 
-int net_redirect(struct job *j, uint32_t index, const struct object *to)
-{
-	if (j->n_targets != 1 || index + 1 != j->word[WORD_TARGET])
-		return -EPERM;
-	return net_retarget(j, &j->target[index], to, &j->data[0]);
-}
-
 /*
  * listen on an internet socket without a port gets one from the kernel: a bind to
  * port 0. On a bound socket, and on a unix socket (which must be bound), there is nothing left to decide.

@@ -266,6 +266,9 @@ int net_send_redirect(struct job *j, uint32_t index, const struct object *to)
 	if (index >= j->n_targets)
 		return -EPERM;
 	int rc = net_retarget(j, &j->target[index], to, &name);
+	/* A socket of another family would be needed: programs then connect in the ordinary way, which can be led there. */
+	if (rc == -EAFNOSUPPORT && b->kind.type == SOCK_STREAM)
+		rc = -EOPNOTSUPP;
 	for (uint32_t i = 0; rc == 0 && name.off && i < b->n; i++) {
 		if (b->m[i].target == (int)index)
 			b->m[i].name = name;

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
@@ -182,12 +183,15 @@ static int path_target(struct job *j, op_set op, struct span name)
 	look.path = job_copy(j, name.bytes, name.len);
 	if (!look.path.off)
 		return -ENOMEM;
+	if (file_may_rewrite(j))
+		look.flags = LOOK_MISSING | LOOK_ABSENT;
 	int rc = resolve(j, &look, op, &t);
 	if (rc < 0)
 		return rc;
 	t->kind = OBJECT_UNIX;
 	t->inet.proto = PROTO_UNIX;
-	return 0;
+	/* nobody there matters only where it is not led elsewhere */
+	return t->exists || file_rewritten(j) ? 0 : -ENOENT;
 }
 
 /* The new name is created in a held directory, then bound: two objects, so that rules on files and on sockets both speak. */
@@ -297,7 +301,9 @@ static int retarget_inet(struct job *j, struct target *t, const struct object *t
 	if (len < 0)
 		return len;
 	t->inet = to->inet;
-	t->inet.proto = proto;
+	if (t->kind == OBJECT_INET)
+		t->inet.proto = proto;
+	t->kind = OBJECT_INET;
 	*bytes = job_copy(j, &ss, (size_t)len);
 	return bytes->off ? 0 : -ENOMEM;
 }

@@ -56,14 +56,18 @@ static void keep_options(int from, int to, bool tcp)
 static int family_for(const struct socket_kind *kind, const struct object *to)
 {
 	bool inet = kind->domain == AF_INET || kind->domain == AF_INET6;
+	int needs = AF_UNIX;
 
-	if (to->kind != OBJECT_INET && !inet)
-		return 0;
-	if (to->kind == OBJECT_INET && (kind->domain == AF_INET6 || (inet && inet_is_v4(&to->inet))))
-		return 0;
-	if (kind->type != SOCK_STREAM || !inet)
+	if (!inet && kind->domain != AF_UNIX)
 		return -EAFNOSUPPORT;
-	return to->kind == OBJECT_INET ? AF_INET6 : AF_UNIX;
+	if (to->kind == OBJECT_INET)
+		needs = inet_is_v4(&to->inet) ? AF_INET : AF_INET6;
+	if (needs == kind->domain || (needs == AF_INET && inet))
+		return 0;
+	/* as a connect between sockets of two types */
+	if (kind->type != SOCK_STREAM)
+		return kind->domain == AF_UNIX ? -EPROTOTYPE : -EAFNOSUPPORT;
+	return needs;
 }
 
 int net_swap_prepare(struct job *j, const struct socket_kind *kind, const struct object *to)
@@ -78,7 +82,7 @@ int net_swap_prepare(struct job *j, const struct socket_kind *kind, const struct
 	int fresh CLEANUP_FD = socket(family, SOCK_STREAM | SOCK_CLOEXEC | (flags & O_NONBLOCK ? SOCK_NONBLOCK : 0), 0);
 	if (fresh < 0)
 		return -errno;
-	keep_options(j->sock, fresh, family == AF_INET6);
+	keep_options(j->sock, fresh, family != AF_UNIX && kind->domain != AF_UNIX);
 	close(j->sock);
 	j->sock = steal_fd(&fresh);
 	return 1;

@@ -9,12 +9,12 @@ int net_connect_resolve(struct job *j);
 int net_connect_perform(struct job *j);
 int net_bind_resolve(struct job *j);
 int net_bind_perform(struct job *j);
-/* As net_redirect(), to another family too. */
+/* connect leads elsewhere: another address, another unix socket, another family. */
 int net_connect_redirect(struct job *j, uint32_t index, const struct object *to);
 int net_listen_resolve(struct job *j);
 int net_listen_perform(struct job *j);
-/* connect and bind lead elsewhere: another address, or another unix socket. */
-int net_redirect(struct job *j, uint32_t index, const struct object *to);
+/* bind leads elsewhere: another address, another name. */
+int net_bind_redirect(struct job *j, uint32_t index, const struct object *to);
 
 int net_getpeername_resolve(struct job *j);
 int net_getpeername_perform(struct job *j);

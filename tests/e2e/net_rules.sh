@@ -171,11 +171,52 @@ udp='import socket
 try: s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.connect(("127.0.0.1", 1)); print("connected")
 except OSError as e: print(e.errno)'
 { echo "$BASE"; echo "rewrite connect udp:127.0.0.1:1 -> udp:[::1]:$PORT6"; } | rules six.rules
-same "datagrams do not change their family" 97 "$(supervise "$T/etc/six.rules" python3 -c "$udp")"
+check "datagrams do not change their family: a load error" bash -c "! '$USHER' check '$T/etc/six.rules' 2>&1 | grep -q '^0 errors'"
+
+# A unix stream to TCP; a program that is staged by sockets of all kinds
+{ echo "$BASE"; echo 'allow net unix:$TMPDIR/** udp:127.0.0.1:*'; echo "rewrite connect unix:/run/nobody.sock unix:@nobody -> tcp:127.0.0.1:$PORT"; } | rules tcp-asked.rules
+tounix='import socket
+for a in "/run/nobody.sock", "\0nobody":
+	s = socket.socket(socket.AF_UNIX)
+	try: s.connect(a)
+	except OSError as e: print(e.errno); continue
+	s.sendall(b"GET /moved.txt HTTP/1.0\r\n\r\n"); b = b""
+	while d := s.recv(9999): b += d
+	print(b[-6:])
+d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+try: d.connect("\0nobody")
+except OSError as e: print(e.errno)'
+same "rewrite a unix stream to TCP" "b'moved\n' b'moved\n' 91" "$(supervise "$T/etc/tcp-asked.rules" python3 -c "$tounix" | xargs -d '\n')"
+
+# Datagrams led elsewhere, message by message
+dgram='import socket, os
+r = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for i in range(2)]
+for i in range(2): r[i].bind(("127.0.0.1", int(os.environ["P%d" % i])))
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.sendto(b"one", ("127.0.0.1", int(os.environ["P0"]))); s.sendmsg([b"two"], [], 0, ("127.0.0.1", int(os.environ["P0"])))
+r[1].settimeout(5); print(r[1].recv(9), r[1].recv(9))
+t = os.environ["TMPDIR"]; u = [socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) for i in range(2)]
+for i in range(2): u[i].bind("%s/d%d" % (t, i))
+s = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM); s.sendto(b"three", t + "/d0"); u[1].settimeout(5); print(u[1].recv(9))
+for i in range(2): os.unlink("%s/d%d" % (t, i))'
+P0=$(free_port) P1=$(free_port)
+export P0 P1
+{ echo "$BASE"; echo "rewrite send udp:127.0.0.1:$P0 -> udp:127.0.0.1:$P1"; echo 'rewrite send unix:$TMPDIR/d0 -> unix:$TMPDIR/d1'; echo 'allow net unix:$TMPDIR/** udp:127.0.0.1:*'; } | rules send.rules
+same "rewrite send (udp, unix)" "b'one' b'two' b'three'" "$(supervise "$T/etc/send.rules" python3 -c "$dgram" | xargs -d '\n')"
 
 # bind led elsewhere
 serve="import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(('0.0.0.0', 1)); s.listen(); print(*s.getsockname())"
 PORT=$(free_port)
 { echo "$BASE"; echo "rewrite bind tcp:0.0.0.0:1 -> tcp:127.0.0.1:$PORT"; } | rules bind.rules
 same "rewrite bind" "127.0.0.1 $PORT" "$(supervise "$T/etc/bind.rules" python3 -c "$serve")"
+names='import socket, os
+t = os.environ["TMPDIR"]
+for a in "/run/nobody/sock" if os.path.exists("/run/nobody") else "/etc/nobody.sock", "\0nobody", t + "/here":
+	s = socket.socket(socket.AF_UNIX)
+	try: s.bind(a)
+	except OSError as e: print(e.errno); continue
+	s.listen(); n = s.getsockname(); c = socket.socket(socket.AF_UNIX); c.connect(n); x = s.accept()[0]; x.send(b"met"); print(n, c.recv(9))
+print(sorted(os.listdir(t))); os.unlink(t + "/moved"); os.unlink(t + "/here")'
+{ echo "$BASE"; echo 'rewrite bind unix:/etc/nobody.sock -> unix:$TMPDIR/moved'; echo 'rewrite bind unix:@nobody -> unix:@somebody-of-this-test'; echo 'allow net unix:$TMPDIR/** unix:@**'; echo 'allow create /etc/nobody.sock'; } | rules names.rules
+mkdir "$T/names"; chmod 777 "$T/names"
+same "rewrite bind (unix)" "$T/names/moved b'met' b'\\x00somebody-of-this-test' b'met' $T/names/here b'met' ['here', 'moved']" "$(TMPDIR=$T/names supervise "$T/etc/names.rules" python3 -c "$names" 2>&1 | xargs -d '\n')"
 finish

@@ -123,6 +123,15 @@ static void test_errors(void **state)
 	refused("allow read /x review\n", 1, 15, "belongs to ask");
 	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
 	refused("ask read /x review review\n", 1, 20, "given twice");
+	refused("rewrite connect udp:*:53 -> unix:/x\n", 1, 29, "keeps its family");
+	refused("rewrite connect unix:/x -> udp:127.0.0.1:53\n", 1, 28, "keeps its family");
+	refused("rewrite bind tcp:*:80 -> unix:/x\n", 1, 26, "only connect leads from tcp");
+	refused("rewrite net tcp:*:80 -> unix:/x\n", 1, 25, "only connect leads from tcp");
+	refused("rewrite bind unix:/x -> unix:@x\n", 1, 25, "a path to a path");
+	refused("rewrite bind tcp:*:80 -> tcp:[::1]:80\n", 1, 26, "from IPv4 to IPv6");
+	refused("rewrite send udp:10.0.0.1:53 -> udp:[::1]:53\n", 1, 33, "from IPv4 to IPv6");
+	refused("rewrite connect udp:*:53 -> udp:[::1]:53\n", 1, 29, "from IPv4 to IPv6");
+	refused("rewrite net udp:[::/0]:53 -> udp:[::1]:53\n", 1, 30, "from IPv4 to IPv6");
 	refused("allow connect tcp:*:1 show=asked\n", 1, 23, "belongs to rewrite");
 	refused("rewrite open /a -> /x show=asked\n", 1, 23, "belongs to rewrite connect");
 	refused("rewrite connect tcp:*:1 -> unix:/x show=told\n", 1, 41, "asked was expected");
