@@ -22,6 +22,9 @@ static const char *const keys[PAGES] = {
 	[PAGE_HISTORY] = "",
 };
 
+#define NARROW 60 /* fewer columns have room for the letters alone */
+static const char narrow_keys[] = "allow o s t m a  deny d D x  p r k";
+static const char narrow_pages[] = "1-4 pages  ? keys  q quit";
 static const char pages[] = "[1]questions [2]grants [3]reviews [4]history [?]keys [q]uit";
 
 static const char help[] =
@@ -85,6 +88,16 @@ static void row_text(struct screen_desk *d, struct json_object *item)
 	}
 }
 
+/* Where the whole line has no room the object has it first. */
+static void drop_program(char *line, int room)
+{
+	char *by = NULL;
+	for (char *p = line; (int)strlen(line) > room && (p = strstr(p, " by /")); p++)
+		by = p;
+	if (by)
+		*by = '\0';
+}
+
 static void draw_rows(struct screen_desk *d, int top, int height)
 {
 	size_t first = d->at >= (size_t)height ? d->at - (size_t)height + 1 : 0;
@@ -102,6 +115,8 @@ static void draw_rows(struct screen_desk *d, int top, int height)
 			mvprintw(y, n, "%-10.10s ", r->session->name);
 			n += 11;
 		}
+		if (d->page == PAGE_QUESTIONS)
+			drop_program(d->text, COLS - n);
 		put_cut(y, n, d->text, COLS - n);
 		if (i == d->at)
 			attroff(A_REVERSE);
@@ -218,9 +233,10 @@ void screen_draw(struct screen_desk *d)
 	erase();
 	int bottom = LINES;
 	int room = LINES >= 20 ? 3 : 1;
-	bottom -= draw_words(pages, bottom, LINES >= 20 ? 2 : 1);
+	bool narrow = COLS < NARROW;
+	bottom -= draw_words(narrow ? narrow_pages : pages, bottom, LINES >= 20 ? 2 : 1);
 	if (LINES >= 10 && keys[d->page][0])
-		bottom -= draw_words(keys[d->page], bottom, room);
+		bottom -= draw_words(narrow && d->page == PAGE_QUESTIONS ? narrow_keys : keys[d->page], bottom, room);
 	int status = bottom - 1, list = (status - 1) / 3;
 	if (list < 2)
 		list = 2;
