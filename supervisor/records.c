@@ -28,28 +28,41 @@ static void hash_hex(const char *text, size_t len, char out[65])
 	sodium_bin2hex(out, 65, hash, sizeof(hash));
 }
 
-/* Each rule file has a record of its own: together they may not fit into one. */
-static int write_file(struct session *s, char *buf, size_t cap, const struct ruleset_file *f)
+/* However its bytes are escaped, so much of a file fits into a record. */
+#define PIECE ((size_t)8192)
+
+/* PART of the PARTS of a file, the first being 0. */
+static int write_piece(struct session *s, char *buf, size_t cap, const struct ruleset_file *f, size_t part, size_t parts)
 {
 	struct record r;
 	char hex[65];
-	uint64_t seq;
+	size_t from = parts > 1 ? part * PIECE : 0, left = f->len - from;
 
 	hash_hex(f->text, f->len, hex);
 	record_begin(&r, buf, cap, "note");
 	record_text(&r, "event", "rules");
 	record_text(&r, "file", f->path);
 	record_text(&r, "hash", hex);
-	record_bytes(&r, "text", (struct span){ f->text, (uint32_t)f->len });
-	int rc = journal_append(s->journal, &r, &seq);
+	if (parts > 1) {
+		record_int(&r, "part", (int64_t)part + 1);
+		record_int(&r, "parts", (int64_t)parts);
+	}
+	record_bytes(&r, "text", (struct span){ f->text + from, (uint32_t)(parts > 1 && left > PIECE ? PIECE : left) });
+	return journal_append(s->journal, &r, NULL);
+}
+
+/* Each rule file has a record of its own, and a long one several: together they may not fit into one. */
+static int write_file(struct session *s, char *buf, size_t cap, const struct ruleset_file *f)
+{
+	size_t parts = (f->len + PIECE - 1) / PIECE;
+	int rc = write_piece(s, buf, cap, f, 0, 1);
+
 	if (rc != -EMSGSIZE)
 		return rc;
-	record_begin(&r, buf, cap, "note");
-	record_text(&r, "event", "rules");
-	record_text(&r, "file", f->path);
-	record_text(&r, "hash", hex);
-	record_text(&r, "text_omitted", "longer than a record");
-	return journal_append(s->journal, &r, &seq);
+	rc = 0;
+	for (size_t i = 0; rc == 0 && i < parts; i++)
+		rc = write_piece(s, buf, cap, f, i, parts);
+	return rc;
 }
 
 static int write_files(struct session *s, char *buf, size_t cap, const struct ruleset *rules)

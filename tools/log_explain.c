@@ -22,7 +22,9 @@ struct explain {
 	int64_t tid;
 	char *before[BEFORE]; /* a ring of what TID did */
 	size_t n_before;
-	bool shown;
+	char *rules; /* the file of the rule, as far as it was read */
+	size_t rules_len;
+	int64_t part; /* of it, the last one read */
 };
 
 static int64_t number_of(const char *text, size_t len, const char *key)
@@ -73,23 +75,33 @@ static void print_rule(const char *text, size_t len, int64_t number)
 	}
 }
 
+/* The file of the rule; a long one stands in several records. */
 static void find_rule(void *context, const char *text, size_t len)
 {
 	struct explain *e = context;
 	struct field event, file, body;
 	const char *colon = e->rule ? strrchr(e->rule, ':') : NULL;
-	if (!colon || e->shown || !field_find(text, len, "event", &event) || !field_is(&event, "rules") ||
+	int64_t part = number_of(text, len, "part");
+	if (!colon || !field_find(text, len, "event", &event) || !field_is(&event, "rules") ||
 	    !field_find(text, len, "file", &file) || !field_find(text, len, "text", &body))
 		return;
-	if (file.len != (size_t)(colon - e->rule) || memcmp(file.value, e->rule, file.len) != 0)
+	if (file.len != (size_t)(colon - e->rule) || memcmp(file.value, e->rule, file.len) != 0 || (e->rules && part != e->part + 1))
 		return;
-	CLEANUP_FREE char *bytes = malloc(body.len + 1);
-	long n = bytes ? field_bytes(&body, bytes) : -1;
-	if (n < 0)
+	char *grown = realloc(e->rules, e->rules_len + body.len + 1);
+	if (!grown)
 		return;
-	e->shown = true;
+	e->rules = grown;
+	e->part = part;
+	long n = field_bytes(&body, e->rules + e->rules_len);
+	e->rules_len += n > 0 ? (size_t)n : 0;
+}
+
+static void show_rule(const struct explain *e)
+{
+	if (!e->rules)
+		return;
 	printf("\nThe rule as it stood, %s:\n", e->rule);
-	print_rule(bytes, (size_t)n, atoll(colon + 1));
+	print_rule(e->rules, e->rules_len, atoll(strrchr(e->rule, ':') + 1));
 }
 
 static void show_found(struct explain *e)
@@ -137,6 +149,7 @@ int log_explain(struct log *l, uint64_t seq)
 	if (rc == 0) {
 		show_found(&e);
 		rc = find(&e, "event:rules", NULL, find_rule);
+		show_rule(&e);
 	}
 	if (rc == 0 && e.tid >= 0) {
 		snprintf(thread, sizeof thread, "pid:%" PRId64, e.tid);
@@ -146,6 +159,7 @@ int log_explain(struct log *l, uint64_t seq)
 	for (size_t i = 0; i < BEFORE; i++)
 		free(e.before[i]);
 	free(e.rule);
+	free(e.rules);
 	free(e.text);
 	return rc;
 }

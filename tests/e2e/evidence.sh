@@ -150,6 +150,17 @@ seq=$(log "$T/i" --json denied | sed 's/^{"seq":\([0-9]*\),.*/\1/')
 log "$T/i" explain "$seq" >"$T/out"
 for w in "verdict   deny" "The rule as it stood, $T/etc/i.rules:1" "deny read /etc/shadow" "stack" "Before that, the same thread"; do has "explain: $w" "$w" "$T/out"; done
 
+# A rule file longer than a record stands in several, whole.
+fresh
+{ for ((i = 0; i < 3000; i++)); do echo "# line $i of a long file, with a \"quote\""; done; echo "deny read /etc/shadow"; echo "default allow"; } >"$T/etc/long.rules"
+chmod 600 "$T/etc/long.rules"
+RULES=$T/etc/long.rules run --journal "$T/long" -- cat /etc/shadow >/dev/null 2>&1
+log "$T/long" explain "$(log "$T/long" --json denied | sed 's/^{"seq":\([0-9]*\),.*/\1/;q')" >"$T/out"
+has "explain finds the rule in a long file" "| deny read /etc/shadow" "$T/out"
+records "$T/long" | python3 -c 'import json, sys
+print("".join(r["text"] for r in map(json.loads, sys.stdin) if r.get("event") == "rules" and r["file"].endswith("long.rules")), end="")' >"$T/whole"
+cmp -s "$T/whole" "$T/etc/long.rules" && ok "and the whole file is in the journal" || not_ok "and the whole file is in the journal" "$(wc -c <"$T/whole")"
+
 # The examples of the manual, in a session of its own.
 XDG_STATE_HOME=$T/state2; export XDG_STATE_HOME; mkdir -p "$T/state2" "$T/home/project"
 HOME=$T/home "$USHER" run -p "$T/etc/i.rules" -- sh -c 'echo {} >$HOME/project/config.json; cat /etc/shadow' >/dev/null 2>&1
