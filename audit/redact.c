@@ -21,6 +21,7 @@
 struct lead {
 	const char *text;
 	size_t len;
+	size_t next;  /* of those with the same first byte: index + 1, 0 at the end */
 	size_t token; /* 0: a value follows; else the lead begins a token with that many more letters, digits, '_', '-' or '.'; or USERINFO */
 };
 
@@ -34,7 +35,9 @@ struct redactor {
 	char *salts;
 	pthread_mutex_t lock;
 	int fd;
-	uint64_t first[1024]; /* a bit for each pair of bytes that a lead begins with */
+	uint64_t first[1024];    /* a bit for each pair of bytes that a lead begins with */
+	size_t begins[256];      /* the first lead that begins with this byte: index + 1 */
+	unsigned char fold[256]; /* as fold(), for the scan that every record takes */
 };
 
 /* Forms that their makers gave them so that they can be found, and the usual names of what is secret. */
@@ -76,7 +79,11 @@ static int add(struct redactor *r, const char *text, size_t token)
 		free(copy);
 		return -ENOMEM;
 	}
-	r->lead[r->n++] = (struct lead){ copy, len, token };
+	r->lead[r->n++] = (struct lead){ .text = copy, .len = len, .token = token };
+	size_t *link = &r->begins[fold(text[0])];
+	while (*link)
+		link = &r->lead[*link - 1].next;
+	*link = r->n;
 	r->first[pair(text) / 64] |= UINT64_C(1) << pair(text) % 64;
 	return 0;
 }
@@ -93,6 +100,8 @@ int redactor_new(const char *salts, struct redactor **out)
 	if (!r)
 		return rc;
 	r->fd = -1;
+	for (unsigned c = 0; c < 256; c++)
+		r->fold[c] = fold((char)c);
 	pthread_mutex_init(&r->lock, NULL);
 	r->salts = strdup(salts);
 	for (size_t i = 0; rc == 0 && i < sizeof always / sizeof always[0]; i++)
@@ -174,9 +183,10 @@ static const char *behind(const struct lead *l, const char *p, const char *end)
 
 static bool value_at(const struct redactor *r, const char *bytes, const char *p, const char *end, const char **at, size_t *len)
 {
-	for (size_t i = 0; i < r->n; i++) {
-		const struct lead *l = &r->lead[i];
-		const char *q = behind(l, p, end);
+	const struct lead *l;
+	for (size_t i = r->begins[fold(*p)]; i; i = l->next) {
+		l = &r->lead[i - 1];
+		const char *q = fold(l->text[1]) == fold(p[1]) ? behind(l, p, end) : NULL;
 		if (q && l->token == USERINFO) {
 			*at = userinfo(q, end, len);
 			if (*len)
@@ -197,7 +207,7 @@ bool redact_find(const struct redactor *r, const char *bytes, size_t n, size_t f
 {
 	const char *end = bytes + n, *value;
 	for (const char *p = bytes + from; end - p >= LEAD_MIN; p++) {
-		unsigned two = pair(p);
+		unsigned two = (unsigned)r->fold[(unsigned char)p[0]] << 8 | r->fold[(unsigned char)p[1]];
 		if (!(r->first[two / 64] >> two % 64 & 1) || !value_at(r, bytes, p, end, &value, len))
 			continue;
 		*at = (size_t)(value - bytes);
