@@ -226,6 +226,17 @@ op_set policy_ops(const struct policy *p)
 	return ops;
 }
 
+bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino)
+{
+	const struct ruleset *layer;
+
+	for (size_t i = 0; (layer = policy_layer(p, i)); i++) {
+		if (ruleset_pins_object(layer, dev, ino))
+			return true;
+	}
+	return false;
+}
+
 bool policy_may_ask(const struct policy *p)
 {
 	for (size_t i = 0; i < p->n_layers; i++) {

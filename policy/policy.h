@@ -79,4 +79,7 @@ op_set policy_ops(const struct policy *p);
 /* Whether some rule or default may ask. */
 bool policy_may_ask(const struct policy *p);
 
+/* Whether some layer pins DEV, INO: only then does knowing an object's identity change what is decided of it. Takes no lock. */
+bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino);
+
 #endif

@@ -102,6 +102,18 @@ static void seen(void *context, const struct term *t)
 	}
 }
 
+bool ruleset_pins_object(const struct ruleset *rs, uint64_t dev, uint64_t ino)
+{
+	uint64_t key = slot_key(0, SLOT_PIN, 0, pin_hash(dev, ino));
+	uint32_t at = (uint32_t)key;
+	const struct slot *s;
+	while ((s = slots_from(&rs->index.pins, key, &at))) {
+		if (rs->pin[s->value].dev == dev && rs->pin[s->value].ino == ino)
+			return true;
+	}
+	return false;
+}
+
 static void ask_pins(struct decision *d)
 {
 	const struct index *ix = &d->rs->index;

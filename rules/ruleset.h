@@ -98,6 +98,9 @@ void verdicts_join(struct verdict *into, const struct call *call, uint32_t objec
 /* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
 bool ruleset_pins(const struct ruleset *rs);
 
+/* Whether a rule pins DEV, INO: of any other object the name says all that rules see. No allocation, no lock. */
+bool ruleset_pins_object(const struct ruleset *rs, uint64_t dev, uint64_t ino);
+
 /*
  * The object a rewrite leads to: for a file the new name into *name (not
  * terminated; length into *len, PATH_MAX bytes of room), for a socket the new

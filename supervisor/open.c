@@ -217,12 +217,17 @@ static bool still_allowed(struct job *j, struct target *t, const struct stat *st
 	struct call call;
 	struct verdict verdict = { 0 };
 
+	if (!j->session->identity)
+		return true;
 	t->exists = true;
 	t->dev = st->st_dev;
 	t->ino = st->st_ino;
 	t->nlink = st->st_nlink;
 	t->mode = st->st_mode;
 	t->own = terminals_own(j->session->terminals, st);
+	/* Of a file that is not pinned its identity says nothing new. */
+	if (!S_ISCHR(st->st_mode) && !policy_pins_object(j->session->policy, st->st_dev, st->st_ino))
+		return true;
 	job_call(j, &call);
 	policy_decide(j->session->policy, &call, &verdict);
 	return verdict.kind == VERDICT_ALLOW;
@@ -254,12 +259,16 @@ static int perform_tentative(struct job *j, struct target *t)
 	struct stat st;
 	const char *name = job_text(j, t->dir < 0 ? t->name : t->leaf);
 	int dir = t->dir < 0 ? AT_FDCWD : t->dir;
+	uint64_t flags = j->word[OPEN_FLAGS];
 	/* What is truncated must be known first. */
-	bool truncates = (j->word[OPEN_FLAGS] & O_TRUNC) && j->session->identity;
+	bool truncates = (flags & O_TRUNC) && j->session->identity;
 
-	if (truncates || reads_fifo(j, dir, name))
+	if ((truncates && (flags & O_ACCMODE) == O_RDONLY) || reads_fifo(j, dir, name))
 		return PERFORM_AGAIN;
+	if (truncates)
+		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;
 	int fd CLEANUP_FD = open_named(j, dir, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	j->word[OPEN_FLAGS] = flags;
 	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd < 0 && cwd_is_elsewhere(j, t, fd)))
 		return PERFORM_AGAIN;
 	if (fd < 0)
@@ -270,8 +279,10 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (is_own_tty(&st))
 		return PERFORM_AGAIN;
-	if (j->session->identity && !temporary(j) && !still_allowed(j, t, &st))
+	if (!temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
+	if (truncates && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		return job_error(j, -errno);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return inject(j, restore_flags(j, steal_fd(&fd)));
 	return inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);
