@@ -77,6 +77,8 @@ int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_w
 
 	if (file_may_rewrite(j))
 		l.flags |= LOOK_ABSENT;
+	else if (want == ENTRY_NEW && !j->full)
+		l.flags |= LOOK_BLIND; /* where it is allowed the kernel says EEXIST itself */
 	int rc = resolve(j, &l, ops, out);
 	if (rc < 0)
 		return rc;

@@ -31,7 +31,7 @@ static int open_link(struct job *j, const char *what)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* The working directory is pinned once for a call, however often and for however many names it is asked for. */
+/* The working directory is pinned once for a call that names two things: both are looked up from the same. */
 enum { PINNED_FD = 3, PINNED_NAME = 1 };
 
 static int pinned(struct job *j, struct base *out)
@@ -64,7 +64,7 @@ int fs_base(struct job *j, int dirfd, struct base *out)
 		return rc;
 	out->name = t.name;
 	out->fd = steal_fd(&fd);
-	if (dirfd == AT_FDCWD)
+	if (dirfd == AT_FDCWD && j->path[1].off)
 		pin(j, out);
 	return 0;
 }

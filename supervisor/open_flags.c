@@ -10,9 +10,11 @@
 #include <unistd.h>
 #include <sys/stat.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/limits_caller.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
+#include "supervisor/worker.h"
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
 #define LARGEFILE_BIT 0100000
@@ -108,14 +110,32 @@ static bool all_taken(const char *path, uint64_t limit)
 	return d && below >= limit;
 }
 
+/*
+ * The size of /proc/TID/fd is the number of open descriptors (Linux 6.2). The directory of a thread that asks again
+ * is held: it is this thread's and no later one's.
+ */
+static int count_files(struct job *j, struct stat *st)
+{
+	struct worker *w = j->worker;
+	char path[40];
+
+	if (w->room_tid == j->notif.pid && w->room_fd >= 0 && fstat(w->room_fd, st) == 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
+	cleanup_fd(&w->room_fd);
+	w->room_fd = w->room_tid == j->notif.pid ? open(path, O_PATH | O_CLOEXEC) : -1;
+	w->room_tid = j->notif.pid;
+	return w->room_fd >= 0 ? fstat(w->room_fd, st) : stat(path, st);
+}
+
 int open_room(struct job *j)
 {
 	uint64_t limit = limits_files(j);
 	char path[40];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
-	if (stat(path, &st) < 0 || (uint64_t)st.st_size < limit)
+	if (count_files(j, &st) < 0 || (uint64_t)st.st_size < limit)
 		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
 	return all_taken(path, limit) ? -EMFILE : 0;
 }

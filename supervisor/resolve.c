@@ -253,7 +253,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 }
 
 /* The entry itself: its directory is held and the last component never followed. */
-static int look_parent(struct job *j, struct start *s, struct target *t)
+static int look_parent(struct job *j, const struct look *want, struct start *s, struct target *t)
 {
 	struct split sp;
 	struct target dir = { .fd = -1, .dir = -1, .ops = OP_STAT };
@@ -279,7 +279,8 @@ static int look_parent(struct job *j, struct start *s, struct target *t)
 		return rc;
 	t->dir = steal_fd(&held);
 	rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
-	return rc < 0 ? rc : look_entry(j, t);
+	t->tentative = want->flags & LOOK_BLIND;
+	return rc < 0 || t->tentative ? rc : look_entry(j, t);
 }
 
 /* A name whose directory is not there, where a rule may lead it elsewhere. -ENOENT where it came to be meanwhile. */
@@ -313,7 +314,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		unhold(t);
 		rc = start(j, l, &s);
 		if (rc == 0) {
-			rc = l->flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, l, &s, t);
+			rc = l->flags & LOOK_PARENT ? look_parent(j, l, &s, t) : look_object(j, l, &s, t);
 			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
 				rc = look_absent(j, l, &s, t);
 			start_done(&s);
@@ -340,5 +341,5 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	unhold(t);
 	t->tentative = false;
 	t->magic = false;
-	return flags & LOOK_PARENT ? look_parent(j, &s, t) : look_object(j, &l, &s, t);
+	return flags & LOOK_PARENT ? look_parent(j, &l, &s, t) : look_object(j, &l, &s, t);
 }

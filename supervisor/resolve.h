@@ -17,6 +17,7 @@ enum look_flags {
 	LOOK_PARENT = 1 << 2,    /* the entry itself is meant (unlink, mkdir, ...): dir and leaf are always held and the last component
 				    is not followed; exists, dev, ino, nlink and mode say what is there now, fd stays -1 */
 	LOOK_EMPTY = 1 << 3,     /* AT_EMPTY_PATH: an empty path is the descriptor itself */
+	LOOK_BLIND = 1 << 7,     /* with LOOK_PARENT: the entry is not looked at; the target is tentative */
 	LOOK_TENTATIVE = 1 << 4, /* a lexical name will do unless job->full */
 	LOOK_DIRECTORY = 1 << 5, /* ENOTDIR unless a directory */
 	LOOK_ABSENT = 1 << 6,    /* nor need its directory exist: the target has a name then and nothing else, dir and fd are -1 */

@@ -310,6 +310,7 @@ static int worker_spawn_locked(struct pool *p)
 	w->session = p->session;
 	w->index = p->threads;
 	w->umask_set = -1;
+	w->room_fd = -1;
 	w->core = -1;
 	w->bound = -1;
 	if (p->session->profile)

@@ -42,6 +42,9 @@ struct worker {
 	size_t cwd_len;
 	uint64_t cwd_seen;        /* CLOCK_MONOTONIC_COARSE, nanoseconds */
 	char cwd[256];
+	/* the descriptors of the caller that was asked about last: see open_room() */
+	uint32_t room_tid;
+	int room_fd;              /* O_PATH of its /proc/TID/fd, -1 when it is not held */
 	struct laps *laps;        /* NULL: nobody asked */
 	char path[4096 + 1];      /* scratch for one name */
 	struct record evidence;   /* the current job's record, in buffer record */
