@@ -6,28 +6,30 @@
 MODES=allow both file_errno <<'S'
 "$BIN/file_errno" .
 S
-MODES=allow both file_places <<'S'
-"$BIN/file_places" .
-S
+for p in file_places file_rights file_limits; do
+	MODES=allow both $p <<<"\"\$BIN/$p\" ."
+done
 echo 'deny stat /nonexistent/**' >"$T/etc/stat.rules"
 chmod 600 "$T/etc/stat.rules"
 MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_errno_stat <<'S'
 "$BIN/file_errno" .
 S
-MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_places_stat <<'S'
-"$BIN/file_places" .
-S
+for p in file_places file_rights file_limits; do
+	MODES=allow OPTIONS="-p $T/etc/stat.rules" both ${p}_stat <<<"\"\$BIN/$p\" ."
+done
 if is_root && command -v setpriv >/dev/null; then
 	MODES=allow both file_errno_dropped <<'S'
 chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_errno" .; chmod 755 file_errno
 setpriv --reuid=1000 --regid=1000 --clear-groups ./file_errno w
 chmod -R u+rwX w; rm -rf w
 S
-	MODES=allow both file_places_dropped <<'S'
-chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_places" .; chmod 755 file_places
-setpriv --reuid=1000 --regid=1000 --clear-groups ./file_places w
+	for p in file_places file_rights file_limits; do
+		MODES=allow both ${p}_dropped <<S
+chmod 755 "\$T"; mkdir w; chown 1000:1000 w; cp "\$BIN/$p" .; chmod 755 $p
+setpriv --reuid=1000 --regid=1000 --clear-groups ./$p w
 chmod -R u+rwX w; rm -rf w
 S
+	done
 else
 	skip "a target that drops to another user" "needs root"
 fi

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What file calls say and do where the answer depends on modes, owners, lists and attributes of files, and on the credentials of the caller.
+ */
+#include <grp.h>
+#include <linux/capability.h>
+#include <linux/fs.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+
+#include "tests/e2e/places.h"
+
+static void directories(void)
+{
+	umask(027);
+	mkdir("setgid", 0777);
+	(void)!chown("setgid", (uid_t)-1, getgroups(0, NULL) > 0 || geteuid() == 0 ? 1000 : (gid_t)-1);
+	say("chmod setgid", chmod("setgid", 02770));
+	say("file below setgid", open_close("setgid/f", O_CREAT | O_WRONLY, 02777));
+	say("dir below setgid", mkdir("setgid/d", 0777));
+	say("fifo below setgid", mkfifo("setgid/p", 0666));
+	look("setgid/f", "setgid/f");
+	look("setgid/d", "setgid/d");
+	look("setgid/p", "setgid/p");
+	umask(0);
+	mkdir("sticky", 0777);
+	chmod("sticky", 01777);
+	put("sticky/f", 0666);
+	mkdir("sticky/d", 0777);
+	look("sticky", "sticky");
+}
+
+/* A default ACL as the kernel keeps it: version, then (tag, permissions, id). */
+struct acl_entry {
+	uint16_t tag, perm;
+	uint32_t id;
+};
+
+static void acls(void)
+{
+	struct {
+		uint32_t version;
+		struct acl_entry entry[5];
+	} acl = { 2, { { 1, 7, ~0u }, { 2, 6, 1234 }, { 4, 5, ~0u }, { 16, 7, ~0u }, { 32, 0, ~0u } } };
+
+	umask(077);
+	mkdir("acl", 0755);
+	say("set a default ACL", setxattr("acl", "system.posix_acl_default", &acl, 4 + 5 * 8, 0));
+	say("create below it", open_close("acl/f", O_CREAT | O_WRONLY, 0666));
+	say("mkdir below it", mkdir("acl/d", 0777));
+	say("mknod below it", mknod("acl/n", S_IFREG | 0666, 0));
+	look("acl/f", "acl/f");
+	look("acl/d", "acl/d");
+	look("acl/n", "acl/n");
+	char buf[200];
+	say("access ACL of the file", getxattr("acl/f", "system.posix_acl_access", buf, sizeof(buf)));
+	say("default ACL of the directory", getxattr("acl/d", "system.posix_acl_default", buf, sizeof(buf)));
+	say("tmpfile below it", open_close("acl", O_TMPFILE | O_RDWR, 0666));
+	say("a bad ACL", setxattr("acl", "system.posix_acl_default", &acl, 11, 0));
+	say("remove it", removexattr("acl", "system.posix_acl_default"));
+}
+
+static void immutable(void)
+{
+	put("immutable", 0644);
+	int attr = 0, fd = open("immutable", O_RDONLY | O_CLOEXEC);
+	say("get flags", ioctl(fd, FS_IOC_GETFLAGS, &attr));
+	int was = attr;
+	attr |= FS_IMMUTABLE_FL;
+	say("set immutable", ioctl(fd, FS_IOC_SETFLAGS, &attr));
+	say("write", open_close("immutable", O_WRONLY, 0));
+	say("truncate", truncate("immutable", 0));
+	say("chmod", chmod("immutable", 0600));
+	say("unlink", unlink("immutable"));
+	say("rename", rename("immutable", "mutable"));
+	say("rename over", (put("over", 0644), rename("over", "immutable")));
+	say("link", link("immutable", "hardlink"));
+	say("utime", utimes("immutable", NULL));
+	say("setxattr", setxattr("immutable", "user.a", "b", 1, 0));
+	attr = was | FS_APPEND_FL;
+	say("set append", ioctl(fd, FS_IOC_SETFLAGS, &attr));
+	say("write at will", open_close("immutable", O_WRONLY, 0));
+	say("append", open_close("immutable", O_WRONLY | O_APPEND, 0));
+	say("append and truncate", open_close("immutable", O_WRONLY | O_APPEND | O_TRUNC, 0));
+	ioctl(fd, FS_IOC_SETFLAGS, &was);
+	look("immutable", "immutable");
+}
+
+static void other_user(void)
+{
+	const gid_t groups[] = { 2000, 2001 };
+
+	say("root's file for noatime", open_close("/etc/hostname", O_RDONLY | O_NOATIME, 0));
+	put("mine", 0640);
+	mkdir("other", 0755);
+	say("chown to others", chown("mine", 0, 0));
+	say("chgrp to others", chown("mine", (uid_t)-1, 2001));
+	say("setuid bit", chmod("mine", 06755));
+	look("mine", "mine");
+	say("chown clears it", chown("mine", (uid_t)-1, getegid()));
+	look("mine", "mine");
+	if (geteuid() != 0)
+		return;
+	put("group", 0060);
+	say("give it to a group", chown("group", 0, 2001));
+	say("give a directory away", chown("other", 1000, 1000));
+	mkdir("stick", 0777);
+	chmod("stick", 01777);
+	put("stick/f", 0666);
+	chmod(".", 0777);
+	if (setgroups(2, groups) < 0 || setresgid(1000, 1000, 1000) < 0 || setresuid(1000, 1000, 1000) < 0)
+		_exit(2);
+	say("by a further group", open_close("group", O_RDWR, 0));
+	say("sticky: unlink", unlink("stick/f"));
+	say("sticky: rename", rename("stick/f", "stick/g"));
+	say("sticky: write", open_close("stick/f", O_WRONLY, 0));
+	say("chmod of another's", chmod("group", 0777));
+	say("utime of another's, now", utimes("stick/f", NULL));
+	struct timeval tv[2] = { { 1, 0 }, { 2, 0 } };
+	say("utime of another's, then", utimes("stick/f", tv));
+	say("own directory", open_close("other/f", O_CREAT | O_WRONLY, 0666));
+	say("chgrp to a further group", chown("other/f", (uid_t)-1, 2000));
+	say("chgrp to another group", chown("other/f", (uid_t)-1, 3000));
+	say("trusted xattr", setxattr("other/f", "trusted.a", "b", 1, 0));
+	say("security xattr", setxattr("other/f", "security.capability", "b", 1, 0));
+	say("device", mknod("other/dev", S_IFCHR | 0600, makedev(1, 3)));
+	say("link of another's (protected)", link("mine", "other/hl"));
+	look("other/f", "other/f");
+}
+
+static void *with_fsuid(void *arg)
+{
+	(void)arg;
+	syscall(SYS_setfsgid, 1000);
+	syscall(SYS_setfsuid, 1000);
+	say("fsuid: create", open_close("fs/f", O_CREAT | O_EXCL | O_WRONLY, 0666));
+	say("fsuid: another's", open_close("closed", O_RDONLY, 0));
+	say("fsuid: chown", chown("fs/f", 0, 0));
+	return NULL;
+}
+
+static void capabilities(void)
+{
+	pthread_t t;
+
+	if (geteuid() != 0)
+		return;
+	mkdir("fs", 0777);
+	chmod("fs", 0777);
+	put("closed", 0);
+	pthread_create(&t, NULL, with_fsuid, NULL);
+	pthread_join(t, NULL);
+	look("fs/f", "fs/f");
+	say("main: the closed file", open_close("closed", O_RDONLY, 0));
+	struct __user_cap_header_struct h = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct d[2];
+	syscall(SYS_capget, &h, d);
+	d[0].effective &= ~(1u << CAP_DAC_OVERRIDE | 1u << CAP_DAC_READ_SEARCH | 1u << CAP_CHOWN | 1u << CAP_FOWNER | 1u << CAP_MKNOD);
+	say("capset", syscall(SYS_capset, &h, d));
+	put("fs/g", 0600);
+	say("no override", open_close("fs/g", O_RDWR, 0));
+	(void)!chmod("fs/g", 0);
+	say("own file without rights", open_close("fs/g", O_RDWR, 0));
+	say("another's file", chmod("fs/f", 0600));
+	say("chown", chown("fs/g", 1000, 1000));
+	say("device", mknod("fs/dev", S_IFCHR | 0600, makedev(1, 3)));
+	say("setgid of another group", (chmod("fs/g", 02755)));
+	look("fs/g", "fs/g");
+}
+
+static void may(const char *what, const char *path)
+{
+	for (int mode = 0; mode < 8; mode++) {
+		printf("%s, %d:", what, mode);
+		for (int at = 0; at <= AT_EACCESS; at += AT_EACCESS)
+			printf(" %s", faccessat(AT_FDCWD, path, mode, at) == 0 ? "yes" : strerrorname_np(errno));
+		printf("\n");
+	}
+}
+
+/* What AT_EMPTY_PATH means by AT_FDCWD: no right to search is needed. */
+static void closed_cwd(void)
+{
+	struct stat st;
+
+	mkdir("ccwd", 0700);
+	if (chdir("ccwd") < 0 || chmod(".", 0) < 0)
+		_exit(2);
+	say("fchownat", fchownat(AT_FDCWD, "", (uid_t)-1, (gid_t)-1, AT_EMPTY_PATH));
+	say("utimensat", utimensat(AT_FDCWD, "", NULL, AT_EMPTY_PATH));
+	say("fstatat", fstatat(AT_FDCWD, "", &st, AT_EMPTY_PATH));
+	say("fchmodat2", syscall(452, AT_FDCWD, "", 0100, AT_EMPTY_PATH));
+	say("faccessat2", syscall(SYS_faccessat2, AT_FDCWD, "", R_OK, AT_EMPTY_PATH));
+	say("linkat", linkat(AT_FDCWD, "", AT_FDCWD, "x", AT_EMPTY_PATH));
+	say("open of .", open_close(".", O_RDONLY, 0));
+	say("open below", open_close("x", O_CREAT | O_WRONLY, 0600));
+	say("chmod back", chmod("../ccwd", 0700));
+	look("ccwd", "../ccwd");
+}
+
+static void rights(void)
+{
+	static const mode_t modes[] = { 0, 0400, 0200, 0100, 0755, 0007 };
+
+	put("right", 0);
+	mkdir("rightd", 0);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		char what[64];
+		chmod("right", modes[i]);
+		chmod("rightd", modes[i]);
+		snprintf(what, sizeof(what), "file %o", (unsigned)modes[i]);
+		may(what, "right");
+		snprintf(what, sizeof(what), "directory %o", (unsigned)modes[i]);
+		may(what, "rightd");
+	}
+	may("/etc/shadow", "/etc/shadow");
+	may("/", "/");
+	if (geteuid() != 0)
+		return;
+	/* real and effective users differ */
+	if (setresuid(1000, 0, 0) < 0)
+		_exit(2);
+	may("real user 1000", "/etc/shadow");
+	chmod("right", 0);
+	may("real user 1000, own", "right");
+	if (setresuid(0, 1000, 0) < 0)
+		_exit(2);
+	may("effective user 1000", "/etc/shadow");
+}
+
+int main(int argc, char **argv)
+{
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, other_user };
+
+	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
+}
