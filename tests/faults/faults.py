@@ -245,7 +245,7 @@ def ours(offsets):
     """Those of usher's own source: libraries that are linked in have places, too."""
     text = "".join(hex(o - 1) + "\n" for o in offsets)
     out = subprocess.run(["addr2line", "-e", USHER], input=text, capture_output=True, text=True, check=True).stdout.split("\n")
-    return {o for o, line in zip(offsets, out) if not line.startswith("?")}
+    return {o for o, line in zip(offsets, out) if re.search(r"\.[ch]:\d", line)}
 
 
 def cases(world, wanted, quick):

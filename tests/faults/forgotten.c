@@ -3,6 +3,7 @@
  * What the kernel's floor says where usher does not: every call that usher mediates, tried on something that the rules deny.
  *
  *   forgotten list        NAME NUMBER for each, and "floor" where the kernel must refuse it or the reason why it cannot
+ *   forgotten queue, forgotten unqueue   makes and removes the message queue QUEUE
  *   forgotten try NAME    status 0 when it worked, 1 when it was refused (the error on standard output), 77 when it is not possible here
  *
  * Tried in a directory of things that are denied: file, old, dir, full/x, prog, fifo-less; descriptor 9 is file, opened before.
@@ -295,10 +296,11 @@ static const struct attempt attempts[] = {
 #endif
 	FLOOR(openat), FLOOR(openat2), FLOOR(truncate), FLOOR(mkdirat), FLOOR(mknodat), FLOOR(unlinkat), FLOOR(renameat), FLOOR(renameat2),
 	FLOOR(linkat), FLOOR(symlinkat), FLOOR(execve), FLOOR(execveat), FLOOR(connect), FLOOR(bind),
-	FLOOR_AS(connect_abstract, connect), FLOOR_AS(bind_unix, bind), FLOOR_AS(sendmsg_fastopen, sendmsg), FLOOR(getdents64),
+	FLOOR_AS(connect_abstract, connect), FLOOR_AS(bind_unix, bind), FLOOR(getdents64),
 	FLOOR(kill), FLOOR(tkill), FLOOR(tgkill), FLOOR(rt_sigqueueinfo), FLOOR(rt_tgsigqueueinfo), FLOOR(pidfd_send_signal),
 	OPEN(fcntl, "an owner may be named; the signal is refused when it is sent"),
 	OPEN_AS(connect_unix, connect, "Landlock does not know sockets with a path name"),
+	OPEN_AS(sendmsg_fastopen, sendmsg, "Landlock does not see a connection that data opens"),
 	OPEN(listen, "Landlock does not see the port that the kernel picks"),
 	OPEN(sendto, UDP), OPEN(sendmsg, UDP), OPEN(sendmmsg, UDP),
 	OPEN(mq_open, "message queues lie in no mount that Landlock sees"), OPEN(mq_unlink, "message queues lie in no mount that Landlock sees"),
@@ -321,6 +323,10 @@ int main(int argc, char **argv)
 			printf("%s %ld %s\n", attempts[i].name, attempts[i].nr, attempts[i].why ? attempts[i].why : "floor");
 		return 0;
 	}
+	if (argc == 2 && strcmp(argv[1], "queue") == 0)
+		return mq_open(getenv("QUEUE"), O_RDWR | O_CREAT, 0600, NULL) < 0;
+	if (argc == 2 && strcmp(argv[1], "unqueue") == 0)
+		return mq_unlink(getenv("QUEUE")) < 0;
 	for (size_t i = 0; argc == 3 && i < N; i++) {
 		if (strcmp(attempts[i].name, argv[2]) != 0)
 			continue;

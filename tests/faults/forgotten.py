@@ -18,7 +18,8 @@ allow    send    udp:127.0.0.1:1
 default  deny
 """
 # Calls that usher mediates not to refuse them but to know of them, or that take nothing that rules speak of.
-OWN = {"umask": "the caller's own umask", "fork": "the caller's own child", "vfork": "the caller's own child"}
+OWN = {"umask": "the caller's own umask", "fork": "the caller's own child", "vfork": "the caller's own child",
+       "rt_sigreturn": "the caller's own signal handler", "getpeername": "the caller's own socket"}
 OWN.update({c: "the caller's own credentials" for c in
             "setuid setgid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid capset".split()})
 IDS = {"root": [], "1000": ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--inh-caps=-all"]}
@@ -71,8 +72,7 @@ class Things:
         return env
 
     def run(self, name, supervised, number=None):
-        make = "import ctypes, os; l = ctypes.CDLL('librt.so.1'); l.mq_open(os.environ['QUEUE'].encode(), 0o102, 0o600, None)"
-        subprocess.run(self.drop + [sys.executable, "-c", make], env=self.environment(None))
+        subprocess.run(self.drop + [self.home + "/forgotten", "queue"], env=self.environment(None))
         command = [self.home + "/forgotten", "try", name]
         if supervised:
             command = [self.home + "/usher", "run", "-p", self.rules, "--isolate=none", "--ask=deny", "--keep-fd=9", "--journal", self.home + "/j", "--"] + command
@@ -83,9 +83,9 @@ class Things:
     def close(self):
         self.outside.kill()
         self.outside.wait()
+        subprocess.run([PROBE, "unqueue"], env=self.environment(None))
         for s in self.servers:
             s.close()
-        subprocess.run([sys.executable, "-c", "import ctypes, os; ctypes.CDLL('librt.so.1').mq_unlink(os.environ['QUEUE'].encode())"], env=self.environment(None))
         shutil.rmtree(self.base)
 
 
