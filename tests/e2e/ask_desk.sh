@@ -147,6 +147,68 @@ if command -v tmux >/dev/null; then
 	sleep 0.7
 	"${TM[@]}" send-keys -t t d
 	check "d denies" wait_for says m "Permission denied"
+	wait_for says m end
+	press() { "${TM[@]}" send-keys -t t "$@"; sleep 0.3; }
+	printf 'ask create %s/new* review\n' "$T/w" >>"$T/etc/ask.rules"
+	echo 'content 6' >q6
+	session o sh -c 'touch new1; cat q1; cat q2; cat q6; cat q4; cat q5; echo end'
+	wait_for shows "object    read $T/w/q1"
+	sleep 0.7
+	press m
+	check "m asks how long" wait_for shows "allow for (10m, 2h): 10m"
+	press Enter
+	check "and allows" wait_for says o "content 1"
+	wait_for shows "object    read $T/w/q2"
+	sleep 0.7
+	press x
+	wait_for shows "deny, and say:"
+	press -l "not this one"
+	press Enter
+	check "x denies" wait_for says o "q2: Permission denied"
+	wait_for shows "object    read $T/w/q6"
+	sleep 0.7
+	press r
+	wait_for shows "the object instead:"
+	press -l "$T/w/q1"
+	press Enter
+	check "r gives another object" wait_for sh -c '[ "$(grep -c "content 1" "$T/o.out")" = 2 ]'
+	wait_for shows "object    read $T/w/q4"
+	sleep 0.7
+	press a
+	check "a shows the rule before it is written" wait_for shows "allow read \"$T/w/q4\""
+	press Escape
+	check "and goes back" wait_for shows "object    read $T/w/q4"
+	press k
+	wait_for shows "kill every process"
+	press n Enter
+	check "k asks first" wait_for shows "object    read $T/w/q4"
+	press p
+	check "p proposes the directory" wait_for shows "$T/w/**"
+	press BSpace BSpace
+	press -l 'q[45]'
+	press Enter
+	check "the pattern as edited" wait_for shows "for: $T/w/q[45]"
+	press 2
+	check "grants are a page" wait_for shows "allow read $T/w/q1 by"
+	press R
+	check "where one is revoked" wait_for shows "revoked"
+	press 3
+	check "reviews are a page" wait_for shows "create $T/w/new1"
+	press y
+	check "where one is marked" wait_for shows "right    1x"
+	press 4
+	check "history is a page" wait_for shows "deny once: read"
+	press 1
+	wait_for shows "object    read $T/w/q4"
+	sleep 0.7
+	press D
+	wait_for shows "deny for (session"
+	press Enter
+	check "D denies for longer" wait_for says o "q4: Permission denied"
+	wait_for shows "object    read $T/w/q5"
+	sleep 0.7
+	press d
+	check "to the end" wait_for says o end
 	"${TM[@]}" send-keys -t t q
 	check "q leaves" wait_for shows left
 else
