@@ -266,13 +266,6 @@ static long try_rt_tgsigqueueinfo(void)
 	return syscall(SYS_rt_tgsigqueueinfo, outside(), outside(), 0, &info);
 }
 
-static long try_fcntl(void)
-{
-	int pair[2];
-
-	return socketpair(AF_UNIX, SOCK_STREAM, 0, pair) < 0 ? -1 : fcntl(pair[0], F_SETOWN, outside());
-}
-
 struct attempt {
 	const char *name;
 	long nr;
@@ -298,7 +291,6 @@ static const struct attempt attempts[] = {
 	FLOOR(linkat), FLOOR(symlinkat), FLOOR(execve), FLOOR(execveat), FLOOR(connect), FLOOR(bind),
 	FLOOR_AS(connect_abstract, connect), FLOOR_AS(bind_unix, bind), FLOOR(getdents64),
 	FLOOR(kill), FLOOR(tkill), FLOOR(tgkill), FLOOR(rt_sigqueueinfo), FLOOR(rt_tgsigqueueinfo), FLOOR(pidfd_send_signal),
-	OPEN(fcntl, "an owner may be named; the signal is refused when it is sent"),
 	OPEN_AS(connect_unix, connect, "Landlock does not know sockets with a path name"),
 	OPEN_AS(sendmsg_fastopen, sendmsg, "Landlock does not see a connection that data opens"),
 	OPEN(listen, "Landlock does not see the port that the kernel picks"),
