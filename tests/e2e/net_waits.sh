@@ -109,6 +109,6 @@ mapped b'four'
 udp 5
 udp sendmsg 6
 bind True
-unix No such file or directory
+unix b'unix'
 arrived b'query' b'query2'" "$(USHER=$USHER python3 "$T/etc/rewrite.py" "$T/tmp" 2>&1)"
 finish
