@@ -33,6 +33,19 @@ static const char *skip_plain(const char *p, const char *end)
 	return p;
 }
 
+/* The last byte of the escape whose backslash stands at P, or NULL: what no JSON reader takes is no record. */
+static const char *skip_escape(const char *p, const char *end)
+{
+	if (++p == end || !*p || !strchr("\"\\/bfnrtu", *p))
+		return NULL;
+	if (*p != 'u')
+		return p;
+	for (unsigned i = 0; i < 4; i++)
+		if (++p == end || !*p || !strchr("0123456789abcdefABCDEF", *p))
+			return NULL;
+	return p;
+}
+
 /* Behind the closing quote of the string that begins at P, or NULL. */
 static const char *skip_string(const char *p, const char *end)
 {
@@ -41,7 +54,7 @@ static const char *skip_string(const char *p, const char *end)
 	for (p = skip_plain(p + 1, end); p < end && *p != '"'; p = skip_plain(p + 1, end)) {
 		if (*p < 0x20 || *p > 0x7e)
 			return NULL;
-		if (*p == '\\' && ++p == end)
+		if (*p == '\\' && !(p = skip_escape(p, end)))
 			return NULL;
 	}
 	return p < end ? p + 1 : NULL;
@@ -54,7 +67,7 @@ static const char *skip_number(const char *p, const char *end)
 	const char *from = p;
 	while (p < end && *p >= '0' && *p <= '9')
 		p++;
-	return p > from ? p : NULL;
+	return p > from && (*from != '0' || p == from + 1) ? p : NULL;
 }
 
 static const char *skip_word(const char *p, const char *end)

@@ -71,7 +71,8 @@ def root(leaves):
     return sha256(b"\1" + root(leaves[:k]) + root(leaves[k:]))
 
 
-HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z","prev":"([0-9a-f]{64})",')
+TIME = rb'(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)\.\d{6}Z'
+HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"' + TIME + rb'","prev":"([0-9a-f]{64})",')
 FIRST = re.compile(rb'"format":"usher-journal/2","key":"([0-9a-f]{64})",(?:"checkpoints":"[^"]*",)?')
 SEAL = re.compile(rb'"type":"seal","epoch":(\d+),"first":(\d+),"count":(\d+),"root":"([0-9a-f]{64})",'
                   rb'(?:"final":true|"next":"([0-9a-f]{64})"),"sig":"([0-9a-f]{128})"\}\Z')
@@ -92,6 +93,16 @@ def split(data, last):
         while lines and not lines[-1]:
             lines.pop()
     return lines, torn, fill - 1 if fill and body else fill
+
+
+def is_record(line):
+    """Printable ASCII, no blank between tokens, whole numbers, and JSON."""
+    if not re.fullmatch(rb"[ -~]+", line) or b" " in re.sub(rb'"(?:\\.|[^"\\])*"', b"", line):
+        return False
+    try:
+        return bool(json.loads(line, parse_float=int, parse_constant=int))
+    except ValueError:
+        return False
 
 
 def verify(directory):
@@ -130,11 +141,8 @@ def verify(directory):
         if torn:
             raise Damage("after the final seal")
         return "whole"
-    if last is not None:
-        try:
-            json.loads(last)
-        except ValueError:
-            raise Damage("the last line is no record")
+    if last is not None and not is_record(last):
+        raise Damage("the last line is no record")
     if not fill:
         raise Damage("the end was cut off")
     return "whole, not closed"

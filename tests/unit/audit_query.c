@@ -81,7 +81,8 @@ static void names_are_compared_as_bytes(void **state)
 static void odd_text_is_no_record(void **state)
 {
 	static const char *const rows[] = { "", "{", "}", "{}x", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":\"\\\"}",
-					    "{\"a\": 1}", "{a:1}", "{\"a\":tru}", "{\"a\":1.5}", "{\"a\":\"\x80\"}", "[1]" };
+					    "{\"a\": 1}", "{a:1}", "{\"a\":tru}", "{\"a\":1.5}", "{\"a\":\"\x80\"}", "[1]",
+					    "{\"a\":01}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u00g0\"}", "{\"a\":\"\\u123\"}" };
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
 		assert_false(field_valid(rows[i], strlen(rows[i])));
 	char deep[256] = "{\"a\":";

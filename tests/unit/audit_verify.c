@@ -155,7 +155,7 @@ static size_t mutate(const struct text *t, unsigned *seed, char *out)
 	for (size_t l = 0; l < n; l++)
 		order[l] = l;
 	size_t len = arrange(t, order, n, out);
-	switch (rand_r(seed) % 8) {
+	switch (rand_r(seed) % 9) {
 	case 0: /* untouched, but for filling: a session killed just before its end */
 		memset(out + len, '\n', 100);
 		return len + 100;
@@ -179,6 +179,12 @@ static size_t mutate(const struct text *t, unsigned *seed, char *out)
 		return len + 50;
 	case 6:
 		return forge(t, i, out);
+	case 7: /* killed, and a bit of what came last: it may pass as another record, but for both */
+		n = i ? i : 1;
+		len = arrange(t, order, n, out);
+		memset(out + len, '\n', 100);
+		out[len - t->line_len[n - 1] + (size_t)rand_r(seed) % t->line_len[n - 1]] ^= (char)(1 << rand_r(seed) % 8);
+		return len + 100;
 	default:
 		out[(size_t)rand_r(seed) % len] ^= (char)(1 << rand_r(seed) % 8);
 		return len;
