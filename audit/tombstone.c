@@ -109,8 +109,15 @@ static int append(int home, int fd, const char *name, const struct proof *p, str
 	n += 2 * sizeof sig;
 	memcpy(line + n, "\"}\n", 3);
 	n += 3;
-	if (write(fd, line, n) != (ssize_t)n || fdatasync(fd) != 0)
-		return errno ? -errno : -EIO;
+	off_t before = lseek(fd, 0, SEEK_END);
+	errno = ENOSPC; /* of a write that is cut short */
+	if (write(fd, line, n) != (ssize_t)n) {
+		rc = -errno;
+		(void)!ftruncate(fd, before); /* half a line would end all pruning */
+		return rc;
+	}
+	if (fdatasync(fd) != 0)
+		return -errno;
 	return write_key(home, s->next);
 }
 

@@ -117,6 +117,12 @@ same "three tombstones" 3 "$(wc -l <"$T/place/pruned.jsonl")"
 "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "which verify" 0 $?
 sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "a changed one does not" 1 $?
 
+# A line for which there is not room enough leaves nothing that would stop the next.
+mkdir "$T/full"; cp -r "$T/a" "$T/full/one"; cp -r "$T/a" "$T/full/two"; touch -d '40 days ago' "$T"/full/*/*
+(ulimit -f 1; log prune --keep 30d "$T/full" >"$T/out" 2>&1); same "prune with room for one line" 1 "$(find "$T/full" -name 'journal-*' | wc -l)"
+log prune --keep 30d "$T/full" >"$T/out" 2>&1; same "goes on when there is room" "1 sessions removed" "$(tail -1 "$T/out")"
+"$USHER" verify "$T/full/pruned.jsonl" >"$T/out" 2>&1; has "and its lines verify" "2 removed sessions" "$T/out"
+
 # The default place: a home that cannot be written.
 unset XDG_STATE_HOME
 : >"$T/nohome"
