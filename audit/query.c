@@ -75,20 +75,37 @@ static bool match_path(const char *text, size_t len, const char *glob)
 	return false;
 }
 
-/* A program by its whole name or by its last component. */
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* A version behind a name: python3 and python for python3.11, gcc for gcc-12; not python3.1. */
+static bool match_unversioned(struct field leaf, const char *glob)
+{
+	while (leaf.len > 1 && (is_digit(leaf.value[leaf.len - 1]) || strchr(".-", leaf.value[leaf.len - 1]))) {
+		bool whole = !is_digit(leaf.value[--leaf.len]) ||
+			     (!is_digit(leaf.value[leaf.len - 1]) && !strchr(".-", leaf.value[leaf.len - 1]));
+		if (whole && glob_field(&leaf, glob))
+			return true;
+	}
+	return false;
+}
+
+/* A program by its whole name or by its last component, with its version or without. */
 static bool match_by(const struct field *exe, const char *glob)
 {
 	struct field leaf = *exe;
 	if (exe->kind != FIELD_STRING)
 		return false;
-	for (size_t i = exe->len; !strchr(glob, '/') && i > 0; i--) {
-		if (exe->value[i - 1] != '/')
-			continue;
-		leaf.value = exe->value + i;
-		leaf.len = exe->len - i;
-		break;
+	if (strchr(glob, '/'))
+		return glob_field(exe, glob);
+	const char *slash = memrchr(exe->value, '/', exe->len);
+	if (slash) {
+		leaf.value = slash + 1;
+		leaf.len = exe->len - (size_t)(slash + 1 - exe->value);
 	}
-	return glob_field(&leaf, glob);
+	return glob_field(&leaf, glob) || match_unversioned(leaf, glob);
 }
 
 static bool match_number(const struct field *f, const struct term *t)

@@ -47,6 +47,26 @@ static void words_match(void **state)
 			fail_msg("%s", second[i]);
 }
 
+static void versions_need_not_be_said(void **state)
+{
+	static const struct {
+		const char *word, *exe;
+		bool yes;
+	} rows[] = {
+		{ "by:python3", "/usr/bin/python3.11", true },	  { "by:python", "/usr/bin/python3.11", true },	     { "by:gcc", "/usr/bin/gcc-12", true },
+		{ "by:python3.11", "/usr/bin/python3.11", true }, { "by:python3.1", "/usr/bin/python3.11", false },  { "by:python3.", "/usr/bin/python3.11", false },
+		{ "by:python2", "/usr/bin/python3.11", false },	  { "by:pytho", "/usr/bin/python3.11", false },	     { "by:gcc-1", "/usr/bin/gcc-12", false },
+		{ "by:/usr/bin/gcc", "/usr/bin/gcc-12", false },  { "by:python?", "/usr/bin/python3.11", true },	     { "!by:python3", "/usr/bin/python3.11", false },
+		{ "by:12", "12", true },			  { "by:1", "12", false },			     { "by:x", "x", true },
+	};
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+		char text[256];
+		snprintf(text, sizeof text, "{\"seq\":1,\"exe\":\"%s\"}", rows[i].exe);
+		if (answers(rows[i].word, text) != rows[i].yes)
+			fail_msg("%s of %s", rows[i].word, rows[i].exe);
+	}
+}
+
 static void words_are_all_needed(void **state)
 {
 	const char *words[] = { "denied", "by:mv" }, *bad;
@@ -111,7 +131,8 @@ static void times_come_back(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_match),		   cmocka_unit_test(words_are_all_needed),
+		cmocka_unit_test(words_match), cmocka_unit_test(versions_need_not_be_said),
+		cmocka_unit_test(words_are_all_needed),
 		cmocka_unit_test(other_words_are_refused), cmocka_unit_test(names_are_compared_as_bytes),
 		cmocka_unit_test(odd_text_is_no_record),   cmocka_unit_test(times_come_back),
 	};
