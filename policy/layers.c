@@ -19,9 +19,8 @@ static int layer_guard(const struct policy_options *o, struct layer *out)
 	int rc = guard_text(o, getpid(), &text, &len);
 	if (rc < 0)
 		return rc;
-	struct ruleset_source source = { .path = GUARD_NAME };
 	struct diagnostics found = { 0 };
-	rc = ruleset_parse(GUARD_NAME, text, len, &source, &found, &out->rules);
+	rc = ruleset_parse_guard(GUARD_NAME, text, len, &found, &out->rules);
 	if (rc > 0) /* our own text: a fault in usher, not in a file */
 		rc = -EINVAL;
 	if (rc < 0)

@@ -26,7 +26,7 @@ struct policy_options {
 	size_t n_variables;
 	const char *const *guarded; /* absolute names nothing in the tree may read or change, each with all below it */
 	size_t n_guarded;
-	const char *const *pinned; /* absolute names (rule files, usher itself) that may be read but not changed */
+	const char *const *pinned; /* absolute names (usher's program) that may be read but not changed */
 	size_t n_pinned;
 	const char *grants_file;   /* standing grants: its rules answer asks and do nothing else; need not exist; NULL: none */
 };

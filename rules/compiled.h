@@ -198,4 +198,7 @@ bool conditions_hold(const struct conditions *when, const struct call *call, con
 struct ruleset_source;
 int names_resolve(struct ruleset *rs, const struct ruleset_source *from);
 
+/* Pins of the literal names that are forbidden those which are files with another name (hard links). Returns 0 or a negative errno. */
+int names_pin_linked(struct ruleset *rs);
+
 #endif

@@ -112,7 +112,7 @@ static int alias_conditions(struct ruleset *rs, struct links *links, struct comp
 	return r ? r : alias_globs(rs, links, &rule->pub, &when->tree, &when->n_tree);
 }
 
-static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p)
+static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p, bool linked)
 {
 	struct stat st;
 	char path[GLOB_TOKENS + 2] = "/";
@@ -123,17 +123,28 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 	/* What is not there, or that this user cannot reach, has no other names for the command either. */
 	if (stat(path, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG ? 0 : -errno;
+	if (linked && (!S_ISREG(st.st_mode) || st.st_nlink < 2))
+		return 0;
 	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
 	if (!r)
 		rs->pin[rs->n_pins++] = (struct pin){ .dev = st.st_dev, .ino = st.st_ino, .rule = rule->index };
 	return r;
 }
 
-static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule)
+/* LINKED: only files that have another name already. */
+static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule, bool linked)
 {
 	int r = 0;
 	for (uint32_t p = 0; forbids(&rule->pub) && !r && p < rule->n_patterns; p++)
-		r = pin_pattern(rs, rule, &rule->pattern[p]);
+		r = pin_pattern(rs, rule, &rule->pattern[p], linked);
+	return r;
+}
+
+int names_pin_linked(struct ruleset *rs)
+{
+	int r = 0;
+	for (uint32_t i = 0; !r && i < rs->n_rules; i++)
+		r = pin_rule(rs, &rs->rule[i], true);
 	return r;
 }
 
@@ -142,7 +153,7 @@ int names_resolve(struct ruleset *rs, const struct ruleset_source *from)
 	struct links *links = NULL;
 	int r = links_new(from, &links);
 	for (uint32_t i = 0; !r && i < rs->n_rules; i++) {
-		r = pin_rule(rs, &rs->rule[i]);
+		r = pin_rule(rs, &rs->rule[i], false);
 		if (!r)
 			r = alias_patterns(rs, links, &rs->rule[i]);
 		if (!r)

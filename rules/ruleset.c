@@ -89,8 +89,8 @@ int ruleset_load(const struct ruleset_source *source, struct diagnostics *found,
 	return finish(rs, source->path, r, found, out);
 }
 
-int ruleset_parse(const char *name, const char *text, size_t len, const struct ruleset_source *variables,
-		  struct diagnostics *found, struct ruleset **out)
+static int parse(const char *name, const char *text, size_t len, const struct ruleset_source *variables, bool pin,
+		 struct diagnostics *found, struct ruleset **out)
 {
 	struct ruleset *rs = fresh();
 	*out = NULL;
@@ -100,7 +100,20 @@ int ruleset_parse(const char *name, const char *text, size_t len, const struct r
 	source.name = arena_copy(&rs->arena, name, strlen(name));
 	source.text = arena_copy(&rs->arena, text, len);
 	int r = source.name && source.text ? build(rs, &source, variables, found) : -ENOMEM;
+	if (!r && pin)
+		r = names_pin_linked(rs);
 	return finish(rs, name, r, found, out);
+}
+
+int ruleset_parse(const char *name, const char *text, size_t len, const struct ruleset_source *variables,
+		  struct diagnostics *found, struct ruleset **out)
+{
+	return parse(name, text, len, variables, false, found, out);
+}
+
+int ruleset_parse_guard(const char *name, const char *text, size_t len, struct diagnostics *found, struct ruleset **out)
+{
+	return parse(name, text, len, NULL, true, found, out);
 }
 
 void ruleset_free(struct ruleset *rs)

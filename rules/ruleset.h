@@ -67,6 +67,9 @@ int ruleset_load(const struct ruleset_source *source, struct diagnostics *found,
 int ruleset_parse(const char *name, const char *text, size_t len, const struct ruleset_source *variables,
 		  struct diagnostics *found, struct ruleset **out);
 
+/* As ruleset_parse() without variables; forbidden literal names that are files with other names (hard links) are pinned. */
+int ruleset_parse_guard(const char *name, const char *text, size_t len, struct diagnostics *found, struct ruleset **out);
+
 void ruleset_free(struct ruleset *rs);
 
 /*

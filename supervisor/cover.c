@@ -185,6 +185,19 @@ static bool inherits_directory(const struct cover_options *o)
 	return false;
 }
 
+/* A cover stands on a name: a file that has another one is told by its inode alone, which usher has to look at. */
+static bool has_other_names(const struct policy *policy)
+{
+	char place[PATH_MAX];
+	struct stat st;
+
+	for (size_t i = 0; place_at(policy, i, place); i++) {
+		if (lstat(place, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink > 1)
+			return true;
+	}
+	return false;
+}
+
 static const char *rules_against(const struct policy *policy, bool domain)
 {
 	if (!policy_allows(policy, OP_READ, true, NULL))
@@ -194,6 +207,8 @@ static const char *rules_against(const struct policy *policy, bool domain)
 		if (ruleset_limit(layer, LIMIT_FILES))
 			return "a limit on files is watched where files are opened";
 	}
+	if (has_other_names(policy))
+		return "a hard link leads to a file of usher's own";
 	return domain ? NULL : "without Landlock nothing keeps the memory of other processes closed";
 }
 

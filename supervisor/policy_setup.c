@@ -79,7 +79,7 @@ static void print_findings(const struct diagnostics *found, bool failed)
 		diagnostics_print(found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 }
 
-/* Names that nothing in the tree may change; each was malloc'd. */
+/* Real names of files; each was malloc'd. */
 struct pins {
 	const char *name[MAX_PINNED];
 	size_t n;
@@ -99,17 +99,28 @@ static int pin(struct pins *p, const char *file)
 	return 0;
 }
 
-/* The rule files and usher's own program. */
 static int pin_files(struct pins *p, const struct run_options *o)
 {
-	int rc = pin(p, "/proc/self/exe");
+	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
 		rc = pin(p, o->files[i]);
 	return rc;
 }
 
-/* Files that the given ones include are pinned like them. */
+static size_t close_files(const struct pins *p, const char **out)
+{
+	memcpy(out, p->name, p->n * sizeof(out[0]));
+	return p->n;
+}
+
+static void free_pins(struct pins *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free((void *)(uintptr_t)p->name[i]);
+}
+
+/* Files that the given ones include are closed like them. */
 static int pin_included(struct pins *pins, const struct policy *p)
 {
 	const struct ruleset *layer;
@@ -141,12 +152,14 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	static const char *const agent[] = { "builtin:agent" };
 	struct places at = { 0 };
 	struct variable variables[8];
-	struct pins pins = { .n = 0 };
-	const char *guarded[3 + PLACES];
+	struct pins program = { .n = 0 }, pins = { .n = 0 };
+	const char *guarded[3 + PLACES + MAX_PINNED];
 	char grants[PATH_MAX];
 	size_t n_guarded = 0;
 
-	int rc = pin_files(&pins, o);
+	int rc = pin(&program, "/proc/self/exe");
+	if (rc == 0)
+		rc = pin_files(&pins, o);
 	size_t given = pins.n;
 	guarded[n_guarded++] = journal;
 	journal_salts(at.salts, sizeof(at.salts), journal);
@@ -154,6 +167,8 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	n_guarded += journal_places(&at, guarded + n_guarded);
 	if (terminal)
 		guarded[n_guarded++] = terminal;
+	size_t own = n_guarded;
+	n_guarded += close_files(&pins, guarded + own);
 	struct policy_options po = {
 		.files = o->n_files ? o->files : agent,
 		.n_files = o->n_files ? o->n_files : 1,
@@ -161,15 +176,15 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		.n_variables = set_variables(&at, variables),
 		.guarded = guarded,
 		.n_guarded = n_guarded,
-		.pinned = pins.name,
-		.n_pinned = pins.n,
+		.pinned = program.name,
+		.n_pinned = program.n,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
 	bool loaded = rc == 0 && load(&po, out) == 0;
 	if (loaded)
 		rc = pin_included(&pins, *out);
 	if (loaded && rc == 0 && pins.n > given) {
-		po.n_pinned = pins.n;
+		po.n_guarded = own + close_files(&pins, guarded + own);
 		policy_free(*out);
 		loaded = load(&po, out) == 0;
 	} else if (loaded && rc < 0) {
@@ -178,7 +193,7 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	}
 	if (rc < 0)
 		fprintf(stderr, "usher: find the rule files to guard: %s\n", strerror(-rc));
-	for (size_t i = 0; i < pins.n; i++)
-		free((void *)(uintptr_t)pins.name[i]);
+	free_pins(&program);
+	free_pins(&pins);
 	return loaded && rc == 0 ? 0 : -1;
 }

@@ -72,6 +72,11 @@ static int read_journal(void)
 	return journal_files(open_read);
 }
 
+static int read_rules(void)
+{
+	return verdict(open("../allow.rules", O_RDONLY));
+}
+
 /* The program usher itself was started from, and its rules, both beside the probe. */
 static int change_rules(void)
 {
@@ -88,6 +93,7 @@ static const struct attack attacks[] = {
 	{ "row 58: append to the journal", append_to_journal, true },
 	{ "row 58: read the journal", read_journal, true },
 	{ "row 58: remove the journal", remove_journal, true },
+	{ "row 58: read the rules", read_rules, true },
 	{ "row 58: change the rules", change_rules, true },
 	{ "row 58: change usher", change_usher, true },
 };

@@ -38,6 +38,7 @@ check "other rules: no" sh -c "'$USHER' check --plan '$T/etc/allow.rules' | grep
 
 closed "journals of other sessions" "cat '$OTHER/journal-000001.jsonl'"
 closed "grants" "cat '$XDG_CONFIG_HOME/usher/grants.rules'"
+closed "its rule file" "cat '$OPEN'"
 closed "by a path below /proc" "cat '/proc/self/root$OTHER/journal-000001.jsonl'"
 closed "by a link" "ln -sfn '$OTHER' l; cat l/journal-000001.jsonl"
 closed "by the working directory" "cd '$OTHER' && cat journal-000001.jsonl"
@@ -58,6 +59,14 @@ around() { # NAME COMMAND...: starts usher so that it stands already where a cov
 around "a directory on standard input" sh -c "'$USHER' run -p '$OPEN' --journal '$T/j1' -- sh -c 'cat /proc/self/fd/0/usher/other/*.jsonl' <'$T/state'"
 around "started among the journals" sh -c "cd '$OTHER' && '$USHER' run -p '$OPEN' --journal '$T/j2' -- cat journal-000001.jsonl"
 around "a directory that is kept" sh -c "exec 7<'$T/state'; '$USHER' run --keep-fd=7 -p '$OPEN' --journal '$T/j3' -- sh -c 'cat /proc/self/fd/7/usher/other/*.jsonl'"
+
+# A cover stands on a name; a file with two of them is told by its inode.
+(umask 077; echo '# marker' >"$T/etc/part.rules"; printf 'include part.rules\nallow read ** log=none\ndefault allow\n' >"$T/etc/linked.rules")
+ln "$T/etc/part.rules" part
+ln "$T/etc/linked.rules" linked
+around "a hard link to the rule file" "$USHER" run -p "$T/etc/linked.rules" --journal "$T/j5" -- cat linked
+around "a hard link to what it includes" "$USHER" run -p "$T/etc/linked.rules" --journal "$T/j6" -- cat part
+check "both can be read outside" grep -q . linked part
 
 supervise "$OPEN" true ghp_0123456789abcdefghijklmnopqrstuvwxyz
 check "values that are kept out of the journal are kept beside it" grep -q commitment "$JOURNAL.salts"
