@@ -33,6 +33,17 @@ static int inet_object(struct asked *a, const struct word *w, const char *text, 
 	return 0;
 }
 
+/* Whether '.' or '..' is a component of NAME: no object is called so, and rules would be asked about another one than is meant. */
+static bool has_dots(const char *name)
+{
+	for (const char *at = name; at; at = strchr(at + 1, '/')) {
+		size_t len = *at == '/' ? strcspn(at + 1, "/") : 0;
+		if ((len == 1 && at[1] == '.') || (len == 2 && at[1] == '.' && at[2] == '.'))
+			return true;
+	}
+	return false;
+}
+
 static int set_object(struct asked *a, const struct word *w)
 {
 	struct object *o = &a->call->object[0];
@@ -56,6 +67,8 @@ static int set_object(struct asked *a, const struct word *w)
 		return parser_fail(a->p, w->from, "an endpoint was expected: tcp:ADDRESS:PORT, udp:ADDRESS:PORT, unix:/PATH or unix:@NAME");
 	if (!net && text[0] != '/')
 		return parser_fail(a->p, w->from, "an absolute name was expected");
+	if (has_dots(net ? text + 5 : text))
+		return parser_fail(a->p, w->from, "'.' and '..' never stand in a canonical name; the name itself was expected");
 	o->kind = net ? OBJECT_UNIX : OBJECT_FILE;
 	o->name = span_of(net ? text + 5 : text);
 	return 0;

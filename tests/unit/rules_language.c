@@ -178,6 +178,9 @@ static void test_errors(void **state)
 
 	refused("expect maybe read /x\n", 1, 8, "expect VERDICT");
 	refused("expect deny read x\n", 1, 18, "absolute");
+	refused("expect deny read /x/../y\n", 1, 18, "canonical");
+	refused("expect deny read /x/.\n", 1, 18, "canonical");
+	refused("expect deny connect unix:/x/../y\n", 1, 21, "canonical");
 	refused("allow read /x\r\n", 1, 14, "carriage return");
 	refused("\xef\xbb\xbf" "allow read /x\n", 1, 1, "byte order mark");
 	refused("allow read /x\x01\n", 1, 14, "control byte");
