@@ -247,32 +247,53 @@ static uint64_t count_intents(const char *dir)
 
 /*
  * What no seal covers is held by the chain, but for the last line: nothing follows that could show a change in it. It
- * must at least be a record in itself. LAST holds it.
+ * must at least be a record in itself. Where it is none, and filling follows, its end was not written: pages reach the disk
+ * one by one, and a write that a kill interrupts ends with one. LAST holds the line, RECORDS what was whole before it.
  */
-static int check_last(struct state *s, const struct line *l, const char *last, size_t len)
+static int check_last(struct state *s, struct reader *r, const struct line *l, const char *last, size_t len, uint64_t records)
 {
-	if (s->proof->closed || !len || field_valid(last, len))
-		return 0;
-	s->proof->records--;
-	return damage(s, l, "the line is no record");
+	struct proof *p = s->proof;
+	struct tail tail;
+	struct head h;
+	if (p->closed || !len || field_valid(last, len))
+		return p->damaged;
+	reader_tail(r, &tail);
+	bool counted = p->records > records;
+	if (counted)
+		p->records--;
+	if (!tail.fill || tail.torn || l->blanks || (counted && p->damaged))
+		return p->damaged ? 1 : damage(s, l, "the line is no record");
+	const struct line whole = { .bytes = last, .len = len };
+	if (counted && parse_head(&whole, &h))
+		hex_read(p->head.bytes, sizeof p->head.bytes, h.prev);
+	p->damaged = false;
+	p->line = p->seq = 0;
+	p->file[0] = '\0';
+	check_tail(s, r);
+	p->torn = len;
+	return 1;
 }
 
 static int walk(struct state *s, struct reader *r, char *last)
 {
-	struct line l = { 0 };
+	struct line l = { 0 }, place = { 0 };
 	size_t len = 0;
+	uint64_t records = 0;
 	int rc;
 	while ((rc = reader_next(r, &l)) == 1) {
-		if (check_line(s, &l) != 0)
+		if (s->proof->damaged) /* more follows: it was not the last */
 			return 0;
 		if (l.len > RECORD_MAX + HEAD_MAX)
 			return damage(s, &l, "the line is longer than a record can be"), 0;
+		records = s->proof->records;
+		place = l;
 		len = l.len;
 		memcpy(last, l.bytes, len);
+		check_line(s, &l);
 	}
 	if (rc < 0)
-		return rc;
-	if (check_last(s, &l, last, len) == 0)
+		return s->proof->damaged ? 0 : rc;
+	if (check_last(s, r, &place, last, len, records) == 0)
 		check_tail(s, r);
 	return 0;
 }

@@ -100,6 +100,37 @@ static void nothing_can_be_cut_off(void **state)
 	free(t);
 }
 
+/* A power cut keeps the page that a record begins in and not the next. What came before is whole; with more behind it is damage. */
+static void torn_records_do_not_count(void **state)
+{
+	char dir[64], *out = malloc(2 * MAX_BYTES);
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 6, 3);
+	load(dir, t);
+	for (size_t i = 0, at = 0; i + 1 < t->n; at += t->line_len[i++]) {
+		memcpy(out, t->bytes, at);
+		memset(out + at, '\n', 100);
+		struct proof before = { 0 };
+		if (i)
+			before = prove_bytes(dir, out, at + 100);
+		for (size_t k = 1; k < t->line_len[i] - 1; k++) {
+			memcpy(out + at, t->bytes + at, k);
+			memset(out + at + k, '\n', 100);
+			struct proof p = prove_bytes(dir, out, at + k + 100);
+			if (p.damaged || p.torn != k || p.records != i || memcmp(&p.head, &before.head, sizeof p.head) != 0)
+				fail_msg("line %zu cut to %zu: damaged %d (%s), torn %lu, records %lu", i + 1, k, p.damaged, p.what, (unsigned long)p.torn, (unsigned long)p.records);
+			assert_true(prove_bytes(dir, out, at + k).damaged);	/* nothing behind it: cut off */
+			assert_true(prove_bytes(dir, out, at + k + 1).damaged);
+			memcpy(out + at + k + 1, t->bytes + at, t->line_len[i]);
+			if (k % 7 == 0)
+				assert_damaged_at(dir, out, at + k + 1 + t->line_len[i], i + 1);
+		}
+	}
+	remove_dir(dir);
+	free(out);
+	free(t);
+}
+
 static void tails_cannot_be_signed_again(void **state)
 {
 	char dir[64], *out = malloc(MAX_BYTES);
@@ -243,7 +274,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
-		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(tails_cannot_be_signed_again),
+		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(torn_records_do_not_count),
+		cmocka_unit_test(tails_cannot_be_signed_again),
 		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
