@@ -119,7 +119,7 @@ static int read_rest(struct index *x, size_t i, index_fn each, void *context)
 	if (rc != 0)
 		return rc;
 	while ((rc = reader_next(r, &l)) == 1 && (last || l.segment == p->segment))
-		if (l.bytes[0] == '{')
+		if (line_is_record(&l))
 			each(context, l.bytes, l.len);
 	reader_close(r);
 	return rc < 0 ? rc : 0;

@@ -186,7 +186,7 @@ static int read_segment(struct index_part *p, const char *dir, uint32_t segment)
 	if (rc == 0) {
 		describe(&p->head, &st);
 		while (!p->failed && (rc = reader_next(r, &l)) == 1 && l.segment == segment)
-			if (l.bytes[0] == '{')
+			if (line_is_record(&l))
 				take(p, &l);
 	}
 	reader_close(r);

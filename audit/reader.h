@@ -25,6 +25,12 @@ struct line {
 	bool ended;        /* a newline follows */
 };
 
+/* Whether it can be a record: one that was torn has not its beginning or not its end. */
+static inline bool line_is_record(const struct line *l)
+{
+	return l->len > 1 && l->bytes[0] == '{' && l->bytes[l->len - 1] == '}';
+}
+
 /* What stands behind the last line. */
 struct tail {
 	uint64_t fill; /* newlines written ahead, its own not counted */

@@ -247,7 +247,7 @@ static uint64_t count_intents(const char *dir)
 
 /*
  * What no seal covers is held by the chain, but for the last line: nothing follows that could show a change in it. It
- * must at least be a record in itself. Where it is none, and filling follows, its end was not written: pages reach the disk
+ * must at least be a record in itself. Where it has no end, and filling follows, that was not written: pages reach the disk
  * one by one, and a write that a kill interrupts ends with one. LAST holds the line, RECORDS what was whole before it.
  */
 static int check_last(struct state *s, struct reader *r, const struct line *l, const char *last, size_t len, uint64_t records)
@@ -261,7 +261,7 @@ static int check_last(struct state *s, struct reader *r, const struct line *l, c
 	bool counted = p->records > records;
 	if (counted)
 		p->records--;
-	if (!tail.fill || tail.torn || l->blanks || (counted && p->damaged))
+	if (last[len - 1] == '}' || !tail.fill || tail.torn || l->blanks || (counted && p->damaged))
 		return p->damaged ? 1 : damage(s, l, "the line is no record");
 	const struct line whole = { .bytes = last, .len = len };
 	if (counted && parse_head(&whole, &h))

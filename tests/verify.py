@@ -115,7 +115,7 @@ def verify(directory):
         lines, torn, fill = split(content, i == len(data) - 1)
         for n, line in enumerate(lines, 1):
             where = "%s line %d: " % (os.path.basename(names[i]), n)
-            if i == len(data) - 1 and n == len(lines) and fill and not torn and not closed and not is_record(line):
+            if i == len(data) - 1 and n == len(lines) and fill and not torn and not closed and not line.endswith(b"}"):
                 last = None  # its end was not written
                 break
             m = HEAD.match(line)

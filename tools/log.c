@@ -109,7 +109,7 @@ static int follow(struct log *l)
 		return rc;
 	for (bool over = false;;) {
 		while ((rc = reader_next(r, &line)) == 1)
-			if (line.bytes[0] == '{')
+			if (line_is_record(&line))
 				log_show(l, line.bytes, line.len);
 		if (rc < 0 || over || fflush(stdout) != 0)
 			break;

@@ -23,7 +23,7 @@ int log_walk(const char *dir, bool intents, log_fn each, void *context)
 	if (rc != 0)
 		return rc;
 	while ((rc = reader_next(r, &line)) == 1)
-		if (line.bytes[0] == '{')
+		if (line_is_record(&line))
 			each(context, line.bytes, line.len);
 	reader_close(r);
 	return rc == 0 && intents ? log_walk_inflight(dir, each, context) : rc;
