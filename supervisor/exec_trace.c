@@ -35,9 +35,9 @@ int trace_seize(pid_t tid)
 		if (errno != EINTR)
 			return -errno;
 	}
-	int rc = trace_interrupt(tid);
+	int rc = trace_interrupt(tid), sig;
 	if (rc == -ESRCH)
-		trace_abandon(tid); /* it ended in between: its zombie is ours to collect */
+		(void)trace_wait_for(tid, &sig); /* it ended in between: its zombie is ours to collect */
 	else if (rc < 0)
 		trace_kill(tid);
 	return rc < 0 ? -ESRCH : 0;
@@ -54,11 +54,11 @@ static enum trace_event event_of(int status, int *sig)
 	return TRACE_BACK;
 }
 
-/* Not by number: a thread that execs comes back under its leader's. 0: nothing has happened, or a signal interrupted. */
-static int wait_any(int flags, pid_t *tid, int *sig)
+/* WHICH as for waitpid(). 0: nothing has happened, or a signal interrupted. */
+static int wait_once(pid_t which, int flags, pid_t *tid, int *sig)
 {
 	int status;
-	pid_t got = waitpid(-1, &status, __WALL | __WNOTHREAD | flags);
+	pid_t got = waitpid(which, &status, __WALL | __WNOTHREAD | flags);
 
 	*sig = 0;
 	if (got == 0 || (got < 0 && errno == EINTR))
@@ -69,9 +69,12 @@ static int wait_any(int flags, pid_t *tid, int *sig)
 	return event_of(status, sig);
 }
 
+/* Not by number: a thread that execs comes back under its leader's. */
+#define ANY_NUMBER (-1)
+
 int trace_wait_once(pid_t *tid, int *sig)
 {
-	return wait_any(0, tid, sig);
+	return wait_once(ANY_NUMBER, 0, tid, sig);
 }
 
 enum trace_event trace_wait(pid_t *tid, int *sig)
@@ -79,14 +82,24 @@ enum trace_event trace_wait(pid_t *tid, int *sig)
 	int event;
 
 	do
-		event = wait_any(0, tid, sig);
+		event = wait_once(ANY_NUMBER, 0, tid, sig);
+	while (!event);
+	return (enum trace_event)event;
+}
+
+enum trace_event trace_wait_for(pid_t tid, int *sig)
+{
+	int event;
+
+	do
+		event = wait_once(tid, 0, &tid, sig);
 	while (!event);
 	return (enum trace_event)event;
 }
 
 int trace_poll(pid_t *tid, int *sig)
 {
-	return wait_any(WNOHANG, tid, sig);
+	return wait_once(ANY_NUMBER, WNOHANG, tid, sig);
 }
 
 void trace_release(pid_t tid, int sig)
@@ -100,7 +113,7 @@ void trace_release(pid_t tid, int sig)
 			trace_kill(tid); /* stopped for ever otherwise */
 			return;
 		}
-		if (trace_wait(&tid, &sig) == TRACE_ENDED)
+		if (trace_wait_for(tid, &sig) == TRACE_ENDED)
 			return;
 	}
 }
@@ -119,7 +132,7 @@ void trace_kill(pid_t pid)
 
 	/* The number is safe: the process is our tracee and cannot be collected before we do. */
 	kill(pid, SIGKILL);
-	while (trace_wait(&pid, &sig) != TRACE_ENDED)
+	while (trace_wait_for(pid, &sig) != TRACE_ENDED)
 		ptrace(PTRACE_CONT, pid, 0, (long)sig);
 }
 

@@ -28,6 +28,12 @@ int trace_seize(pid_t tid);
 /* Waits for the next event; *tid is updated, *sig gets a signal that was about to be delivered (pass it to trace_release). */
 enum trace_event trace_wait(pid_t *tid, int *sig);
 
+/*
+ * As trace_wait(), by number: for a thread that cannot be in an exec, where the caller may have children besides
+ * its tracees (usher's first thread inherits the orphans of helpers, and must not take one's end for its tracee's).
+ */
+enum trace_event trace_wait_for(pid_t tid, int *sig);
+
 /* As trace_wait(), but 0 when a signal interrupted it. */
 int trace_wait_once(pid_t *tid, int *sig);
 

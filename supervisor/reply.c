@@ -58,7 +58,8 @@ void reply_interrupted(struct job *j)
 		return;
 	}
 	(void)reply_send(j, 0, -ERESTARTSYS, false);
-	if (trace_wait(&tid, &sig) != TRACE_ENDED)
+	/* By number: usher's first thread comes here, too, and orphans of its helpers are its children. */
+	if (trace_wait_for(tid, &sig) != TRACE_ENDED)
 		trace_release(tid, sig);
 }
 
