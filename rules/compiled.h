@@ -73,12 +73,17 @@ struct compiled_rule {
 	struct exec_edit *edit;        /* what pub.edit points to, while it is made */
 };
 
-/* A rule's pattern, chained in the order of the file per place of the index. */
+/* Which condition of its rules a fork asks. As bits: those that are known to hold. */
+enum fork_by { FORK_NONE, FORK_BY = 1, FORK_TREE = 2, FORK_SHA256 = 4 };
+
+/* A rule's pattern, chained in the order of the file per place of the index; or a fork, which stands for many. */
 struct term {
-	uint32_t rule;
+	uint32_t rule;    /* of a fork: the first of those behind it */
 	uint32_t pattern;
 	uint32_t next;    /* index of the next term, 0: none */
 	uint32_t tail_of; /* first term of a chain of endpoints: its last, 0: itself */
+	uint32_t fork;    /* the place where the names of its condition begin, 0: an ordinary term */
+	enum fork_by by;
 };
 
 struct chain {
@@ -88,17 +93,23 @@ struct chain {
 /* A place in the index of names. Number 0 is no place. */
 struct place_node {
 	uint64_t children; /* a bit for each hash of a literal child: most lookups end here */
-	uint64_t prefixes; /* lengths of literal prefixes of its component patterns */
-	uint64_t suffixes;
 	uint32_t deep;     /* the place behind globstar, 0: none */
 	uint32_t star;     /* the place behind a component that is one star */
-	uint32_t other;    /* first edge whose component has neither literal prefix nor suffix */
-	uint32_t rest;     /* first edge that matches the whole rest */
+	uint32_t parts;    /* the edges of its component patterns, 0: none */
+	uint32_t rests;    /* the edges that match the whole rest, 0: none */
 	uint32_t name;     /* literal: offset into names */
 	uint16_t name_len;
 	bool loops;        /* behind globstar: stays while components pass */
 	bool grows;        /* has any edge */
 	struct chain here; /* rules that match when the name ends here (behind globstar: from here on) */
+};
+
+/* Edges by a literal part of what they match, so that few of many are tried. */
+struct edge_set {
+	uint64_t prefixes; /* lengths of the literal prefixes that lists are kept for */
+	uint64_t suffixes;
+	uint32_t other;    /* first of those without any literal byte */
+	uint8_t infixes;   /* bit K: by 1 << K bytes anywhere in it */
 };
 
 /* An edge that must be tried: a component pattern, or a program for the whole rest. */
@@ -126,9 +137,10 @@ struct slots {
 struct index {
 	struct place_node *node;
 	struct edge *edge;
+	struct edge_set *set;
 	struct term *term;
 	char *names;
-	uint32_t nodes, nodes_room, edges, edges_room, terms, terms_room, names_used, names_room;
+	uint32_t nodes, nodes_room, edges, edges_room, sets, sets_room, terms, terms_room, names_used, names_room;
 	struct slots slots;
 	uint32_t root[OBJECT_ABSTRACT + 1]; /* by object kind */
 	uint64_t net_prefixes[3];           /* prefix lengths 0 .. 128 in use */
@@ -188,11 +200,17 @@ void index_free(struct index *ix);
 typedef void (*seen_fn)(void *context, const struct term *first);
 bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn seen, void *context);
 
+/* As above, for the condition of a fork: NAME (of a program: without its first slash) from the place ROOT on. */
+bool index_walk_fork(const struct ruleset *rs, uint32_t root, const char *name, size_t len, seen_fn seen, void *context);
+
 /* Whether one pattern matches the object for an operation; the slow twin of the index. */
 bool pattern_matches(const struct pattern *p, const struct object *object, op_set op);
 
-/* conditions.c: whether they hold for this call and this object of it. */
-bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object);
+/* conditions.c: whether they hold for this call and this object of it. KNOWN: kinds of forks that were asked already. */
+bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object, unsigned known);
+
+/* conditions.c: tells whether the image has a name that programs of conditions can match, and gives it without its first slash. */
+bool image_name(const struct image *image, struct span *out);
 
 /* names.c: adds what the links of literal beginnings lead to, and the identity of literal names that are forbidden. */
 struct ruleset_source;

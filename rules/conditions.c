@@ -13,11 +13,18 @@ static bool any_matches(const struct glob *glob, uint32_t n, const char *name, s
 }
 
 /* Names of images are absolute; programs are compiled without the first slash. */
-static bool image_matches(const struct glob *glob, uint32_t n, const struct image *image)
+bool image_name(const struct image *image, struct span *out)
 {
 	if (!image->exe.bytes || !image->exe.len || image->exe.bytes[0] != '/')
 		return false;
-	return any_matches(glob, n, image->exe.bytes + 1, image->exe.len - 1);
+	*out = (struct span){ image->exe.bytes + 1, image->exe.len - 1 };
+	return true;
+}
+
+static bool image_matches(const struct glob *glob, uint32_t n, const struct image *image)
+{
+	struct span name;
+	return image_name(image, &name) && any_matches(glob, n, name.bytes, name.len);
 }
 
 static bool tree_matches(const struct conditions *when, const struct subject *by)
@@ -47,7 +54,7 @@ static bool env_matches(const struct conditions *when, const struct span *env)
 	return false;
 }
 
-bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object)
+bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object, unsigned known)
 {
 	if (!when)
 		return true;
@@ -55,15 +62,16 @@ bool conditions_hold(const struct conditions *when, const struct call *call, con
 		return false;
 	if (when->has_depth && !within(&when->depth, call->by.n_ancestors))
 		return false;
-	if (when->has_by && !image_matches(when->by, when->n_by, &call->by.image))
+	if (when->has_by && !(known & FORK_BY) && !image_matches(when->by, when->n_by, &call->by.image))
 		return false;
-	if (when->has_tree && !tree_matches(when, &call->by))
+	if (when->has_tree && !(known & FORK_TREE) && !tree_matches(when, &call->by))
 		return false;
 	if (when->has_trusted && !object->trusted)
 		return false;
 	if (when->has_own && !object->own)
 		return false;
-	if (when->has_sha256 && !(object->sha256.bytes && any_matches(when->sha256, when->n_sha256, object->sha256.bytes, object->sha256.len)))
+	if (when->has_sha256 && !(known & FORK_SHA256) &&
+	    !(object->sha256.bytes && any_matches(when->sha256, when->n_sha256, object->sha256.bytes, object->sha256.len)))
 		return false;
 	if (when->has_env && !env_matches(when, &call->env))
 		return false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Which rules cover a pattern: what matches all that it matches also matches one name it matches, and who matches
- * a name the index knows.
+ * a name the index knows. A rule with conditions covers nothing for certain, so what is behind forks is passed over.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ static size_t example(const struct glob *g, char *out, size_t at)
 static void tell(const struct covering *c, uint32_t rule)
 {
 	const struct rule *wide = &c->rs->rule[rule].pub;
-	if (rule_covers(wide, c->narrow, c->pattern))
+	if (!rule_conditional(wide) && rule_covers(wide, c->narrow, c->pattern))
 		c->each(c->context, wide);
 }
 
@@ -64,7 +64,8 @@ static void seen(void *context, const struct term *t)
 {
 	const struct covering *c = context;
 	for (;; t = &c->rs->index.term[t->next]) {
-		tell(c, t->rule);
+		if (!t->fork)
+			tell(c, t->rule);
 		if (!t->next)
 			return;
 	}

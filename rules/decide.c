@@ -8,6 +8,7 @@
  * every rule is asked in turn, with the same result.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "rules/index.h"
 
@@ -21,6 +22,8 @@ struct decision {
 	uint32_t firm[OP_COUNT]; /* the first firm rule; these are not among the best */
 	op_set literal;  /* operations for which a rule that is not firm names the very address */
 	uint32_t bound;  /* a rule from here on cannot be the first for any operation */
+	unsigned known;  /* conditions (enum fork_by) that hold of every rule behind the present fork */
+	bool full;       /* behind some fork the walk had no room */
 };
 
 static void set_bound(struct decision *d)
@@ -43,7 +46,7 @@ static void consider(struct decision *d, uint32_t number, op_set ops)
 		if (number < d->best[bit])
 			better |= (op_set)(1U << bit);
 	}
-	if (!better || !conditions_hold(rule->when, d->call, d->object))
+	if (!better || !conditions_hold(rule->when, d->call, d->object, d->known))
 		return;
 	for (op_set left = better; left; left &= (op_set)(left - 1))
 		d->best[__builtin_ctz(left)] = number;
@@ -55,7 +58,7 @@ static void consider_firmly(struct decision *d, uint32_t number, const struct pa
 {
 	const struct compiled_rule *rule = &d->rs->rule[number];
 	op_set ops = rule->pub.ops & d->object->ops;
-	if (!ops || !conditions_hold(rule->when, d->call, d->object))
+	if (!ops || !conditions_hold(rule->when, d->call, d->object, d->known))
 		return;
 	if (!rule->pub.firm) {
 		d->literal |= p->inet.prefix == 128 ? ops : 0;
@@ -85,6 +88,51 @@ static op_set all_but_exec(const struct decision *d, const struct term *t)
 	return (op_set)~(unsigned)OP_EXEC;
 }
 
+static void seen(void *context, const struct term *t);
+
+static void ask_name(struct decision *d, uint32_t fork, struct span name)
+{
+	d->full |= !index_walk_fork(d->rs, fork, name.bytes, name.len, seen, d);
+}
+
+static void ask_image(struct decision *d, uint32_t fork, const struct image *image)
+{
+	struct span name;
+	if (image_name(image, &name))
+		ask_name(d, fork, name);
+}
+
+static bool same_image(const struct image *a, const struct image *b)
+{
+	return a->exe.len == b->exe.len && a->exe.bytes && b->exe.bytes && memcmp(a->exe.bytes, b->exe.bytes, a->exe.len) == 0;
+}
+
+static void ask_tree(struct decision *d, uint32_t fork)
+{
+	const struct subject *by = &d->call->by;
+	const struct image *before = &by->image;
+	ask_image(d, fork, before);
+	for (uint32_t i = 0; by->ancestors && i < by->n_ancestors; i++) {
+		/* A shell below a shell: once is enough. */
+		if (!same_image(before, &by->ancestors[i]))
+			ask_image(d, fork, &by->ancestors[i]);
+		before = &by->ancestors[i];
+	}
+}
+
+static void take_fork(struct decision *d, const struct term *t)
+{
+	unsigned before = d->known;
+	d->known |= t->by;
+	if (t->by == FORK_BY)
+		ask_image(d, t->fork, &d->call->by.image);
+	else if (t->by == FORK_TREE)
+		ask_tree(d, t->fork);
+	else if (d->object->sha256.bytes)
+		ask_name(d, t->fork, d->object->sha256);
+	d->known = before;
+}
+
 static void seen(void *context, const struct term *t)
 {
 	struct decision *d = context;
@@ -93,7 +141,9 @@ static void seen(void *context, const struct term *t)
 		const struct pattern *p = &d->rs->rule[t->rule].pattern[t->pattern];
 		if (t->rule >= d->bound && !firm)
 			return;
-		if (firm && pattern_matches(p, d->object, 0))
+		if (t->fork)
+			take_fork(d, t);
+		else if (firm && pattern_matches(p, d->object, 0))
 			consider_firmly(d, t->rule, p);
 		else if (!firm && (!inet || pattern_matches(p, d->object, 0)))
 			consider(d, t->rule, all_but_exec(d, t));
@@ -129,15 +179,23 @@ static void ask_pins(struct decision *d)
 	}
 }
 
+static void ask_rule(struct decision *d, uint32_t number, const struct pattern *p)
+{
+	if (d->object->kind == OBJECT_INET && d->rs->firm) {
+		if (pattern_matches(p, d->object, 0))
+			consider_firmly(d, number, p);
+		return;
+	}
+	for (unsigned bit = 0; bit < OP_COUNT; bit++)
+		if (pattern_matches(p, d->object, (op_set)(1U << bit)))
+			consider(d, number, (op_set)(1U << bit));
+}
+
 static void ask_every_rule(struct decision *d)
 {
-	for (uint32_t i = 0; i < d->rs->n_rules; i++) {
-		const struct compiled_rule *rule = &d->rs->rule[i];
-		for (uint32_t p = 0; p < rule->n_patterns; p++)
-			for (unsigned bit = 0; bit < OP_COUNT; bit++)
-				if (pattern_matches(&rule->pattern[p], d->object, (op_set)(1U << bit)))
-					consider(d, i, (op_set)(1U << bit));
-	}
+	for (uint32_t i = 0; i < d->rs->n_rules; i++)
+		for (uint32_t p = 0; p < d->rs->rule[i].n_patterns; p++)
+			ask_rule(d, i, &d->rs->rule[i].pattern[p]);
 }
 
 /* A name that is refused to stat looks absent; the rest is the native refusal. */
@@ -171,7 +229,7 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 		d.best[bit] = d.firm[bit] = NO_RULE;
 	if ((d.object->ops & rs->ops) != 0) {
 		ask_pins(&d);
-		if (!index_walk(rs, d.object, seen, &d))
+		if (!index_walk(rs, d.object, seen, &d) || d.full)
 			ask_every_rule(&d);
 		if (rs->firm)
 			settle_firm(&d);

@@ -40,7 +40,7 @@ static void slots_put(struct slots *s, uint64_t key, uint32_t value)
 	s->used++;
 }
 
-static int slots_add(struct slots *s, uint64_t key, uint32_t value)
+int index_add_slot(struct slots *s, uint64_t key, uint32_t value)
 {
 	if (!s->slot || s->used * 2 >= s->mask) {
 		struct slots more = { .mask = s->slot ? s->mask * 2 + 1 : 255 };
@@ -57,13 +57,13 @@ static int slots_add(struct slots *s, uint64_t key, uint32_t value)
 	return 0;
 }
 
-static struct slot *slots_get(struct slots *s, uint64_t key)
+struct slot *index_slot(struct slots *s, uint64_t key)
 {
 	uint32_t at = (uint32_t)key;
 	return (struct slot *)slots_from(s, key, &at);
 }
 
-static int new_node(struct index *ix, uint32_t *out)
+int index_new_node(struct index *ix, uint32_t *out)
 {
 	int r = reserve((void **)&ix->node, &ix->nodes_room, ix->nodes + 1, sizeof(*ix->node));
 	if (r)
@@ -72,16 +72,7 @@ static int new_node(struct index *ix, uint32_t *out)
 	return 0;
 }
 
-static int new_edge(struct index *ix, uint32_t *out)
-{
-	int r = reserve((void **)&ix->edge, &ix->edges_room, ix->edges + 1, sizeof(*ix->edge));
-	if (r)
-		return r;
-	*out = ix->edges++;
-	return 0;
-}
-
-static int new_term(struct index *ix, uint32_t rule, uint32_t pattern, uint32_t *out)
+int index_new_term(struct index *ix, uint32_t rule, uint32_t pattern, uint32_t *out)
 {
 	int r = reserve((void **)&ix->term, &ix->terms_room, ix->terms + 1, sizeof(*ix->term));
 	if (r)
@@ -91,7 +82,7 @@ static int new_term(struct index *ix, uint32_t rule, uint32_t pattern, uint32_t 
 	return 0;
 }
 
-static void append(struct index *ix, struct chain *c, uint32_t term)
+void index_append(struct index *ix, struct chain *c, uint32_t term)
 {
 	if (c->tail)
 		ix->term[c->tail].next = term;
@@ -108,9 +99,9 @@ static int literal_child(struct index *ix, uint32_t parent, const char *name, si
 		return 0;
 	int r = reserve((void **)&ix->names, &ix->names_room, ix->names_used + (uint32_t)len + 1, 1);
 	if (!r)
-		r = new_node(ix, out);
+		r = index_new_node(ix, out);
 	if (!r)
-		r = slots_add(&ix->slots, slot_key(parent, SLOT_CHILD, 0, hash), *out);
+		r = index_add_slot(&ix->slots, slot_key(parent, SLOT_CHILD, 0, hash), *out);
 	if (r)
 		return r;
 	memcpy(ix->names + ix->names_used, name, len);
@@ -128,7 +119,7 @@ static int fresh_child(struct index *ix, uint32_t parent, uint32_t have, uint32_
 	if (have)
 		return 0;
 	ix->node[parent].grows = true;
-	return new_node(ix, out);
+	return index_new_node(ix, out);
 }
 
 static int deep_child(struct index *ix, uint32_t parent, uint32_t *out)
@@ -153,96 +144,6 @@ static int star_child(struct index *ix, uint32_t parent, uint32_t *out)
 	return r;
 }
 
-static bool same_tokens(const struct edge *e, const struct glob *g, const struct glob_token *token, uint32_t n)
-{
-	if (e->n != n)
-		return false;
-	for (uint32_t i = 0; i < n; i++) {
-		const struct glob_token *a = &e->token[i], *b = &token[i];
-		if (a->op != b->op || (a->op == GLOB_BYTE && a->byte != b->byte))
-			return false;
-		if (a->op == GLOB_CLASS &&
-		    memcmp(&e->glob->class[a->class], &g->class[b->class], sizeof(struct glob_class)) != 0)
-			return false;
-	}
-	return true;
-}
-
-/* Literal bytes at the beginning (or end) of a component's tokens, at most AFFIX_MAX. */
-static uint32_t affix(const struct glob_token *token, uint32_t n, bool at_end, char bytes[AFFIX_MAX])
-{
-	uint32_t len = 0;
-	while (len < n && len < AFFIX_MAX && token[at_end ? n - 1 - len : len].op == GLOB_BYTE)
-		len++;
-	for (uint32_t i = 0; i < len; i++)
-		bytes[i] = (char)token[at_end ? n - len + i : i].byte;
-	return len;
-}
-
-/* The head of the list of edges to try for such a component pattern: by its longer literal end. */
-static int edge_list(struct index *ix, uint32_t parent, const struct glob_token *token, uint32_t n, uint32_t **head)
-{
-	char prefix[AFFIX_MAX], suffix[AFFIX_MAX];
-	uint32_t np = affix(token, n, false, prefix), ns = affix(token, n, true, suffix);
-	if (!np && !ns) {
-		*head = &ix->node[parent].other;
-		return 0;
-	}
-	bool by_prefix = np >= ns;
-	uint32_t len = by_prefix ? np : ns;
-	uint64_t key = slot_key(parent, by_prefix ? SLOT_PREFIX : SLOT_SUFFIX, len,
-				hash_bytes(by_prefix ? prefix : suffix, len));
-	if (!slots_get(&ix->slots, key)) {
-		int r = slots_add(&ix->slots, key, 0);
-		if (r)
-			return r;
-	}
-	*(by_prefix ? &ix->node[parent].prefixes : &ix->node[parent].suffixes) |= UINT64_C(1) << len;
-	*head = &slots_get(&ix->slots, key)->value;
-	return 0;
-}
-
-static int component_child(struct index *ix, uint32_t parent, const struct glob *g, const struct glob_token *token,
-			   uint32_t n, uint32_t *out)
-{
-	uint32_t *head, e, to;
-	int r = edge_list(ix, parent, token, n, &head);
-	if (r)
-		return r;
-	for (e = *head; e; e = ix->edge[e].next) {
-		if (same_tokens(&ix->edge[e], g, token, n)) {
-			*out = ix->edge[e].to;
-			return 0;
-		}
-	}
-	r = new_edge(ix, &e);
-	if (!r)
-		r = new_node(ix, &to);
-	if (!r)
-		r = edge_list(ix, parent, token, n, &head);
-	if (r)
-		return r;
-	ix->edge[e] = (struct edge){ .glob = g, .token = token, .n = n, .next = *head, .to = to };
-	*head = e;
-	ix->node[parent].grows = true;
-	*out = to;
-	return 0;
-}
-
-static int rest_edge(struct index *ix, uint32_t parent, const struct glob *g, const struct glob_token *token, uint32_t n,
-		     uint32_t term)
-{
-	uint32_t e;
-	int r = new_edge(ix, &e);
-	if (r)
-		return r;
-	ix->edge[e] = (struct edge){ .glob = g, .token = token, .n = n, .next = ix->node[parent].rest };
-	ix->node[parent].rest = e;
-	ix->node[parent].grows = true;
-	append(ix, &ix->edge[e].here, term);
-	return 0;
-}
-
 static int one_component(struct index *ix, uint32_t parent, const struct glob *g, const struct glob_token *token,
 			 uint32_t n, uint32_t *out)
 {
@@ -254,10 +155,10 @@ static int one_component(struct index *ix, uint32_t parent, const struct glob *g
 		name[i] = (char)token[i].byte;
 	if (i == n)
 		return literal_child(ix, parent, name, n, out);
-	return component_child(ix, parent, g, token, n, out);
+	return index_component(ix, parent, g, token, n, out);
 }
 
-static int add_name(struct index *ix, uint32_t root, const struct glob *g, uint32_t term)
+int index_add_name(struct index *ix, uint32_t root, const struct glob *g, uint32_t term)
 {
 	uint32_t at = root, t = 0;
 	while (t < g->n) {
@@ -272,24 +173,24 @@ static int add_name(struct index *ix, uint32_t root, const struct glob *g, uint3
 			for (; n < left && token[n].op != GLOB_SEP && token[n].op != GLOB_TAIL; n++)
 				crosses |= token[n].op == GLOB_ALL;
 			if (crosses)
-				return rest_edge(ix, at, g, token, left, term);
+				return index_rest(ix, at, g, token, left, term);
 			r = one_component(ix, at, g, token, n, &at);
 			t += n + (n < left);
 		}
 		if (r)
 			return r;
 	}
-	append(ix, &ix->node[at].here, term);
+	index_append(ix, &ix->node[at].here, term);
 	return 0;
 }
 
 static int add_inet(struct index *ix, const struct inet_pattern *p, uint32_t term)
 {
 	uint64_t key = slot_key(0, SLOT_NET, p->prefix, hash_bytes((const char *)p->addr, sizeof(p->addr)));
-	struct slot *s = slots_get(&ix->slots, key);
+	struct slot *s = index_slot(&ix->slots, key);
 	ix->net_prefixes[p->prefix / 64] |= UINT64_C(1) << (p->prefix % 64);
 	if (!s)
-		return slots_add(&ix->slots, key, term);
+		return index_add_slot(&ix->slots, key, term);
 	uint32_t last = s->value;
 	if (ix->term[last].tail_of)
 		last = ix->term[last].tail_of;
@@ -302,17 +203,17 @@ static int add_pattern(struct index *ix, const struct compiled_rule *rule, uint3
 {
 	const struct pattern *p = &rule->pattern[number];
 	uint32_t term;
-	int r = new_term(ix, rule->index, number, &term);
+	int r = index_new_term(ix, rule->index, number, &term);
 	if (r)
 		return r;
 	if (p->kind == OBJECT_INET)
 		return add_inet(ix, &p->inet, term);
-	r = add_name(ix, ix->root[p->kind], &p->glob, term);
+	r = index_add_name(ix, ix->root[p->kind], &p->glob, term);
 	if (r || !p->every || p->kind != OBJECT_FILE)
 		return r;
-	r = new_term(ix, rule->index, number, &term);
+	r = index_new_term(ix, rule->index, number, &term);
 	if (!r)
-		append(ix, &ix->node[ix->node[ix->root[OBJECT_MEMFD]].deep].here, term);
+		index_append(ix, &ix->node[ix->node[ix->root[OBJECT_MEMFD]].deep].here, term);
 	return r;
 }
 
@@ -321,7 +222,7 @@ static int add_pins(struct ruleset *rs)
 	struct index *ix = &rs->index;
 	for (uint32_t i = 0; i < rs->n_pins; i++) {
 		const struct pin *p = &rs->pin[i];
-		int r = slots_add(&ix->pins, slot_key(0, SLOT_PIN, 0, pin_hash(p->dev, p->ino)), i);
+		int r = index_add_slot(&ix->pins, slot_key(0, SLOT_PIN, 0, pin_hash(p->dev, p->ino)), i);
 		if (r)
 			return r;
 	}
@@ -331,13 +232,11 @@ static int add_pins(struct ruleset *rs)
 static int roots(struct index *ix)
 {
 	uint32_t node;
-	int r = new_node(ix, &node); /* number 0 is nothing, of places, edges and terms alike */
+	int r = index_new_node(ix, &node); /* number 0 is nothing, of places and terms alike */
 	if (!r)
-		r = new_edge(ix, &node);
-	if (!r)
-		r = new_term(ix, 0, 0, &node);
+		r = index_new_term(ix, 0, 0, &node);
 	for (unsigned kind = 0; !r && kind <= OBJECT_ABSTRACT; kind++)
-		r = new_node(ix, &ix->root[kind]);
+		r = index_new_node(ix, &ix->root[kind]);
 	if (!r)
 		r = deep_child(ix, ix->root[OBJECT_MEMFD], &node);
 	return r;
@@ -349,6 +248,8 @@ int index_build(struct ruleset *rs)
 	for (uint32_t i = 0; !r && i < rs->n_rules; i++)
 		for (uint32_t p = 0; !r && p < rs->rule[i].n_patterns; p++)
 			r = add_pattern(&rs->index, &rs->rule[i], p);
+	if (!r)
+		r = index_fork(rs);
 	return r ? r : add_pins(rs);
 }
 
@@ -356,6 +257,7 @@ void index_free(struct index *ix)
 {
 	free(ix->node);
 	free(ix->edge);
+	free(ix->set);
 	free(ix->term);
 	free(ix->names);
 	free(ix->slots.slot);

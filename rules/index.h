@@ -6,10 +6,13 @@
 #include "rules/compiled.h"
 
 /* What a slot's key speaks of. */
-enum slot_kind { SLOT_CHILD = 1, SLOT_PREFIX, SLOT_SUFFIX, SLOT_NET, SLOT_PIN };
+enum slot_kind { SLOT_CHILD = 1, SLOT_PREFIX, SLOT_SUFFIX, SLOT_INFIX, SLOT_NET, SLOT_PIN };
 
 /* Prefixes and suffixes of component patterns are indexed up to this many bytes. */
 #define AFFIX_MAX 63U
+
+/* Bytes within them by 1 << 0 to 1 << INFIX_LOG. */
+#define INFIX_LOG 3U
 
 /* Eight bytes at a time; what is compared after it is compared byte by byte, so it need not be strong. */
 static inline uint64_t hash_bytes(const char *bytes, size_t n)
@@ -75,5 +78,26 @@ static inline uint32_t index_child(const struct index *ix, uint32_t parent, cons
 	}
 	return 0;
 }
+
+/* ---- building: each returns 0 or -ENOMEM ---- */
+
+/* index.c */
+int index_new_node(struct index *ix, uint32_t *out);
+int index_new_term(struct index *ix, uint32_t rule, uint32_t pattern, uint32_t *out);
+struct slot *index_slot(struct slots *s, uint64_t key);
+int index_add_slot(struct slots *s, uint64_t key, uint32_t value);
+void index_append(struct index *ix, struct chain *c, uint32_t term);
+
+/* Lays TERM where names that G matches end, from the place ROOT on. */
+int index_add_name(struct index *ix, uint32_t root, const struct glob *g, uint32_t term);
+
+/* index_edges.c: the place behind the component TOKEN[0..N) of G, made where PARENT has none. */
+int index_component(struct index *ix, uint32_t parent, const struct glob *g, const struct glob_token *token, uint32_t n, uint32_t *out);
+
+/* index_edges.c: lays TERM where TOKEN[0..N) match the rest of a name. */
+int index_rest(struct index *ix, uint32_t parent, const struct glob *g, const struct glob_token *token, uint32_t n, uint32_t term);
+
+/* forks.c: where many rules share a place and differ in a condition, puts them behind an index of that condition. */
+int index_fork(struct ruleset *rs);
 
 #endif

@@ -60,30 +60,58 @@ static void arrive(struct walk *w, uint32_t node)
 		open_place(w, n->deep);
 }
 
+/* TO 0: an edge for the whole rest. The same list can be come upon twice (an infix stands twice in a name): it is followed once. */
 static void try_edges(struct walk *w, uint32_t edge, const char *name, size_t len)
 {
 	for (; edge; edge = w->ix->edge[edge].next) {
 		const struct edge *e = &w->ix->edge[edge];
-		if (glob_match_component(e->glob, e->token, e->n, name, len))
+		if (!e->to && glob_match_part(e->glob, e->token, e->n, name, len))
+			tell(w, &e->here);
+		else if (e->to && glob_match_component(e->glob, e->token, e->n, name, len) && !is_open(w, e->to))
 			arrive(w, e->to);
 	}
 }
 
-static void try_affixes(struct walk *w, uint32_t node, enum slot_kind kind, const char *name, size_t len)
+static void try_list(struct walk *w, uint64_t key, const char *name, size_t len)
 {
-	const struct place_node *n = &w->ix->node[node];
-	uint64_t lengths = kind == SLOT_PREFIX ? n->prefixes : n->suffixes;
+	uint32_t at = (uint32_t)key;
+	const struct slot *s = slots_from(&w->ix->slots, key, &at);
+	if (s)
+		try_edges(w, s->value, name, len);
+}
+
+static void try_affixes(struct walk *w, uint32_t set, enum slot_kind kind, const char *name, size_t len)
+{
+	const struct edge_set *e = &w->ix->set[set];
+	uint64_t lengths = kind == SLOT_PREFIX ? e->prefixes : e->suffixes;
 	for (; lengths; lengths &= lengths - 1) {
 		uint32_t part = (uint32_t)__builtin_ctzll(lengths);
 		if (part > len)
 			return;
 		const char *from = kind == SLOT_PREFIX ? name : name + len - part;
-		uint64_t key = slot_key(node, kind, part, hash_bytes(from, part));
-		uint32_t at = (uint32_t)key;
-		const struct slot *s = slots_from(&w->ix->slots, key, &at);
-		if (s)
-			try_edges(w, s->value, name, len);
+		try_list(w, slot_key(set, kind, part, hash_bytes(from, part)), name, len);
 	}
+}
+
+static void try_infixes(struct walk *w, uint32_t set, const char *name, size_t len)
+{
+	for (unsigned lengths = w->ix->set[set].infixes; lengths; lengths &= lengths - 1) {
+		uint32_t part = 1U << __builtin_ctz(lengths);
+		for (size_t at = 0; at + part <= len; at++)
+			try_list(w, slot_key(set, SLOT_INFIX, part, hash_bytes(name + at, part)), name, len);
+	}
+}
+
+static void try_set(struct walk *w, uint32_t set, const char *name, size_t len)
+{
+	const struct edge_set *e = &w->ix->set[set];
+	if (e->prefixes)
+		try_affixes(w, set, SLOT_PREFIX, name, len);
+	if (e->suffixes)
+		try_affixes(w, set, SLOT_SUFFIX, name, len);
+	if (e->infixes)
+		try_infixes(w, set, name, len);
+	try_edges(w, e->other, name, len);
 }
 
 static void leave(struct walk *w, uint32_t node, const char *name, size_t len, uint64_t hash)
@@ -94,19 +122,8 @@ static void leave(struct walk *w, uint32_t node, const char *name, size_t len, u
 		arrive(w, child);
 	if (n->star)
 		arrive(w, n->star);
-	if (n->prefixes)
-		try_affixes(w, node, SLOT_PREFIX, name, len);
-	if (n->suffixes)
-		try_affixes(w, node, SLOT_SUFFIX, name, len);
-	if (n->other)
-		try_edges(w, n->other, name, len);
-}
-
-static void try_rests(struct walk *w, uint32_t node, const char *rest, size_t len)
-{
-	for (uint32_t e = w->ix->node[node].rest; e; e = w->ix->edge[e].next)
-		if (glob_match_part(w->ix->edge[e].glob, w->ix->edge[e].token, w->ix->edge[e].n, rest, len))
-			tell(w, &w->ix->edge[e].here);
+	if (n->parts)
+		try_set(w, n->parts, name, len);
 }
 
 /* One component for all open places: what follows goes to w->next. */
@@ -130,8 +147,8 @@ static bool walk_name(struct walk *w, uint32_t root, const char *name, size_t le
 	for (size_t at = 0; has && !w->full;) {
 		uint32_t n = w->n_next;
 		for (uint32_t i = 0; i < n; i++)
-			if (w->ix->node[open[i]].rest)
-				try_rests(w, open[i], name + at, len - at);
+			if (w->ix->node[open[i]].rests)
+				try_set(w, w->ix->node[open[i]].rests, name + at, len - at);
 		const char *slash = memchr(name + at, '/', len - at);
 		size_t part = slash ? (size_t)(slash - name) - at : len - at;
 		w->next = open == places[0] ? places[1] : places[0];
@@ -192,6 +209,12 @@ bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn s
 	if (object->kind == OBJECT_NONE || object->kind > OBJECT_ABSTRACT || !strip(object, &name, &len))
 		return true;
 	return walk_name(&w, rs->index.root[object->kind], name, len, len > 0);
+}
+
+bool index_walk_fork(const struct ruleset *rs, uint32_t root, const char *name, size_t len, seen_fn seen, void *context)
+{
+	struct walk w = { .rs = rs, .ix = &rs->index, .seen = seen, .context = context };
+	return walk_name(&w, root, name, len, len > 0);
 }
 
 bool pattern_matches(const struct pattern *p, const struct object *object, op_set op)

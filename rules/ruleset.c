@@ -195,5 +195,5 @@ bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struc
 		return false;
 	for (uint32_t i = 0; i < r->n_patterns && !hit; i++)
 		hit = pattern_matches(&r->pattern[i], o, rule->ops & op);
-	return hit && conditions_hold(r->when, call, &call->object[object]);
+	return hit && conditions_hold(r->when, call, &call->object[object], 0);
 }

@@ -12,7 +12,7 @@
 #define RUNS 2001
 #define BATCH 50
 
-enum shape { PATHS, CONDITIONS, GLOBS, DEEP, NETS };
+enum shape { PATHS, CONDITIONS, GLOBS, DEEP, NETS, SHARED_BY, SHARED_TREE, INFIXES, RESTS };
 
 static uint64_t now(void)
 {
@@ -31,6 +31,14 @@ static void write_rule(FILE *to, enum shape shape, unsigned i)
 		fprintf(to, "allow read /srv/team%u/*-%u/data/*.c\n", i % 100, i);
 	if (shape == DEEP)
 		fprintf(to, "deny read **/secret%u/**\n", i);
+	if (shape == SHARED_BY)
+		fprintf(to, "allow read /srv/** by=/usr/bin/tool%u\n", i);
+	if (shape == SHARED_TREE)
+		fprintf(to, "allow read /srv/** tree=/usr/bin/tool%u\n", i);
+	if (shape == INFIXES)
+		fprintf(to, "deny read **/*a%u*/**\n", i);
+	if (shape == RESTS)
+		fprintf(to, "deny read /srv/**-%u.h\n", i);
 	if (shape == NETS)
 		fprintf(to, "allow connect tcp:10.%u.%u.0/24:%u\n", i % 100, i / 100 % 250, i);
 }
@@ -92,7 +100,9 @@ static uint64_t decide(const struct ruleset *rs, const struct call *call, size_t
 
 static struct call on_path(const char *name)
 {
-	struct call c = { .syscall = "openat", .n_objects = 1, .by.image.exe = SPAN_LITERAL("/usr/bin/git") };
+	static const struct image above[] = { { .exe = SPAN_LITERAL("/usr/bin/make") }, { .exe = SPAN_LITERAL("/usr/bin/bash") },
+					      { .exe = SPAN_LITERAL("/usr/bin/node") }, { .exe = SPAN_LITERAL("/usr/bin/bash") } };
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .image.exe = SPAN_LITERAL("/usr/bin/git"), .ancestors = above, .n_ancestors = 4 } };
 	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, (uint32_t)strlen(name) } };
 	return c;
 }
@@ -118,7 +128,7 @@ static void one(const char *name, enum shape shape, unsigned n)
 				      on_path("/usr/lib/x86_64-linux-gnu/perl/5.36/auto/POSIX/x.so") };
 	const struct call net = on_net();
 	uint64_t median = shape == NETS ? decide(rs, &net, 1) : decide(rs, paths, 4);
-	printf("rules %-12s %6u rules: load %8.2f ms %8.2f MiB, decide %5lu ns\n", name, n, (double)took / 1e6,
+	printf("rules %-14s %6u rules: load %8.2f ms %8.2f MiB, decide %5lu ns\n", name, n, (double)took / 1e6,
 	       (double)memory / 1048576, (unsigned long)median);
 	ruleset_free(rs);
 	free(text);
@@ -126,8 +136,9 @@ static void one(const char *name, enum shape shape, unsigned n)
 
 int main(void)
 {
-	static const char *const names[] = { "paths", "by=", "patterns", "any-depth", "endpoints" };
-	for (unsigned shape = 0; shape < 5; shape++) {
+	static const char *const names[] = { "paths", "by=", "patterns", "any-depth", "endpoints", "one path by=", "one path tree=",
+					     "infixes", "any rest" };
+	for (unsigned shape = 0; shape < sizeof(names) / sizeof(names[0]); shape++) {
 		one(names[shape], (enum shape)shape, 10);
 		one(names[shape], (enum shape)shape, 10000);
 	}
