@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/arrange.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <sys/resource.h>
 
+#define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
+#define AHEAD 4       /* nice levels: two and a half times the weight */
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
 #define SEQUENTIAL 3 /* up to here they do not: a shell that runs programs one by one */
 #define PINNED_MOST 8
@@ -78,6 +82,36 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 bool arrange_pins(const struct arrangement *a, unsigned want)
 {
 	return want == a->cores && want > 1;
+}
+
+bool arrange_stays(struct stay *s, pid_t tid)
+{
+	if (s->tid != tid) {
+		s->tid = tid;
+		s->calls = 0;
+		return false;
+	}
+	return ++s->calls % STAY_CALLS != 0;
+}
+
+void arrange_ahead(void)
+{
+	errno = 0;
+	int nice = getpriority(PRIO_PROCESS, 0);
+
+	if (!errno)
+		(void)setpriority(PRIO_PROCESS, 0, nice - AHEAD);
+}
+
+int arrange_here(const struct arrangement *a)
+{
+	int cpu = sched_getcpu();
+
+	for (unsigned i = 0; i < a->cores && a->cores > 1; i++) {
+		if (a->core[i] == cpu)
+			return (int)i;
+	}
+	return -1;
 }
 
 void arrange_bind(const struct arrangement *a, int index)

@@ -34,6 +34,30 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now);
 /* Whether WANT receivers are pinned, each to its core. */
 bool arrange_pins(const struct arrangement *a, unsigned want);
 
+/*
+ * Whether the single receiver stays on its core. It is free when it receives, so that a call wakes it on the caller's core; but the caller
+ * wakes it a second time, when it has taken its descriptor (ADDFD), and that wake-up is not synchronous: the kernel
+ * looks for an idle core, and each open costs two wake-ups across cores. So while one thread makes call after call, the
+ * receiver is held where it is, and let go now and then, to follow a caller that was moved.
+ */
+struct stay {
+	pid_t tid; /* who made the latest call */
+	unsigned calls;
+};
+
+/* Notes a call of thread TID; returns whether the receiver stays. Threads: the receiver. */
+bool arrange_stays(struct stay *s, pid_t tid);
+
+/*
+ * Raises the calling thread's priority a little, where this process may. A caller that does little but call has used less of the core than
+ * its worker, so that the kernel (EEVDF, since 6.12) takes it off the core's queue when it waits, and wakes it on another
+ * one, where it finds that idle; a waiting thread that has used more stays queued, and is woken where it is.
+ */
+void arrange_ahead(void);
+
+/* The index of the core this thread runs on, -1 when it is none of the arrangement's or the only one. */
+int arrange_here(const struct arrangement *a);
+
 /* Binds the calling thread to core number INDEX of the arrangement, or to all of them when INDEX is negative. */
 void arrange_bind(const struct arrangement *a, int index);
 

@@ -70,6 +70,7 @@ static void leave_place_locked(struct worker *w)
 	if (!w->receiving)
 		return;
 	w->receiving = false;
+	w->stays = -1;
 	p->receivers--;
 	if (w->core >= 0)
 		p->places &= ~((uint64_t)1 << w->core);
@@ -208,11 +209,11 @@ static void await_caller(struct worker *w)
 		(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
 }
 
-/* Where several receive each stays on a core of its own; a single one runs where the caller wakes it. */
+/* Where several receive each stays on a core of its own; a single one runs where the caller wakes it, or stays there. */
 static void settle(struct worker *w)
 {
 	struct pool *p = w->session->pool;
-	int core = arrange_pins(&p->arrangement, p->want) ? w->core : -1;
+	int core = arrange_pins(&p->arrangement, p->want) ? w->core : w->stays;
 
 	if (core == w->bound)
 		return;
@@ -237,6 +238,17 @@ static void rearrange(struct worker *w, pid_t tid)
 			break;
 	}
 	pthread_mutex_unlock(&p->lock);
+}
+
+/* After each call: whether the only receiver is held where the caller is. */
+static void stay(struct worker *w, pid_t tid)
+{
+	struct pool *p = w->session->pool;
+
+	if (p->want > 1 || !arrange_stays(&w->stay, tid))
+		w->stays = -1;
+	else if (w->stays < 0)
+		w->stays = arrange_here(&p->arrangement);
 }
 
 static bool receive(struct worker *w)
@@ -265,6 +277,7 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
+	arrange_ahead();
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
 	if (unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		fprintf(stderr, "usher: make a worker: %s; the tree is ended\n", strerror(errno));
@@ -287,6 +300,7 @@ static void *worker_main(void *arg)
 				crowd_served(w->session->pool, tid);
 			watchdog_end(w, w->session->pool);
 			rearrange(w, tid);
+			stay(w, tid);
 		} else {
 			job_reset(&w->job);
 			atomic_store_explicit(&w->walking, false, memory_order_release);
@@ -312,7 +326,8 @@ static int worker_spawn_locked(struct pool *p)
 	w->umask_set = -1;
 	w->room_fd = -1;
 	w->core = -1;
-	w->bound = -1;
+	w->bound = UNBOUND_YET;
+	w->stays = -1;
 	if (p->session->profile)
 		w->laps = calloc(1, sizeof(*w->laps));
 	job_init(&w->job, p->session, w);

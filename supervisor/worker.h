@@ -12,11 +12,14 @@
 #include <time.h>
 
 #include "audit/record.h"
+#include "supervisor/arrange.h"
 #include "supervisor/job.h"
 #include "supervisor/laps.h"
 
 #define WORKER_SERVING 1 /* the call's number stands above these bits */
 #define WORKER_ADOPTED 2 /* its part was given to another worker */
+
+#define UNBOUND_YET (-2)
 
 struct worker {
 	struct session *session;
@@ -26,7 +29,9 @@ struct worker {
 	bool aside;               /* counted in the pool's aside */
 	bool receiving;           /* counted in the pool's receivers */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
-	int bound;                /* the core its thread is bound to, -1: all */
+	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
+	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
+	struct stay stay;
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool blocking;            /* reception was handed on for the current job */
