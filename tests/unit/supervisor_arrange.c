@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which worker receives where: when a single receiver stays on its core, and when several receive. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <string.h>
+
+#include "supervisor/arrange.h"
+
+/* Twice the same caller: it stays; another one: it is free to follow. */
+static void stays_for_one_caller(void **state)
+{
+	struct stay s = { 0 };
+
+	(void)state;
+	assert_false(arrange_stays(&s, 10));
+	assert_true(arrange_stays(&s, 10));
+	assert_true(arrange_stays(&s, 10));
+	assert_false(arrange_stays(&s, 11));
+	assert_true(arrange_stays(&s, 11));
+	assert_false(arrange_stays(&s, 10));
+}
+
+/* A caller that the kernel moved to another core must not be pulled back for ever. */
+static void lets_go_now_and_then(void **state)
+{
+	struct stay s = { 0 };
+	unsigned freed = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++)
+		freed += !arrange_stays(&s, 10);
+	assert_in_range(freed, 5, 50);
+}
+
+static void here_is_one_of_its_cores(void **state)
+{
+	struct arrangement a;
+
+	(void)state;
+	memset(&a, 0, sizeof(a));
+	arrange_init(&a);
+	int here = arrange_here(&a);
+	if (a.cores == 1) {
+		assert_int_equal(here, -1);
+		return;
+	}
+	assert_in_range(here, 0, a.cores - 1);
+	arrange_bind(&a, here);
+	assert_int_equal(sched_getcpu(), a.core[here]);
+	assert_int_equal(arrange_here(&a), here);
+	arrange_bind(&a, -1);
+}
+
+/* More receivers where callers interleave, one where they come in turn. */
+static void receivers_follow_the_callers(void **state)
+{
+	struct arrangement a;
+	unsigned want = 1;
+
+	(void)state;
+	memset(&a, 0, sizeof(a));
+	a.cores = 4;
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 3, want);
+	assert_int_equal(want, 3);
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 20, want);
+	assert_int_equal(want, 1);
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i / ARRANGE_WINDOW, want);
+	assert_int_equal(want, 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stays_for_one_caller),
+		cmocka_unit_test(lets_go_now_and_then),
+		cmocka_unit_test(here_is_one_of_its_cores),
+		cmocka_unit_test(receivers_follow_the_callers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
