@@ -17,6 +17,7 @@
 #include "policy/policy.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/limits_measure.h"
+#include "supervisor/limits_plan.h"
 
 #define PERIOD_NS (100 * 1000 * 1000)
 
@@ -46,18 +47,20 @@ static uint64_t now_ms(void)
 
 static void measure(struct limits *l, uint64_t used[LIMIT_KINDS])
 {
-	struct usage u;
-	uint64_t cpu_ms;
+	struct usage u = { 0 };
+	uint64_t cpu_ms = 0;
+	bool counted = cgroup_cpu_ms(&l->group, &cpu_ms) == 0, held = l->group.memory;
 
 	used[LIMIT_WALL] = now_ms() - l->start_ms;
-	if (!l->limit[LIMIT_CPU] && !l->limit[LIMIT_MEMORY] && !l->limit[LIMIT_PROCESSES])
+	if (!l->limit[LIMIT_CPU] && (!l->limit[LIMIT_MEMORY] || held) && !l->limit[LIMIT_PROCESSES])
 		return;
-	if (census_take(&l->census, l->session->guardian, &u) < 0)
+	bool look = !counted || (l->limit[LIMIT_MEMORY] && !held) || l->limit[LIMIT_PROCESSES];
+	if (look && census_take(&l->census, l->session->guardian, &u) < 0)
 		return;
-	used[LIMIT_MEMORY] = u.bytes;
+	used[LIMIT_MEMORY] = held ? 0 : u.bytes;
 	used[LIMIT_PROCESSES] = u.processes;
 	atomic_store(&l->forks, (long)l->limit[LIMIT_PROCESSES] - (long)u.processes);
-	if (cgroup_cpu_ms(&l->group, &cpu_ms) == 0 && cpu_ms > u.cpu_ms)
+	if (counted && cpu_ms > u.cpu_ms)
 		u.cpu_ms = cpu_ms;
 	/* Never less than before: who ends is counted by its parent a moment later. */
 	if (u.cpu_ms > l->cpu_ms)
@@ -99,7 +102,24 @@ void limits_met(struct limits *l, enum limit_kind kind, uint64_t used)
 	if (rc < 0)
 		session_journal_failed(l->session, rc);
 	fprintf(stderr, "usher: the limit on %s was reached; the tree was ended\n", limit_name(kind));
+	cgroup_kill(&l->group);
 	session_kill(l->session);
+}
+
+/* What the kernel has refused in the control group. True when a limit was reached: the tree has been ended. */
+static bool look_in_group(struct limits *l)
+{
+	struct cgroup_events happened;
+	uint64_t peak = 0;
+
+	cgroup_look(&l->group, &happened);
+	if (happened.memory) {
+		(void)cgroup_memory(&l->group, &peak);
+		limits_met(l, LIMIT_MEMORY, peak);
+	} else if (happened.tasks) {
+		limits_met(l, LIMIT_PROCESSES, limits_tasks(l->limit) + 1);
+	}
+	return happened.memory || happened.tasks;
 }
 
 /* True when a limit was reached: the tree has been ended. */
@@ -107,6 +127,8 @@ static bool look_locked(struct limits *l)
 {
 	uint64_t used[LIMIT_KINDS] = { 0 };
 
+	if (look_in_group(l))
+		return true;
 	measure(l, used);
 	for (int i = 0; i < LIMIT_KINDS; i++) {
 		/* At so many processes all is well; so much time or memory is the end. */
@@ -177,38 +199,12 @@ static void *limits_main(void *arg)
 	return NULL;
 }
 
-/* The smallest of all layers. Returns whether there is any. */
-static bool collect(struct limits *l)
-{
-	const struct ruleset *layer;
-	bool any = false;
-
-	for (size_t i = 0; (layer = policy_layer(l->session->policy, i)); i++) {
-		for (int k = 0; k < LIMIT_KINDS; k++) {
-			uint64_t v = ruleset_limit(layer, (enum limit_kind)k);
-			if (v && (!l->limit[k] || v < l->limit[k]))
-				l->limit[k] = v;
-			any |= v != 0;
-		}
-	}
-	return any;
-}
-
-static const char *means(const struct limits *l, enum limit_kind k)
-{
-	if (k == LIMIT_FILES || k == LIMIT_FILESIZE)
-		return "rlimit";
-	if (k == LIMIT_CPU && l->group.dir >= 0)
-		return "cgroup";
-	return "measurement";
-}
-
 static void write_kinds(const struct limits *l, struct record *r, const char *by)
 {
 	bool open = false;
 
 	for (int k = 0; k < LIMIT_KINDS; k++) {
-		if (!l->limit[k] || strcmp(means(l, (enum limit_kind)k), by) != 0)
+		if (!l->limit[k] || strcmp(limits_means((enum limit_kind)k, &l->group), by) != 0)
 			continue;
 		if (!open)
 			record_list(r, by);
@@ -234,6 +230,8 @@ static int write_note(struct limits *l)
 		if (l->limit[k])
 			record_int(&r, limit_name((enum limit_kind)k), (int64_t)l->limit[k]);
 	}
+	if (l->group.tasks)
+		record_int(&r, "tasks", (int64_t)limits_tasks(l->limit));
 	return journal_append(l->session->journal, &r, &seq);
 }
 
@@ -247,7 +245,7 @@ int limits_new(struct session *s, struct limits **out)
 		return -ENOMEM;
 	l->session = s;
 	l->group = (struct cgroup){ .dir = -1, .procs = -1 };
-	if (!collect(l)) {
+	if (!limits_collect(s->policy, l->limit)) {
 		free(l);
 		return 0;
 	}
@@ -257,9 +255,7 @@ int limits_new(struct session *s, struct limits **out)
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&l->wake, &monotonic);
-	/* Without one /proc has to do. */
-	if (l->limit[LIMIT_CPU])
-		(void)cgroup_make(&l->group);
+	limits_group(l->limit, &l->group);
 	*out = l;
 	return 0;
 }
@@ -304,6 +300,12 @@ int limits_start(struct limits *l)
 		rc = -pthread_create(&l->thread, NULL, limits_main, l);
 	l->runs = rc == 0;
 	return rc;
+}
+
+void limits_settle(struct limits *l)
+{
+	if (l && !limits_reached(l))
+		(void)look_in_group(l);
 }
 
 const char *limits_reached(struct limits *l)

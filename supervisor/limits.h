@@ -4,10 +4,12 @@
  * may have (`limit filesize 1G`, `limit files 256`). At a limit the tree is ended.
  *
  * The tree's use is measured ten times a second: processor time by a control group of usher's own where one can be made,
- * else, as everything else, in /proc. The limits of single processes are the kernel's (setrlimit(2)); usher learns that one was
+ * else, as everything else, in /proc. Where that group has the controllers the kernel holds memory, and a bound on threads, and usher looks what it had
+ * to refuse. The limits of single processes are the kernel's (setrlimit(2)); usher learns that one was
  * met from the call it performs, or from SIGXFSZ.
  *
- * MUST: the record that names the limit is in the journal before the tree is ended.
+ * MUST: the record that names the limit is in the journal before usher ends the tree. (Where the kernel holds memory it may have killed
+ * the process that wanted too much before.)
  */
 #ifndef USHER_SUPERVISOR_LIMITS_H
 #define USHER_SUPERVISOR_LIMITS_H
@@ -43,6 +45,9 @@ bool limits_may_fork(struct limits *l);
 
 /* How much of KIND is allowed; 0: no limit, or L is NULL. */
 uint64_t limits_of(const struct limits *l, enum limit_kind kind);
+
+/* After the command has ended: it may have been ended by a limit that nobody has looked at since. NULL is fine. */
+void limits_settle(struct limits *l);
 
 /* The name of the limit that has ended the tree, NULL while none has. */
 const char *limits_reached(struct limits *l);

@@ -11,6 +11,7 @@
 
 #include "audit/journal.h"
 #include "rules/cleanup.h"
+#include "supervisor/cgroup.h"
 
 #define MAX_PINNED 128
 #define PLACES 3
@@ -99,6 +100,31 @@ static int pin(struct pins *p, const char *file)
 	return 0;
 }
 
+#define GROUPS "/sys/fs/cgroup"
+
+struct groups {
+	struct pins *pins;
+	int rc;
+};
+
+static void pin_group(const char *dir, void *context)
+{
+	struct groups *g = context;
+	size_t n = strlen(GROUPS);
+
+	if (g->rc == 0 && !(strncmp(dir, GROUPS, n) == 0 && (dir[n] == '/' || !dir[n])))
+		g->rc = pin(g->pins, dir);
+}
+
+/* Who may write there freezes, kills and starves whom it likes, and leaves its own limits. */
+static int pin_groups(struct pins *p)
+{
+	struct groups g = { p, pin(p, GROUPS) };
+
+	int rc = g.rc < 0 ? g.rc : cgroup_mounts(pin_group, &g);
+	return rc < 0 ? rc : g.rc;
+}
+
 static int pin_files(struct pins *p, const struct run_options *o)
 {
 	int rc = 0;
@@ -158,6 +184,8 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	size_t n_guarded = 0;
 
 	int rc = pin(&program, "/proc/self/exe");
+	if (rc == 0)
+		rc = pin_groups(&program);
 	if (rc == 0)
 		rc = pin_files(&pins, o);
 	size_t given = pins.n;

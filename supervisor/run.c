@@ -395,6 +395,7 @@ static void run_close(struct run *run)
 	if (unseen)
 		fputs(unseen, stderr);
 	lives_round(s->lives);
+	limits_settle(s->limits);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);
 	if (pool_settle(s->pool))
@@ -451,6 +452,7 @@ static void abandon(struct run *run)
 		relay_close(run->relay);
 		return;
 	}
+	limits_stop(run->s.limits);
 	questions_stop(run->s.questions);
 	relay_close(run->relay);
 	if (run->s.journal)

@@ -4,16 +4,19 @@
  *
  * MUST: read from the tables that the filter is built from.
  */
+#include <inttypes.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "policy/constant.h"
+#include "supervisor/cgroup.h"
 #include "supervisor/compiled_down.h"
 #include "supervisor/cover.h"
 #include "supervisor/disposition.h"
 #include "supervisor/floor.h"
 #include "supervisor/likeness.h"
+#include "supervisor/limits_plan.h"
 #include "supervisor/privileges.h"
 #include "supervisor/table.h"
 #include "tools/rule_files.h"
@@ -152,6 +155,29 @@ static void print_floor(const struct policy *p)
 	floor_free(floor);
 }
 
+/* Tried, as a session would. */
+static void print_limits(const struct policy *p)
+{
+	static const char *const held[][2] = {
+		{ "cgroup", "by a control group" }, { "rlimit", "by the kernel for each process (setrlimit)" }, { "measurement", "by measurement in /proc" }
+	};
+	uint64_t limit[LIMIT_KINDS] = { 0 };
+	struct cgroup g;
+	if (!limits_collect(p, limit))
+		return;
+	limits_group(limit, &g);
+	for (int k = 0; k < LIMIT_KINDS; k++) {
+		for (size_t i = 0; limit[k] && i < sizeof(held) / sizeof(held[0]); i++) {
+			if (strcmp(limits_means((enum limit_kind)k, &g), held[i][0]) == 0)
+				printf("# limit %s: held %s%s\n", limit_name((enum limit_kind)k), k == LIMIT_WALL ? "by usher's clock" : held[i][1],
+				       k == LIMIT_PROCESSES ? ", each fork counted before it happens" : "");
+		}
+	}
+	if (g.tasks)
+		printf("# processes and threads together: at most %" PRIu64 ", by a control group\n", limits_tasks(limit));
+	cgroup_end(&g);
+}
+
 static void print_calls(const struct check *c, const struct plan *p)
 {
 	bool first = true;
@@ -191,6 +217,7 @@ int check_plan(struct check *c)
 	} else {
 		print_constants(c);
 		print_floor(p);
+		print_limits(p);
 		print_calls(c, &plan);
 	}
 	policy_free(p);

@@ -194,12 +194,15 @@ static void check_spaces(struct report *r)
 
 static void check_cgroup(struct report *r)
 {
+	const struct cgroup_wants wants = { .memory = (uint64_t)1 << 40, .tasks = 1 << 20 };
 	struct cgroup g;
-	int rc = cgroup_make(&g);
+	char works[160];
 
+	int rc = cgroup_make(&wants, &g);
+	snprintf(works, sizeof(works), "a control group can be made: limit cpu counts all time; memory is %s, threads are %s",
+		 g.memory ? "held by the kernel" : "measured (no memory controller)", g.tasks ? "bounded" : "not bounded (no pids controller)");
 	cgroup_end(&g);
-	tried(add(r, "cgroup", false, "limit cpu is measured in /proc, where time of children that nobody waits for is lost"), -rc,
-	      "a control group can be made: limit cpu counts all time (memory and processes are measured)");
+	tried(add(r, "cgroup", false, "limit cpu and memory are measured in /proc, where time of children that nobody waits for is lost"), -rc, works);
 }
 
 static void check_files(struct report *r)

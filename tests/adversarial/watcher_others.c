@@ -238,6 +238,61 @@ static int oom_score(void)
 	return at_victims(raise_oom);
 }
 
+/* Where control groups of version 2 are, in OUT. */
+static bool groups_at(char out[200])
+{
+	char line[512], type[32];
+	FILE *f = fopen("/proc/self/mounts", "r");
+	bool found = false;
+
+	while (f && !found && fgets(line, sizeof(line), f))
+		found = sscanf(line, "%*s %199s %31s", out, type) == 2 && strcmp(type, "cgroup2") == 0;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static long put_into(const char *dir, const char *file, int value)
+{
+	char name[300];
+
+	snprintf(name, sizeof(name), "%s/%s", dir, file);
+	FILE *f = fopen(name, "we");
+	bool good = f && fprintf(f, "%d", value) > 0;
+	return f && fclose(f) == 0 && good ? 0 : -1;
+}
+
+static long kill_by_group(int pid)
+{
+	char at[200], dir[256];
+	long rc;
+
+	if (!groups_at(at))
+		return -1;
+	snprintf(dir, sizeof(dir), "%s/usher-probe-%d", at, (int)getpid());
+	if (mkdir(dir, 0755) < 0)
+		return -1;
+	rc = put_into(dir, "cgroup.procs", pid);
+	if (rc == 0)
+		rc = put_into(dir, "cgroup.kill", 1);
+	for (int i = 0; i < 200 && rmdir(dir) < 0; i++)
+		usleep(10000); /* who dies is in it for a moment longer */
+	return rc;
+}
+
+static int group_kill(void)
+{
+	return at_victims(kill_by_group);
+}
+
+/* The top group is there for whoever may write it: to leave a limit behind. */
+static int leave_group(void)
+{
+	char at[200];
+
+	return groups_at(at) && put_into(at, "cgroup.procs", (int)getpid()) == 0 ? WORKED : REFUSED;
+}
+
 static const struct attack attacks[] = {
 	{ "row 54: kill", by_kill, false },
 	{ "row 54: tkill", by_tkill, false },
@@ -253,6 +308,8 @@ static const struct attack attacks[] = {
 	{ "row 56: sched_setscheduler", scheduler, false },
 	{ "row 56: ioprio_set", disk_priority, false },
 	{ "row 57: oom_score_adj", oom_score, false },
+	{ "row 57: cgroup.kill", group_kill, false },
+	{ "row 57: leaving a control group", leave_group, false },
 	{ "row 18: /proc/PID/mem", memory_file, false },
 	{ "row 18: /proc/PID/environ", environment, false },
 	{ "row 17: /proc/PID/fd/N", descriptors, false },
