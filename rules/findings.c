@@ -77,12 +77,22 @@ void diagnostics_free(struct diagnostics *d)
 	*d = (struct diagnostics){ 0 };
 }
 
-static void put_safe(const char *bytes, size_t n, FILE *to)
+/* What a terminal might obey, or show as something else, is written as a rule file would write it; but TEXT that is a line of one
+ * keeps its own backslashes. Returns the columns it took. */
+static size_t put_safe(const char *bytes, size_t n, bool text, FILE *to)
 {
+	size_t width = 0;
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)bytes[i];
-		fputc(c < 0x20 || c >= 0x7f ? (c == '\t' ? ' ' : '?') : c, to);
+		bool plain = (c >= 0x20 && c < 0x7f) || (c == '\t' && text);
+		if (plain && (text || c != '\\')) {
+			fputc(c == '\t' ? ' ' : c, to);
+			width++;
+		} else {
+			width += (size_t)fprintf(to, plain ? "\\\\" : "\\x%02x", c);
+		}
 	}
+	return width;
 }
 
 static void put_line(const struct diagnostic *item, const char *caret, const char *plain, FILE *to)
@@ -94,8 +104,9 @@ static void put_line(const struct diagnostic *item, const char *caret, const cha
 	size_t from = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;
 	size_t end = len - column > SHOWN_AFTER ? column + SHOWN_AFTER : len;
 	fputs("    ", to);
-	put_safe(item->source + from, end - from, to);
-	fprintf(to, "\n    %*s%s^%s\n", (int)(column - from), "", caret, plain);
+	size_t before = put_safe(item->source + from, column - from, true, to);
+	put_safe(item->source + column, end - column, true, to);
+	fprintf(to, "\n    %*s%s^%s\n", (int)before, "", caret, plain);
 }
 
 static void print_one(const struct diagnostic *item, FILE *to, bool colour)
@@ -104,13 +115,13 @@ static void print_one(const struct diagnostic *item, FILE *to, bool colour)
 	const char *tint = !colour ? "" : error ? "\033[1;31m" : "\033[1;35m";
 	const char *caret = colour ? "\033[1;32m" : "";
 	const char *plain = colour ? "\033[0m" : "";
-	put_safe(item->file, strlen(item->file), to);
+	put_safe(item->file, strlen(item->file), false, to);
 	if (item->line)
 		fprintf(to, ":%u", item->line);
 	if (item->line && item->column)
 		fprintf(to, ":%u", item->column);
 	fprintf(to, ": %s%s%s: ", tint, error ? "error" : "warning", plain);
-	put_safe(item->message, strlen(item->message), to);
+	put_safe(item->message, strlen(item->message), true, to);
 	fputc('\n', to);
 	if (item->line && item->source)
 		put_line(item, caret, plain, to);

@@ -141,8 +141,12 @@ static void print_text(const struct check *c, const struct policy *p, const stru
 {
 	const struct object *o = &call->object[0];
 	const struct ruleset *layer = layer_of(p, v);
-	if (o->named.bytes)
-		printf("%.*s is %.*s\n", (int)o->named.len, o->named.bytes, (int)o->name.len, o->name.bytes);
+	if (o->named.bytes) {
+		put_text(o->named.bytes, o->named.len, stdout);
+		fputs(" is ", stdout);
+		put_text(o->name.bytes, o->name.len, stdout);
+		putchar('\n');
+	}
 	printf("%s by %s\n", verdict_name(v->kind), v->where);
 	if (v->rule)
 		printf("  %s\n", v->rule->text);

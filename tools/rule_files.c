@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "audit/escape.h"
+#include "rules/cleanup.h"
 #include "tools/rule_files.h"
 
 #include <pwd.h>
@@ -28,17 +30,17 @@ void rule_variables(struct rule_variables *out)
 	out->item[out->n++] = (struct variable){ "UID", out->uid };
 }
 
+void put_text(const char *bytes, size_t n, FILE *to)
+{
+	CLEANUP_FREE char *text = malloc(n * ESCAPE_GROWTH + 1);
+	ssize_t len = text ? escape(text, n * ESCAPE_GROWTH, bytes, n) : -1;
+	if (len > 0)
+		fwrite(text, 1, (size_t)len, to);
+}
+
 void put_json(const char *bytes, size_t n, FILE *to)
 {
 	fputc('"', to);
-	for (size_t i = 0; i < n; i++) {
-		unsigned char c = (unsigned char)bytes[i];
-		if (c == '"' || c == '\\')
-			fprintf(to, "\\%c", c);
-		else if (c < 0x20 || c >= 0x7f)
-			fprintf(to, "\\u%04x", c);
-		else
-			fputc(c, to);
-	}
+	put_text(bytes, n, to);
 	fputc('"', to);
 }

@@ -57,7 +57,10 @@ int check_plan(struct check *c);
 /* The table of calls, in Markdown. (check_calls.c) */
 void check_calls(FILE *to);
 
-/* N bytes as a JSON string with quotes; every byte that is not printable ASCII as \u00XX. */
+/* N bytes as text that is printable ASCII and looks like no other bytes: as in the journal (audit/escape.h). */
+void put_text(const char *bytes, size_t n, FILE *to);
+
+/* The same as a JSON string with quotes. */
 void put_json(const char *bytes, size_t n, FILE *to);
 
 #endif

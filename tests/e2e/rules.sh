@@ -119,4 +119,27 @@ done < <(for f in "$DOCS"/man/*; do manual "$f"; done)
 check "the manual has commands" test $n -ge 6
 check "the manual's agent ran" test -e "$TMPDIR/agent-ran"
 
+# Names in --json are as in the journal: none looks like another, and each comes back byte by byte.
+echo 'deny raed /x' >"$T/etc/plain.rules"
+check "names in --json and in text are told apart and come back" python3 - "$USHER" "$T/etc/plain.rules" <<'E'
+import json, os, shutil, subprocess, sys
+usher, plain = sys.argv[1:]
+said, text = set(), set()
+names = [b"a\xff", "a\u00ff".encode(), "a\uefff".encode(), b"a\\xff", b"a\x1b[31m", b"a\xc3", b"a\xef\xbe\xbf"]
+for name in names:
+    path = os.path.dirname(plain).encode() + b"/" + name
+    shutil.copyfile(plain, path)
+    os.chmod(path, 0o600)
+    out = subprocess.run([usher, b"check", b"--json", path], capture_output=True).stdout
+    file = json.loads(out)[0]["file"]
+    back = b"".join(bytes([ord(c) - 0xEF00]) if "\uef80" <= c <= "\uefff" else c.encode() for c in file)
+    assert back == path, (back, path)
+    assert all(0x20 <= b < 0x7f or b == 10 for b in out)
+    said.add(file)
+    out = subprocess.run([usher, b"check", path], capture_output=True).stderr
+    assert all(0x20 <= b < 0x7f or b == 10 for b in out), out
+    text.add(out.splitlines()[0])
+assert len(said) == len(text) == len(names)
+E
+
 finish
