@@ -68,6 +68,11 @@ static void measure(struct limits *l, uint64_t used[LIMIT_KINDS])
 	used[LIMIT_CPU] = l->cpu_ms;
 }
 
+bool limits_hold_memory(const struct limits *l)
+{
+	return l && l->group.memory;
+}
+
 uint64_t limits_of(const struct limits *l, enum limit_kind kind)
 {
 	return l ? l->limit[kind] : 0;

@@ -43,6 +43,9 @@ bool limits_count_forks(const struct policy *policy);
 /* Before a fork: false when it would be one process too many (the tree is ended then) or the tree has met a limit. Any thread; L may be NULL. */
 bool limits_may_fork(struct limits *l);
 
+/* Whether the kernel holds memory; L may be NULL. */
+bool limits_hold_memory(const struct limits *l);
+
 /* How much of KIND is allowed; 0: no limit, or L is NULL. */
 uint64_t limits_of(const struct limits *l, enum limit_kind kind);
 

@@ -25,7 +25,6 @@
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
-#include "supervisor/floor_require.h"
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/kernel.h"
@@ -42,6 +41,7 @@
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
 #include "supervisor/relay.h"
+#include "supervisor/require.h"
 #include "supervisor/session.h"
 #include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
@@ -255,18 +255,29 @@ static int start_questions(struct run *run, const struct run_options *o)
 /* Without Landlock the session is weaker and says so; where the kernel has it, it does not start without. */
 static int open_floor(struct run *run, const struct run_options *o)
 {
-	char word[32];
-	int needs, rc = o->no_floor ? 0 : floor_prepare(run->s.policy, &run->floor);
+	int rc = o->no_floor ? 0 : floor_prepare(run->s.policy, &run->floor);
 
 	if (rc < 0 && floor_abi() > 0)
 		return complain("prepare the Landlock domain", rc, NULL);
 	if (rc < 0)
 		fputs("usher: this kernel has no Landlock: what usher does not mediate is not refused by the kernel either ('usher doctor' says more)\n",
 		      stderr);
-	int abi = run->floor ? floor_abi() : 0;
-	if (!o->require || floor_require(o->require, abi, word, sizeof(word), &needs) == 0)
+	return 0;
+}
+
+static int insist(const struct run *run, const struct run_options *o)
+{
+	struct in_force has = { .abi = run->floor ? floor_abi() : 0, .sees_all = privileges_read_any(), .memory = limits_hold_memory(run->s.limits) };
+	const char *takes;
+	char word[32];
+
+	if (!o->require)
 		return 0;
-	fprintf(stderr, "usher: --require=%s: not in force here: it takes Landlock ABI %d, this session has %d (0: none)\n", word, needs, abi);
+	(void)spaces_parse(o->isolate, &has.spaces);
+	has.spaces.net = isolate_describe(&run->isolation) != NULL;
+	if (require_check(o->require, &has, word, sizeof(word), &takes) == 0)
+		return 0;
+	fprintf(stderr, "usher: --require=%s: not in force here: it takes %s (this session's Landlock ABI is %d)\n", word, takes, has.abi);
 	return -EOPNOTSUPP;
 }
 
@@ -311,6 +322,8 @@ static int prepare(struct run *run, const struct run_options *o)
 	rc = limits_new(s, &s->limits);
 	if (rc < 0)
 		return complain("prepare the limits", rc, NULL);
+	if (insist(run, o) < 0)
+		return -1;
 	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
 	if (likeness_own(s->policy) && (rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0)

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/floor_require.h"
+#include "supervisor/require.h"
 #include "supervisor/spaces.h"
 #include "tools/tool.h"
 
@@ -51,7 +51,8 @@ static void usage(FILE *to)
 		"      --keep-fd=N      let the command inherit descriptor N\n"
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
-		"      --require=LIST   do not start without these: landlock, truncate, tcp, ioctl, scopes\n"
+		"      --require=LIST   do not start without these: landlock, truncate, tcp, ioctl, scopes,\n"
+		"                       the namespaces of --isolate, ptrace, memory\n"
 		"      --isolate=HOW    a list of namespaces: net (nothing but loopback), pid, ipc, uts,\n"
 		"                       cgroup, tmp and shm (private /tmp, /dev/shm), mount (both);\n"
 		"                       auto (default): as root, where no rule can allow the network; none\n"
@@ -104,11 +105,10 @@ static int add_file(struct run_options *o, struct lists *l, const char *value)
 
 static int known_requirements(const char *list)
 {
+	const char *takes;
 	char word[64];
-	int needs;
 
-	/* As if the kernel had everything: what is still missing is no word. */
-	return floor_require(list, INT_MAX, word, sizeof(word), &needs) == 0 ? 0 : wrong("require", list, "a list of " FLOOR_WORDS);
+	return require_check(list, NULL, word, sizeof(word), &takes) == 0 ? 0 : wrong("require", list, "a list of " REQUIRE_WORDS);
 }
 
 /* Returns 0, 1 for help, or -1 (told). */

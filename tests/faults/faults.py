@@ -32,7 +32,7 @@ default  deny
 """
 WORLDS = {  # name: rules before the common ones, options of usher run
     "plain": ("", []),
-    "wide": ("limit wall 10m\nlimit processes 500\ndeny stat $PWD/hidden\nallow stat /**\ndeny read $PWD/in tree=/nowhere\n",
+    "wide": ("limit wall 10m\nlimit processes 500\nlimit memory 64G\nlimit cpu 10m\ndeny stat $PWD/hidden\nallow stat /**\ndeny read $PWD/in tree=/nowhere\n",
              ["--sync=each"]),
 }
 
