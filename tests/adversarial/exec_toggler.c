@@ -23,6 +23,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "race.h"
+
 #define RAN_GOOD 40
 #define RAN_EVIL 42
 #define EXEC_FAILED 44
@@ -164,7 +166,7 @@ static void attack(enum kind kind, const char *dir, int tries, struct count *c)
 	atomic_store(&stop, false);
 	pthread_create(&t, NULL, flips, NULL);
 	pid_t beside = clone(flip_beside, stack + sizeof(stack) - 64, CLONE_VM | SIGCHLD, &flips);
-	for (int i = 0; i < tries; i++) {
+	for (int i = 0; race_on(i, tries); i++) {
 		int status;
 		pid_t pid = spawn(kind, dir, i);
 

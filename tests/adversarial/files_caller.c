@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "probe.h"
+#include "race.h"
 
 #define INHERITED 9
 #define DEEP 24
@@ -128,25 +129,16 @@ static void *swap_directory(void *arg)
 	return NULL;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 static int race(void *(*swapper)(void *), int at)
 {
 	struct swap s = { .good = open("public", O_PATH | O_DIRECTORY), .bad = open("secret", O_PATH | O_DIRECTORY) };
-	const char *seconds = getenv("RACE_SECONDS");
-	double end = now() + (seconds ? atof(seconds) : getenv("QUICK") ? 0.3 : 2);
+	double end = race_clock() + race_seconds(getenv("QUICK") ? 0.3 : 2);
 	int result = REFUSED;
 	pthread_t t;
 
 	if (s.good < 0 || s.bad < 0 || dup2(s.good, 100) < 0 || fchdir(s.good) < 0 || pthread_create(&t, NULL, swapper, &s) != 0)
 		return IMPOSSIBLE;
-	while (result == REFUSED && now() < end)
+	while (result == REFUSED && race_clock() < end)
 		result = secret(openat(at, "f", O_RDONLY));
 	atomic_store(&s.stop, true);
 	pthread_join(t, NULL);

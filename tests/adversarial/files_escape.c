@@ -23,6 +23,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "race.h"
+
 #define GOT 0
 #define MISSED 1
 #define SKIP 77
@@ -83,26 +85,18 @@ static void *flip_names(void *arg)
 	return NULL;
 }
 
-static double seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
 /* Opens PATH over and over while FLIPPER runs; every form of open that takes a path. */
 static bool races(const char *path, void *(*flipper)(void *), void *arg)
 {
 	pthread_t thread;
-	double end = seconds() + (quick ? 0.5 : 3);
+	double end = race_clock() + race_seconds(quick ? 0.5 : 3);
 	struct open_how how = { .flags = O_RDONLY };
 	bool got = false;
 
 	atomic_store(&stop, false);
 	if (pthread_create(&thread, NULL, flipper, arg) != 0)
 		return false;
-	for (unsigned i = 0; !got && seconds() < end; i++) {
+	for (unsigned i = 0; !got && race_clock() < end; i++) {
 		int fd = i % 3 == 0 ? (int)syscall(SYS_open, path, O_RDONLY) :
 			 i % 3 == 1 ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY) :
 				      (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));

@@ -19,11 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "race.h"
+
 static char dir[64];
 
 static int attacker(const char *where, int tries)
 {
-	for (int i = 0; i < tries; i++) {
+	for (int i = 0; race_on(i, tries); i++) {
 		struct sockaddr_un un = { .sun_family = AF_UNIX };
 		int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 

@@ -25,6 +25,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "race.h"
+
 enum how { CONNECT, FASTOPEN, SENDTO, SENDMSG, SENDMMSG };
 
 struct attack {
@@ -133,7 +135,7 @@ static int attacker(const struct attack *a, int tries, struct target *good, stru
 	else if (pthread_create(&thread, NULL, flip, &f))
 		return 1;
 	int s = socket(a->domain, a->type | SOCK_CLOEXEC, 0);
-	for (int i = 0; i < tries; i++) {
+	for (int i = 0; race_on(i, tries); i++) {
 		if (a->how == CONNECT || a->how == FASTOPEN)
 			connect_once(a, shared);
 		else
