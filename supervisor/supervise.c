@@ -131,6 +131,22 @@ static void kill_orphans(void)
 	}
 }
 
+/*
+ * What helpers of an exec: channel have left behind comes to this thread. Its children are these and the keeper only: helpers that
+ * run are their own thread's.
+ */
+static void collect_left(const struct session *s)
+{
+	siginfo_t ended;
+
+	for (;;) {
+		ended.si_pid = 0;
+		if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) < 0 || !ended.si_pid || ended.si_pid == s->keeper)
+			return;
+		(void)waitpid(ended.si_pid, NULL, WNOHANG);
+	}
+}
+
 enum { STATUS, SIGNALS, LIVES, WATCH, WAKERS };
 
 /* What is looked at in rounds: not again before the pause is over. */
@@ -159,10 +175,12 @@ static uint64_t now_ms(void)
 /* Other wake-ups are rare enough that a pause which they cut short costs nothing. */
 static void look_round(struct session *s, const struct pollfd fds[WAKERS], struct rounds *r)
 {
-	if (r->watch)
+	if (r->watch) {
 		r->watch = watch_round(s->pool);
-	else
+		collect_left(s);
+	} else {
 		r->watch = fds[WATCH].revents != 0;
+	}
 	r->dog = r->dog || r->watch;
 	if (r->dog && now_ms() >= r->dog_due_ms) {
 		r->dog = watchdog_look(s->pool);

@@ -9,19 +9,21 @@ export XDG_CONFIG_HOME=$T/config
 cat >"$T/etc/ask.rules" <<'R'
 default allow
 deny read **/never
-ask read **/q* timeout=3s
+ask read **/q* timeout=100s
+ask read **/silent timeout=2s
 R
 chmod 600 "$T/etc/ask.rules"
 echo "content one" >q1
 echo "content two" >q2
 echo "content never" >never
+echo "content silent" >silent
 echo "content other" >other
 ln -s never link
 N=0
 asked() { # HELPER COMMAND...
 	local helper=$1
 	shift
-	"$USHER" run -p "$T/etc/ask.rules" --ask="$helper" --journal "$T/j$((++N))" -- "$@" >"$T/out" 2>"$T/err" </dev/null
+	timeout -k 1 60 "$USHER" run -p "$T/etc/ask.rules" --ask="$helper" --journal "$T/j$((++N))" -- "$@" >"$T/out" 2>"$T/err" </dev/null
 }
 answer() { asked "exec:echo '$1'" cat q1; }
 
@@ -49,13 +51,24 @@ asked 'exec:head -c 300000 /dev/zero | tr "\0" x' cat q1
 same "so does one that talks without end" "" "$(cat "$T/out")"
 asked 'exec:exec <&-; echo "{\"answer\":\"allow\"}"' cat q1
 same "one that does not read may answer" "content one" "$(cat "$T/out")"
-asked 'exec:trap "" TERM; sleep 60; sleep 60' sh -c 'cat q1; echo went on'
+asked 'exec:trap "" TERM; sleep 60; sleep 60' sh -c 'cat silent; echo went on'
 same "a silent one is given up" "went on" "$(cat "$T/out")"
 asked 'chain:exec:true' cat q1
 same "a chain ends in a denial" "" "$(cat "$T/out")"
 # The first question's helper is slow; the second does not wait for it.
 asked 'exec:read -r q; case $q in *q1*) sleep 2;; esac; echo "{\"answer\":\"allow\"}"' sh -c 'cat q1 & cat q2; wait'
 same "slow ones hold up nobody else" "content two content one" "$(xargs <"$T/out")"
+
+# What a helper leaves behind comes to usher, which waits for callers that a signal interrupts: the one's end is not the other's.
+asked 'exec:(setsid true &); sleep 1 & sleep 1; echo "{\"answer\":\"allow\"}"' "$BIN/ask_wait" ticks q1
+same "a signal that comes again and again finds its program, whatever helpers leave behind" "ready opened" "$(xargs <"$T/out")"
+asked 'exec:(setsid sh -c "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0\$i &); (sleep 0.1\$i &); done" &); sleep 1; echo "{\"answer\":\"allow\"}"' \
+	"$BIN/ask_wait" ticks q1
+same "and while that ends" "ready opened" "$(xargs <"$T/out")"
+# shellcheck disable=SC2016
+asked 'exec:(setsid true &); ps -o stat= --ppid $PPID | grep -c Z >'"$T"'/left; sleep 0.1; echo "{\"answer\":\"allow\"}"' \
+	sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat q1; done'
+check "what helpers leave behind is collected" test "$(cat "$T/left")" -lt 10
 
 # What is certain to fail is not asked.
 cat >"$T/etc/write.rules" <<'R'

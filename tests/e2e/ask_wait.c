@@ -2,6 +2,7 @@
 /*
  * A caller that waits for a person and is disturbed: ask_wait MODE FILE. Prints "ready", then what became of the open.
  *   eintr, restart   SIGALRM after a second, its handler without and with SA_RESTART
+ *   ticks            SIGALRM every 30 ms, twelve times, SA_RESTART and silent
  *   exit             another thread waits, this one ends the process with status 7
  *   exec             another thread waits, this one executes echo
  */
@@ -11,6 +12,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 static const char *file;
@@ -20,6 +22,18 @@ static void on_alarm(int sig)
 	(void)sig;
 	if (write(1, "handler\n", 8) < 0)
 		_exit(9);
+}
+
+#define TICKS 12
+
+static void on_tick(int sig)
+{
+	static volatile sig_atomic_t seen;
+	static const struct itimerval none;
+
+	(void)sig;
+	if (++seen == TICKS)
+		setitimer(ITIMER_REAL, &none, NULL);
 }
 
 static void *wait_in_open(void *arg)
@@ -39,6 +53,18 @@ static int disturbed(int flags)
 	return 0;
 }
 
+static int ticking(void)
+{
+	static const struct itimerval often = { { 0, 30000 }, { 0, 30000 } };
+	struct sigaction sa = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	int fd = open(file, O_RDONLY);
+	puts(fd >= 0 ? "opened" : strerror(errno));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -52,6 +78,8 @@ int main(int argc, char **argv)
 		return disturbed(0);
 	if (!strcmp(argv[1], "restart"))
 		return disturbed(SA_RESTART);
+	if (!strcmp(argv[1], "ticks"))
+		return ticking();
 	pthread_create(&t, NULL, wait_in_open, NULL);
 	sleep(2);
 	if (!strcmp(argv[1], "exit"))
