@@ -61,14 +61,21 @@ static struct parked *parked_find(struct pool *p, uint64_t token)
 }
 
 /* STACK gets the caller's frames in words. */
-static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict, char stack[STACK_TEXT])
+static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict, const struct facts *facts,
+			  char stack[STACK_TEXT])
 {
+	static const char *const names[] = { "host", "lookups" };
 	uint64_t seq;
 
 	record_begin(&w->evidence, w->record, sizeof(w->record), "note");
 	w->evidence.redactor = w->session->redactor;
 	record_text(&w->evidence, "event", "question");
 	record_call(&w->evidence, call, verdict);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct span v = facts_find(facts, names[i]);
+		if (v.bytes)
+			record_bytes(&w->evidence, names[i], v);
+	}
 	evidence_stack(&w->job, &w->evidence);
 	unwound_text(w->job.stack, stack, STACK_TEXT);
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
@@ -130,8 +137,9 @@ static int park(struct worker *w, const struct call *call)
 		free(k);
 		return -EACCES;
 	}
-	note_question(w, call, &verdict, stack);
-	facts_gather(&w->job, call, stack, &facts);
+	facts_gather(&w->job, call, &facts);
+	note_question(w, call, &verdict, facts, stack);
+	facts_stack(facts, stack);
 	int rc = job_pack(&w->job, &k->job);
 	if (rc < 0) {
 		facts_free(facts);

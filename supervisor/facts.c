@@ -12,6 +12,7 @@
 #include "supervisor/facts_file.h"
 #include "supervisor/facts_hash.h"
 #include "supervisor/facts_host.h"
+#include "supervisor/lookups.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 
@@ -154,10 +155,20 @@ static void add_host(struct facts *f, const struct target *t)
 	add(f, "host", text, fact_host(&t->inet, text, sizeof(text)));
 }
 
+static void add_lookups(struct facts *f, const struct job *j)
+{
+	char text[LOOKUP_TEXT];
+
+	add(f, "lookups", text, lookups_text(j->proc, text));
+}
+
 static void add_targets(struct facts *f, const struct job *j, const char *syscall, const char *cwd)
 {
+	bool inet = false;
+
 	for (uint32_t i = 0; i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
+		inet = inet || t->kind == OBJECT_INET;
 		if (t->kind == OBJECT_INET)
 			add_host(f, t);
 		if (t->kind != OBJECT_FILE && t->kind != OBJECT_UNIX)
@@ -165,13 +176,15 @@ static void add_targets(struct facts *f, const struct job *j, const char *syscal
 		add_links(f, j, t, cwd);
 		add_object(f, j, t);
 	}
+	if (inet)
+		add_lookups(f, j);
 	if (j->n_targets && (j->target[0].ops & OP_EXEC))
 		add_script(f, &j->target[0]);
 	if (j->n_targets == 2 && strncmp(syscall, "rename", 6) == 0 && j->target[0].exists && j->target[1].exists)
 		add_diff(f, j);
 }
 
-void facts_gather(struct job *j, const struct call *call, const char *stack, struct facts **out)
+void facts_gather(struct job *j, const struct call *call, struct facts **out)
 {
 	struct facts *f = calloc(1, sizeof(*f));
 	char cwd[PATH_MAX];
@@ -183,13 +196,29 @@ void facts_gather(struct job *j, const struct call *call, const char *stack, str
 	bool known = read_cwd(call->by.tid, cwd);
 	f->spare = SPARE;
 	add_targets(f, j, call->syscall, known ? cwd : NULL);
-	f->spare = 0;
+	f->spare = 1; /* the stack's, which comes last */
 	add_cmdline(f, call->by.pid);
 	if (known)
 		add(f, "cwd", cwd, strlen(cwd));
 	add_ancestry(f, &call->by);
 	add_program(f, &j->session->pool->hashes, call->by.pid);
+}
+
+void facts_stack(struct facts *f, const char *stack)
+{
+	if (!f)
+		return;
+	f->spare = 0;
 	add(f, "stack", stack, strlen(stack));
+}
+
+struct span facts_find(const struct facts *f, const char *key)
+{
+	for (size_t i = 0; f && i < f->n; i++) {
+		if (strcmp(f->list[i].key, key) == 0)
+			return f->list[i].value;
+	}
+	return (struct span){ NULL, 0 };
 }
 
 size_t facts_list(const struct facts *f, const struct fact **out)

@@ -8,6 +8,7 @@
  * reaches usher, and none that the caller would have got is lost.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -17,12 +18,14 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/lookups.h"
 #include "supervisor/memory.h"
 #include "supervisor/net_control.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_send.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
+#include "supervisor/session.h"
 #include "supervisor/worker.h"
 
 #ifndef MSG_FASTOPEN
@@ -30,6 +33,7 @@
 #endif
 
 #define SMALL 4096
+#define LOOKUP_MOST 512 /* a longer packet is no query that a resolver sends */
 #define CHUNK ((size_t)256 * 1024)
 /* More than any net.core.optmem_max we know: the kernel says ENOBUFS itself below it. */
 #define CONTROL_MOST ((size_t)1024 * 1024)
@@ -237,6 +241,33 @@ static void raise_sigpipe(const struct job *j)
 	(void)syscall(SYS_tgkill, proc_pid(j->proc), (pid_t)j->notif.pid, SIGPIPE);
 }
 
+static bool to_name_server(const struct sending *s, const struct message *m)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof(peer);
+	const struct target *t = m->target >= 0 ? &s->j->target[m->target] : NULL;
+
+	if (t)
+		return t->kind == OBJECT_INET && t->inet.port == LOOKUP_PORT;
+	if (getpeername(s->j->sock, (struct sockaddr *)&peer, &len) < 0)
+		return false;
+	/* the port is at the same place in both families */
+	return ntohs(((const struct sockaddr_in *)&peer)->sin_port) == LOOKUP_PORT;
+}
+
+/* What the program looks up, for questions. The shape comes first: it costs no call, and few packets have it. */
+static void note_lookup(const struct sending *s, const struct message *m, size_t n)
+{
+	const struct socket_kind *k = &s->b->kind;
+	const uint8_t *name;
+	size_t len;
+
+	if (!s->j->session->asks_people || k->type != SOCK_DGRAM || (k->domain != AF_INET && k->domain != AF_INET6))
+		return;
+	if (n <= LOOKUP_MOST && lookup_query(s->buffer, n, &name, &len) && to_name_server(s, m))
+		lookups_note(s->j->proc, s->buffer, n);
+}
+
 static long prepare_and_send(struct sending *s, const struct message *m, struct payload *p)
 {
 	int rc = prepare_address(s, m);
@@ -245,7 +276,10 @@ static long prepare_and_send(struct sending *s, const struct message *m, struct 
 		rc = prepare_control(s, m);
 	if (rc == 0)
 		rc = prepare_buffer(s, p->total);
-	return rc < 0 ? rc : send_payload(s, p);
+	long sent = rc < 0 ? rc : send_payload(s, p);
+	if (sent > 0)
+		note_lookup(s, m, (size_t)sent);
+	return sent;
 }
 
 long message_send(struct job *j, const struct batch *b, const struct message *m)

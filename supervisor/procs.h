@@ -57,6 +57,10 @@ bool proc_stopped_for_stack(const struct proc *p);
 void *proc_slot_take(struct proc *p);
 void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
 
+/* The place of what lookups.h keeps for P; ends with the record. */
+struct lookups;
+_Atomic(struct lookups *) *proc_lookups(struct proc *p);
+
 /* A place for the umask that was read last for a thread of P. Atomic. */
 _Atomic umask_note *proc_umask(struct proc *p);
 

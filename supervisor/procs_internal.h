@@ -39,6 +39,7 @@ struct proc {
 	ino_t expect_ino;
 	struct script *script; /* what its interpreter runs; under lock */
 	_Atomic umask_note umask;
+	_Atomic(struct lookups *) lookups;
 	void *value;
 	void (*drop)(void *);
 };

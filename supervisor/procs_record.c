@@ -10,6 +10,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_script.h"
+#include "supervisor/lookups.h"
 #include "supervisor/procs_internal.h"
 
 struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
@@ -42,6 +43,7 @@ static void proc_free(struct proc *p)
 		p->drop(p->value);
 	retired_free(p->retired);
 	script_put(p->script);
+	lookups_free(atomic_load(&p->lookups));
 	lineage_put(atomic_load(&p->lineage));
 	pthread_mutex_destroy(&p->lock);
 	free(p);
@@ -189,6 +191,11 @@ bool proc_met(struct proc *p, dev_t dev, ino_t ino)
 		atomic_store(&p->expects, false);
 	pthread_mutex_unlock(&p->lock);
 	return met;
+}
+
+_Atomic(struct lookups *) *proc_lookups(struct proc *p)
+{
+	return &p->lookups;
 }
 
 _Atomic umask_note *proc_umask(struct proc *p)

@@ -10,7 +10,7 @@ static uint64_t add(struct worker *w, struct question *q)
 	struct facts *facts = NULL;
 
 	worker_aside(w);
-	facts_gather(&w->job, q->call, "", &facts);
+	facts_gather(&w->job, q->call, &facts);
 	q->n_facts = facts_list(facts, &q->facts);
 	uint64_t id = questions_review_add(w->session->questions, q);
 	facts_free(facts);

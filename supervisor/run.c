@@ -307,6 +307,7 @@ static int prepare(struct run *run, const struct run_options *o)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
 	s->pins_content = likeness_content(s->policy);
 	s->asks_trust = likeness_trust(s->policy);
+	s->asks_people = policy_may_ask(s->policy);
 	s->asks_uid = likeness_uid(s->policy);
 	s->uid = geteuid();
 	s->reads_env = likeness_env(s->policy);

@@ -34,6 +34,7 @@ struct session {
 	bool descent;            /* some rule asks for ancestors: every fork is told to usher */
 	bool pins_content;       /* some rule asks for a program's content */
 	bool asks_trust;         /* some rule asks whether others could change a program */
+	bool asks_people;        /* somebody may be asked: what a process looks up is remembered */
 	bool asks_uid;           /* some rule asks for the caller's user */
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
 	bool reads_env;          /* some rule asks for the environment of an exec */

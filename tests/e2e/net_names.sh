@@ -93,6 +93,40 @@ same "several addresses, one allowed (curl)" "::ffff:10.9.0.2" "$(supervise "$T/
 same "several addresses, one allowed (python)" "b'::ffff:10.9.0.2\\n'" "$(supervise "$T/etc/second.rules" python3 -c 'import urllib.request as u; print(u.urlopen("http://many.test:8080/").read())')"
 same "IPv6 by name" "fd09::1" "$(supervise "$T/etc/second.rules" curl -s http://six.test:8080/)"
 
+# Who is asked about a connection sees what the program looked up, as the program's own word
+printf 'default allow\nask connect tcp:*:*\n' >"$T/etc/asks.rules"
+printf '#!/bin/sh\ncat >>%s/questions\necho "{\\"answer\\":\\"allow\\"}"\n' "$T" >"$T/etc/keep"
+chmod 600 "$T/etc/asks.rules"
+chmod 755 "$T/etc/keep"
+looks() { # what one question had as fact "$1"
+	python3 -c 'import json, sys; print(*[f["value"] for f in json.loads(sys.stdin.readline())["facts"] if f["key"] == sys.argv[1]])' "$1" <"$T/questions"
+}
+asked() {
+	rm -f "$T/questions"
+	ASK="exec:$T/etc/keep" supervise "$T/etc/asks.rules" "$@" >/dev/null
+	looks lookups | sed 's/[0-9]* s ago/N s ago/g'
+}
+word="(as the program asked name servers; what they answered is not known)"
+same "a name that was looked up (curl)" "one.test N s ago $word" "$(asked curl -s http://one.test:8080/)"
+check "is in the journal's record of the question" grep -q '"event":"question".*"lookups":"one.test' <(records "$JOURNAL")
+cat >"$T/look.py" <<'P'
+import socket, sys
+def query(*labels): return b"\x00\x01\x01\x00\x00\x01" + bytes(6) + b"".join(bytes([len(l)]) + l for l in labels) + b"\0\0\1\0\1"
+def to(port): u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); u.connect(("127.0.0.1", port)); return u
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(query(b"by-sendto", b"test"), ("127.0.0.1", 53))
+to(53).sendmsg([query(b"\x1b[31m\n", b"te.st")])
+to(53).send(query(b"unseen", b"test"))
+to(54).sendmsg([query(b"elsewhere", b"test")])
+try: socket.create_connection((sys.argv[1], 8080))
+except OSError: pass
+P
+same "names sent by hand; send and other ports are not seen" '\\027\\09131m\\010.te\\046st N s ago, by-sendto.test N s ago '"$word" "$(asked python3 "$T/look.py" 10.9.0.1)"
+same "each process has its own" "" "$(asked sh -c "getent hosts one.test; python3 -c 'import socket; socket.create_connection((\"10.9.0.1\", 8080))'")"
+printf '10.9.0.1 hosts-one hosts-two\n127.0.0.1 localhost\n' >"$T/etc/hosts"
+mount --bind "$T/etc/hosts" /etc/hosts && at_exit "umount -l /etc/hosts"
+asked curl -s http://10.9.0.1:8080/ >/dev/null
+same "names that /etc/hosts has" "hosts-one hosts-two (as /etc/hosts has it)" "$(looks host)"
+
 # Metadata addresses, in every form they can be said
 cat >"$T/meta.py" <<'P'
 import errno, socket, ctypes, os
