@@ -37,6 +37,7 @@ void record_name(struct record *r, const char *key, const struct object *object)
 		break;
 	case OBJECT_FILE:
 	case OBJECT_MEMFD:
+	case OBJECT_SOCKET:
 		record_bytes(r, key, object->name);
 		break;
 	case OBJECT_INET:

@@ -43,10 +43,10 @@ static void verdict_join(struct verdict *a, const struct verdict *b)
 }
 
 /* What nobody speaks of: stat is open, all else is closed. */
-static void decide_default(unsigned bit, struct verdict *v)
+static void decide_default(unsigned bit, const struct object *o, struct verdict *v)
 {
-	*v = (struct verdict){ .kind = 1u << bit == OP_STAT ? VERDICT_ALLOW : VERDICT_DENY, .error = EACCES,
-			       .where = "default" };
+	*v = (struct verdict){ .kind = 1u << bit == OP_STAT ? VERDICT_ALLOW : VERDICT_DENY,
+			       .error = refusal_errno(o, (op_set)(1u << bit)), .where = "default" };
 }
 
 static struct counter *after_of(const struct policy *p, const struct rule *rule)
@@ -81,7 +81,8 @@ static struct verdict answer_standing(const struct decision *d, unsigned bit)
 	if (!d->policy->standing)
 		return (struct verdict){ .kind = VERDICT_NONE };
 	ruleset_decide_object(d->policy->standing, d->call, d->object, s);
-	if (s[bit].kind == VERDICT_ASK || s[bit].kind == VERDICT_REWRITE)
+	/* What no grant names (a kind of socket beside a grant on addresses) is not answered. */
+	if (!s[bit].rule || s[bit].kind == VERDICT_ASK || s[bit].kind == VERDICT_REWRITE)
 		s[bit].kind = VERDICT_NONE;
 	return s[bit];
 }
@@ -156,7 +157,7 @@ static void decide_object(struct decision *d)
 		unsigned bit = (unsigned)__builtin_ctz(ops);
 		struct verdict *v = &d->each[bit];
 		if (v->kind == VERDICT_NONE)
-			decide_default(bit, v);
+			decide_default(bit, &d->call->object[d->object], v);
 		settle(d, bit, v);
 		if (!v->error)
 			v->error = EACCES;

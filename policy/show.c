@@ -136,6 +136,7 @@ void text_object(struct text_buffer *t, const struct object *o, size_t most)
 	case OBJECT_NONE:
 	case OBJECT_FILE:
 	case OBJECT_MEMFD:
+	case OBJECT_SOCKET:
 		break;
 	}
 	text_show(t, o->name, most);

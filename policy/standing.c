@@ -42,6 +42,7 @@ static void write_pattern(FILE *to, const struct object *o, const struct settlem
 	case OBJECT_NONE:
 	case OBJECT_FILE:
 	case OBJECT_MEMFD:
+	case OBJECT_SOCKET:
 		break;
 	}
 	if (directory.bytes)

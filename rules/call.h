@@ -28,6 +28,7 @@ enum object_kind {
 	OBJECT_INET,     /* an address and a port */
 	OBJECT_UNIX,     /* a unix socket with a canonical pathname */
 	OBJECT_ABSTRACT, /* a unix socket with an abstract name (name excludes the leading NUL) */
+	OBJECT_SOCKET,   /* a kind of socket, by its name: "raw:icmp" (rules/socket_kinds.h) */
 };
 
 enum proto {

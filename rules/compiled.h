@@ -142,7 +142,7 @@ struct index {
 	char *names;
 	uint32_t nodes, nodes_room, edges, edges_room, sets, sets_room, terms, terms_room, names_used, names_room;
 	struct slots slots;
-	uint32_t root[OBJECT_ABSTRACT + 1]; /* by object kind */
+	uint32_t root[OBJECT_SOCKET + 1]; /* by object kind */
 	uint64_t net_prefixes[3];           /* prefix lengths 0 .. 128 in use */
 	struct slots pins;                  /* key: mixed device and inode; value: index into ruleset.pin */
 };
@@ -175,6 +175,7 @@ struct ruleset {
 	uint32_t limit_slots;
 	uint32_t can; /* a bit for each verdict kind */
 	bool firm;    /* some rule is firm */
+	uint32_t restricts; /* the first rule that does more than allow an address, plus one; 0: none */
 	uint64_t limit[LIMIT_KINDS]; /* 0: none */
 };
 

@@ -76,3 +76,12 @@ bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t in
 			return true;
 	return false;
 }
+
+bool rule_speaks(const struct rule *rule, const struct object *object)
+{
+	const struct compiled_rule *r = compiled(rule);
+	for (uint32_t i = 0; i < r->n_patterns; i++)
+		if (pattern_matches(&r->pattern[i], object, rule->ops))
+			return true;
+	return false;
+}

@@ -83,7 +83,7 @@ void rules_covering(const struct ruleset *rs, const struct rule *narrow, uint32_
 		o.inet = (struct inet_endpoint){ .proto = p->inet.proto, .port = p->inet.port_lo };
 		memcpy(o.inet.addr, p->inet.addr, sizeof(o.inet.addr));
 	} else {
-		const char *before = p->kind == OBJECT_MEMFD ? "memfd:" : p->kind == OBJECT_ABSTRACT ? "" : "/";
+		const char *before = p->kind == OBJECT_MEMFD ? "memfd:" : p->kind == OBJECT_ABSTRACT || p->kind == OBJECT_SOCKET ? "" : "/";
 		len = strlen(before);
 		memcpy(name, before, len);
 		len = example(&p->glob, name, len);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "rules/index.h"
+#include "rules/socket_kinds.h"
 
 #define NO_RULE UINT32_MAX
 
@@ -198,12 +199,16 @@ static void ask_every_rule(struct decision *d)
 			ask_rule(d, i, &d->rs->rule[i].pattern[p]);
 }
 
-/* A name that is refused to stat looks absent; the rest is the native refusal. */
-static int refusal(unsigned bit, const struct rule *rule)
+int refusal_errno(const struct object *o, op_set op)
 {
-	if (rule && rule->error)
-		return rule->error;
-	return 1U << bit == OP_STAT ? ENOENT : EACCES;
+	if (op == OP_SOCKET && o->kind == OBJECT_SOCKET)
+		return socket_absent(o->name);
+	return op == OP_STAT ? ENOENT : EACCES;
+}
+
+static int refusal(const struct object *o, unsigned bit, const struct rule *rule)
+{
+	return rule && rule->error ? rule->error : refusal_errno(o, (op_set)(1U << bit));
 }
 
 /* Programs without a name (memfd, O_TMPFILE, deleted) run only where a rule names them: a default that allows is silent about them. */
@@ -212,11 +217,31 @@ static bool nameless(const struct object *o, unsigned bit)
 	return 1U << bit == OP_EXEC && o->kind == OBJECT_MEMFD;
 }
 
+/*
+ * A kind of socket that no rule names. What goes through most of them is decided on by no rule: a layer that does more than
+ * allow addresses refuses them, so that they are no way round it. A default that allows gives plain ones alone.
+ */
+static struct verdict unnamed_socket(const struct ruleset *rs, const struct object *o)
+{
+	struct verdict v = { .kind = VERDICT_DENY, .error = socket_absent(o->name), .where = rs->otherwise_where };
+	if (rs->restricts)
+		v.where = rs->rule[rs->restricts - 1].pub.where;
+	else if (rs->otherwise == VERDICT_ALLOW && socket_plain(o->name))
+		v.kind = VERDICT_ALLOW;
+	else if (rs->otherwise == VERDICT_ALLOW || rs->otherwise == VERDICT_NONE)
+		v.kind = VERDICT_NONE;
+	if (v.kind == VERDICT_NONE || !v.where)
+		v.where = "default";
+	return v;
+}
+
 static struct verdict by_default(const struct ruleset *rs, const struct object *o, unsigned bit)
 {
+	if (o->kind == OBJECT_SOCKET)
+		return unnamed_socket(rs, o);
 	bool speaks = 1U << bit != OP_STAT && rs->otherwise != VERDICT_NONE &&
 		      !(rs->otherwise == VERDICT_ALLOW && nameless(o, bit));
-	return (struct verdict){ .kind = speaks ? rs->otherwise : VERDICT_NONE, .error = refusal(bit, NULL),
+	return (struct verdict){ .kind = speaks ? rs->otherwise : VERDICT_NONE, .error = refusal(o, bit, NULL),
 				 .unnamed = 1U << bit == OP_STAT,
 				 .where = speaks ? rs->otherwise_where : "default" };
 }
@@ -241,7 +266,7 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 		out[bit] = by_default(rs, d.object, bit);
 		if (d.best[bit] != NO_RULE) {
 			const struct rule *r = &rs->rule[d.best[bit]].pub;
-			out[bit] = (struct verdict){ .kind = r->kind, .error = refusal(bit, r), .log = r->log,
+			out[bit] = (struct verdict){ .kind = r->kind, .error = refusal(d.object, bit, r), .log = r->log,
 						     .stack = r->stack, .rule = r, .where = r->where };
 		}
 		out[bit].object = object;

@@ -235,7 +235,7 @@ static int roots(struct index *ix)
 	int r = index_new_node(ix, &node); /* number 0 is nothing, of places and terms alike */
 	if (!r)
 		r = index_new_term(ix, 0, 0, &node);
-	for (unsigned kind = 0; !r && kind <= OBJECT_ABSTRACT; kind++)
+	for (unsigned kind = 0; !r && kind <= OBJECT_SOCKET; kind++)
 		r = index_new_node(ix, &ix->root[kind]);
 	if (!r)
 		r = deep_child(ix, ix->root[OBJECT_MEMFD], &node);

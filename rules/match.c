@@ -187,7 +187,7 @@ static void walk_inet(const struct walk *w, const struct inet_endpoint *e)
 
 static bool strip(const struct object *o, const char **name, size_t *len)
 {
-	size_t skip = o->kind == OBJECT_MEMFD ? sizeof("memfd:") - 1 : o->kind == OBJECT_ABSTRACT ? 0 : 1;
+	size_t skip = o->kind == OBJECT_MEMFD ? sizeof("memfd:") - 1 : o->kind == OBJECT_ABSTRACT || o->kind == OBJECT_SOCKET ? 0 : 1;
 	if (!o->name.bytes || o->name.len < skip)
 		return false;
 	if (skip == 1 && o->name.bytes[0] != '/')
@@ -206,7 +206,7 @@ bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn s
 		walk_inet(&w, &object->inet);
 		return true;
 	}
-	if (object->kind == OBJECT_NONE || object->kind > OBJECT_ABSTRACT || !strip(object, &name, &len))
+	if (object->kind == OBJECT_NONE || object->kind > OBJECT_SOCKET || !strip(object, &name, &len))
 		return true;
 	return walk_name(&w, rs->index.root[object->kind], name, len, len > 0);
 }

@@ -11,6 +11,7 @@
 
 #include "rules/endpoint.h"
 #include "rules/parser.h"
+#include "rules/socket_kinds.h"
 
 struct forms {
 	struct parser *p;
@@ -155,6 +156,40 @@ static int net_form(struct forms *f, const glob_unit *u, size_t n)
 			   "not an endpoint; tcp:HOST:PORT, udp:HOST:PORT, unix:/PATH or unix:@NAME was expected");
 }
 
+/* Whether some kind of socket is called as G says. */
+static bool is_some_kind(const struct glob *g)
+{
+	const char *name;
+	for (unsigned i = 0; (name = socket_example(i)); i++)
+		if (glob_match(g, name, strlen(name)))
+			return true;
+	return false;
+}
+
+static int socket_form(struct forms *f, const glob_unit *u, size_t n)
+{
+	struct pattern pattern = { .kind = OBJECT_SOCKET, .column = f->column };
+	glob_unit whole[SOCKET_NAME_MAX];
+	char text[SOCKET_NAME_MAX];
+	const char *name = text, *wrong = NULL;
+	bool wild = false;
+	for (size_t i = 0; i < n && i < sizeof(text) - 1; i++) {
+		wild |= u[i] == '*' || u[i] == '?' || u[i] == '[';
+		text[i] = (char)(u[i] & 0xff);
+	}
+	text[n < sizeof(text) - 1 ? n : sizeof(text) - 1] = 0;
+	if (!wild)
+		wrong = socket_word(text, &name);
+	if (wrong)
+		return parser_fail(f->p, f->w->from, "%s", wrong);
+	for (n = name == text ? n : 0; name != text && name[n]; n++)
+		whole[n] = (glob_unit)(unsigned char)name[n];
+	int r = compile(f, &pattern, name == text ? u : whole, n, 0);
+	if (r || !wild || is_some_kind(&f->list->item[f->list->n - 1].glob))
+		return r;
+	return parser_fail(f->p, f->w->from, "no kind of socket is called so; usher.rules(5) lists them");
+}
+
 static int file_form(struct forms *f, const glob_unit *u, size_t n)
 {
 	static const char *const endpoints[] = { "tcp:", "udp:", "unix:" };
@@ -173,6 +208,8 @@ static int file_form(struct forms *f, const glob_unit *u, size_t n)
 static int one_form(void *context, const glob_unit *u, size_t n)
 {
 	struct forms *f = context;
+	if (f->ops == OP_SOCKET)
+		return socket_form(f, u, n);
 	return f->ops & OPS_NET ? net_form(f, u, n) : file_form(f, u, n);
 }
 

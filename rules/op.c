@@ -5,7 +5,7 @@
 #include <string.h>
 
 static const char *const names[OP_COUNT] = {
-	"read", "modify", "create", "delete", "attr", "stat", "exec", "connect", "bind", "send",
+	"read", "modify", "create", "delete", "attr", "stat", "exec", "connect", "bind", "send", "socket",
 };
 
 static const struct {

@@ -19,9 +19,10 @@ enum {
 	OP_CONNECT = 1 << 7,
 	OP_BIND = 1 << 8,
 	OP_SEND = 1 << 9,
+	OP_SOCKET = 1 << 10, /* making a socket of a kind that no endpoint rule speaks of */
 };
 
-#define OP_COUNT 10
+#define OP_COUNT 11
 #define OPS_WRITE ((op_set)(OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR))
 #define OPS_OPEN ((op_set)(OP_READ | OP_MODIFY | OP_CREATE))
 #define OPS_NET ((op_set)(OP_CONNECT | OP_BIND | OP_SEND))

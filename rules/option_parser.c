@@ -384,7 +384,7 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "env= belongs to exec rules");
 		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
-		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET)))
+		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)))
 			return parser_fail(p, w->from, "own speaks of terminals; it belongs to rules on files");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");

@@ -6,6 +6,7 @@
 
 #include "rules/endpoint.h"
 #include "rules/parser.h"
+#include "rules/socket_kinds.h"
 
 struct asked {
 	struct parser *p;
@@ -33,6 +34,18 @@ static int inet_object(struct asked *a, const struct word *w, const char *text, 
 	return 0;
 }
 
+static int socket_object(struct asked *a, const struct word *w, const char *text, struct object *o)
+{
+	const char *name, *wrong = socket_word(text, &name);
+	if (!wrong && strchr(name, '*'))
+		wrong = "one kind of socket was expected: raw:icmp, netlink:audit ...";
+	if (wrong)
+		return parser_fail(a->p, w->from, "%s", wrong);
+	o->kind = OBJECT_SOCKET;
+	o->name = span_of(name);
+	return 0;
+}
+
 /* Whether '.' or '..' is a component of NAME: no object is called so, and rules would be asked about another one than is meant. */
 static bool has_dots(const char *name)
 {
@@ -51,6 +64,8 @@ static int set_object(struct asked *a, const struct word *w)
 	bool net = o->ops & OPS_NET;
 	if (!text)
 		return -ENOMEM;
+	if (o->ops == OP_SOCKET)
+		return socket_object(a, w, text, o);
 	if (net && (strncmp(text, "tcp:", 4) == 0 || strncmp(text, "udp:", 4) == 0))
 		return inet_object(a, w, text, o);
 	if (!net && strncmp(text, "memfd:", 6) == 0) {
@@ -171,7 +186,7 @@ static int parse_asked(struct asked *a, size_t first)
 	a->call->object[0].ops = op_parse(op, strlen(op));
 	if (!a->call->object[0].ops)
 		return parser_fail(a->p, line->word[first].from,
-				   "not an operation; read, modify, create, delete, attr, stat, write, open, exec, connect, bind, send or net was expected");
+				   "not an operation; read, modify, create, delete, attr, stat, write, open, exec, connect, bind, send, net or socket was expected");
 	int r = set_object(a, &line->word[first + 1]);
 	for (size_t i = first + 2; !r && i < line->n;)
 		r = set_detail(a, &i);

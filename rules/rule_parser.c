@@ -9,7 +9,7 @@
 static int parse_ops(struct parser *p, const struct word *w, op_set *out)
 {
 	static const char *const known[] = { "read", "modify", "create", "delete", "attr", "stat", "write",
-					     "open", "exec", "connect", "bind", "send", "net", NULL };
+					     "open", "exec", "connect", "bind", "send", "net", "socket", NULL };
 	char *text = word_text(&p->scratch, w, 0);
 	if (!text)
 		return -ENOMEM;
@@ -18,11 +18,13 @@ static int parse_ops(struct parser *p, const struct word *w, op_set *out)
 		op_set ops = op_parse(part, strlen(part));
 		if (!ops)
 			return parser_fail_word(p, w->from + (size_t)(part - text), part, known,
-						"not an operation; read, modify, create, delete, attr, stat, write, open, exec, connect, bind, send or net was expected");
+						"not an operation; read, modify, create, delete, attr, stat, write, open, exec, connect, bind, send, net or socket was expected");
 		*out |= ops;
 	}
 	if ((*out & OPS_NET) && (*out & OPS_FILE))
 		return parser_fail(p, w->from, "operations on files and on endpoints need rules of their own");
+	if ((*out & OP_SOCKET) && *out != OP_SOCKET)
+		return parser_fail(p, w->from, "socket speaks of kinds of sockets, the other operations of names and endpoints: it needs a rule of its own");
 	return 0;
 }
 
@@ -82,6 +84,8 @@ static int parse_rewrite(struct parser *p, const struct line *line, struct compi
 		return parser_fail(p, line->word[arrow].from, "'->' belongs to rewrite");
 	if (!rewrites)
 		return 0;
+	if (rule->pub.ops == OP_SOCKET)
+		return parser_fail(p, line->from, "a socket cannot be made into one of another kind; allow, deny, ask or kill was expected");
 	if (arrow + 1 >= line->n)
 		return parser_fail(p, line->word[line->n - 1].to, "rewrite OPERATION FROM -> TO was expected");
 	for (uint32_t i = 0; i < list->n; i++) {
@@ -97,6 +101,15 @@ static int parse_rewrite(struct parser *p, const struct line *line, struct compi
 static bool any_condition(const struct conditions *c)
 {
 	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_uid || c->has_depth;
+}
+
+/* Whether RULE does more with an address than to allow it: raw sockets would get round that. */
+static bool restricts(const struct compiled_rule *rule, const struct pattern_list *list)
+{
+	bool address = false;
+	for (uint32_t i = 0; i < list->n; i++)
+		address |= list->item[i].kind == OBJECT_INET;
+	return address && (rule->pub.kind != VERDICT_ALLOW || rule->pub.limit);
 }
 
 static int store(struct parser *p, struct compiled_rule *rule, const struct conditions *when,
@@ -121,6 +134,8 @@ static int store(struct parser *p, struct compiled_rule *rule, const struct cond
 	rs->ops |= rule->pub.ops;
 	rs->can |= 1U << rule->pub.kind;
 	rs->firm |= rule->pub.firm;
+	if (!rs->restricts && restricts(rule, list))
+		rs->restricts = rs->n_rules; /* one past it */
 	if (rule->pub.limit) {
 		rs->limit_slots++;
 		rs->can |= 1U << rule->pub.otherwise;

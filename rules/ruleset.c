@@ -141,6 +141,11 @@ bool ruleset_can(const struct ruleset *rs, enum verdict_kind kind)
 	return rs->can >> kind & 1 || (rs->otherwise == kind && kind != VERDICT_NONE);
 }
 
+const struct rule *ruleset_restricts(const struct ruleset *rs)
+{
+	return rs->restricts ? &rs->rule[rs->restricts - 1].pub : NULL;
+}
+
 op_set ruleset_ops(const struct ruleset *rs)
 {
 	return rs->ops;

@@ -98,6 +98,15 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
  */
 void verdicts_join(struct verdict *into, const struct call *call, uint32_t object, const struct verdict each[OP_COUNT]);
 
+/* The errno of a refusal of OP (one operation) on O by a rule without errno=, or by none. */
+int refusal_errno(const struct object *o, op_set op);
+
+/*
+ * The first rule that refuses, asks about, limits or leads elsewhere an address of the internet, NULL when there is none: where there
+ * is one, kinds of sockets that no rule of the file names are refused.
+ */
+const struct rule *ruleset_restricts(const struct ruleset *rs);
+
 /* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
 bool ruleset_pins(const struct ruleset *rs);
 
@@ -166,6 +175,9 @@ bool rule_conditional(const struct rule *rule);
  * where the truth is yes. Operations and conditions are the caller's business.
  */
 bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t index);
+
+/* Whether some pattern of RULE matches OBJECT, conditions and operations aside. */
+bool rule_speaks(const struct rule *rule, const struct object *object);
 
 /*
  * Tells EACH of every rule of RS one of whose patterns covers NARROW's pattern INDEX (as rule_covers() says; NARROW may be of

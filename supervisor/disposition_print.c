@@ -28,6 +28,8 @@ static const char *when_text(unsigned when)
 		return "when a rule says `tree=`, `depth=` or `limit processes`";
 	case WHEN_SHOWN:
 		return "when a rule says `show=asked`";
+	case WHEN_SOCKETS:
+		return "when a rule could give one (`socket`)";
 	case WHEN_APART:
 		return "when a rule says `by=`, `tree=`, `uid=` or `depth=`, or without the floor";
 	default:
@@ -114,7 +116,7 @@ void disposition_print(FILE *to)
 	print_refused(to);
 	fputs("\nAny other number, x32 and other architectures: ENOSYS.\n\n### Decided on register values\n\n", to);
 	print_conditions(to);
-	fputs("\nsocket and socketpair: TCP, unix and netlink route sockets, UDP where a rule could allow it; other families EAFNOSUPPORT, "
+	fputs("\nsocket and socketpair, where no rule could give others: TCP, unix and netlink route sockets, UDP where a rule could allow it; other families EAFNOSUPPORT, "
 	      "other types ESOCKTNOSUPPORT, other protocols EPROTONOSUPPORT.\n\n### Mediated\n\n", to);
 	print_mediated(to, 0, "Always");
 	print_mediated(to, WHEN_STAT, "\nWhen a rule names `stat`");

@@ -30,7 +30,6 @@
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
 #include "supervisor/limits.h"
-#include "supervisor/net_filter.h"
 #include "supervisor/net_shown.h"
 
 #define FRONT_MAX 128
@@ -215,7 +214,7 @@ static unsigned front(const struct filter_options *o, struct sock_filter *f)
 	n = front_bits(f, n, FRONT_MAX - NET_FILTER_LEN);
 	if (n + NET_FILTER_LEN > FRONT_MAX)
 		return FRONT_MAX + 1;
-	net_filter(o->udp, f + n);
+	net_filter(&o->sockets, f + n);
 	return n + NET_FILTER_LEN;
 }
 

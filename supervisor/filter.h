@@ -11,6 +11,8 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 
+#include "supervisor/net_filter.h"
+
 struct policy;
 
 struct filter_options {
@@ -18,7 +20,7 @@ struct filter_options {
 	bool privileged;             /* the command starts as root or with capabilities */
 	bool sighted;                /* usher reads processes that hide themselves: privileges_read_any() */
 	bool trap_stat;              /* some rule names stat */
-	bool udp;                    /* some rule could allow UDP */
+	struct net_sockets sockets;  /* which some rule could give */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
 	bool reads;                  /* opens for reading are left to the kernel: cover.h */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */

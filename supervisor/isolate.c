@@ -62,7 +62,7 @@ static bool nothing_allowed(const struct policy *policy)
 	struct net_reach can;
 
 	net_reach(policy, &can);
-	return !can.tcp && !can.udp && !can.abstract;
+	return !can.tcp && !can.udp && !can.abstract && !can.others;
 }
 
 int isolate_prepare(const char *mode, const struct policy *policy, struct isolation *out)

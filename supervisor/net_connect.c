@@ -22,9 +22,11 @@
 enum {
 	WORD_COPIED, /* the address is in job->data[0] */
 	WORD_TARGET, /* number of the target that the address stands for, plus one */
-	WORD_TYPE,
+	WORD_TYPE,   /* SOCK_*, UNRULED beside it for a socket that no rule on endpoints speaks of */
 	WORD_SWAPPED, /* job->sock is to take the place of the caller's socket, which is of this family plus one */
 };
+
+#define UNRULED 0x100
 
 int net_connect_resolve(struct job *j)
 {
@@ -46,14 +48,16 @@ int net_connect_resolve(struct job *j)
 	if (rc < 0)
 		return rc;
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
-	j->word[WORD_TYPE] = (uint64_t)kind.type;
+	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;
 }
 
 /* Datagram sockets only note the address. A stream on the same machine may wait too, for room in the listener's queue. */
 static bool may_wait(const struct job *j, int flags)
 {
-	return j->word[WORD_TYPE] != SOCK_DGRAM && j->word[WORD_TARGET] && flags >= 0 && !(flags & O_NONBLOCK);
+	bool somebody = j->word[WORD_TARGET] || (j->word[WORD_TYPE] & UNRULED);
+
+	return j->word[WORD_TYPE] != SOCK_DGRAM && somebody && flags >= 0 && !(flags & O_NONBLOCK);
 }
 
 static int connect_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
@@ -110,11 +114,11 @@ static int connect_at_once(struct job *j, int flags, const struct sockaddr_stora
 static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
 	int flags = j->word[WORD_TYPE] == SOCK_DGRAM ? -1 : fcntl(j->sock, F_GETFL);
-	const struct target *t = may_wait(j, flags) ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
+	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
 
-	if (!t)
+	if (!may_wait(j, flags))
 		return connect_once(j, to, len);
-	int first = likely_at_once(t) ? connect_at_once(j, flags, to, len) : -EAGAIN;
+	int first = t && likely_at_once(t) ? connect_at_once(j, flags, to, len) : -EAGAIN;
 	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
 		return first;
 	int rc = connect_waiting(j, to, len);
@@ -189,6 +193,8 @@ int net_listen_resolve(struct job *j)
 	if (getsockname(j->sock, (struct sockaddr *)&ss, &len) < 0)
 		return -errno;
 	sockaddr_decode(&ss, len, &kind, ADDRESS_BIND, &a);
+	if (net_unruled(j, &kind))
+		return 0;
 	if (a.kind == ADDRESS_UNKNOWN)
 		return -EPERM;
 	if (a.kind != ADDRESS_INET || a.inet.port)

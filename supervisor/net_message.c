@@ -47,7 +47,7 @@ struct sending {
 	struct sockaddr_storage to;
 	struct control control;
 	bool pointed;   /* an address, though of no length */
-	bool as_caller; /* the address is a path: with the caller's ids and powers */
+	bool as_caller; /* with the caller's ids and powers: the address is a path, or the kernel asks for powers */
 	bool blocks;    /* a full socket makes the caller wait */
 	bool patient;   /* wait from the start */
 	char *buffer;
@@ -83,6 +83,16 @@ static int prepare_control(struct sending *s, const struct message *m)
 	return rc;
 }
 
+/* What goes to the kernel itself (netlink), or tells it how to send (SO_MARK), it takes from those who may. */
+static bool asks_for_powers(const struct sending *s, const struct message *m)
+{
+	const struct socket_kind *kind = &s->b->kind;
+
+	if (kind->domain == AF_UNIX)
+		return false;
+	return !socket_ruled(kind) || (m->control && m->n_control);
+}
+
 static int prepare_address(struct sending *s, const struct message *m)
 {
 	const struct target *t = m->target >= 0 ? &s->j->target[m->target] : NULL;
@@ -91,7 +101,7 @@ static int prepare_address(struct sending *s, const struct message *m)
 	if (len < 0)
 		return len;
 	s->pointed = m->pointed;
-	s->as_caller = t && t->kind == OBJECT_UNIX;
+	s->as_caller = (t && t->kind == OBJECT_UNIX) || asks_for_powers(s, m);
 	s->hdr.msg_name = len ? &s->to : NULL;
 	s->hdr.msg_namelen = (socklen_t)len;
 	return 0;

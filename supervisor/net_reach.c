@@ -89,9 +89,46 @@ static bool can_reach(const struct policy *policy, const struct kind *kind)
 	return open & ~closed;
 }
 
+/* A rule that may give one, or a default that gives the plain ones. */
+static bool gives_sockets(const struct ruleset *layer)
+{
+	const struct rule *rule;
+	const char *where;
+
+	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
+		if ((rule->ops & OP_SOCKET) && !refuses(rule->kind))
+			return true;
+	}
+	return ruleset_default(layer, &where) == VERDICT_ALLOW && !ruleset_restricts(layer);
+}
+
+/* A layer that restricts addresses, or what no rule matches, refuses what it does not name. */
+static bool withholds_sockets(const struct ruleset *layer)
+{
+	const char *where;
+	enum verdict_kind otherwise = ruleset_default(layer, &where);
+
+	return ruleset_restricts(layer) || (otherwise != VERDICT_NONE && otherwise != VERDICT_ALLOW);
+}
+
+static bool others_reach(const struct policy *policy)
+{
+	const struct ruleset *layer;
+	bool some = false;
+
+	for (size_t i = 1; (layer = policy_layer(policy, i)); i++) {
+		bool gives = gives_sockets(layer);
+		if (!gives && withholds_sockets(layer))
+			return false;
+		some |= gives;
+	}
+	return some;
+}
+
 void net_reach(const struct policy *policy, struct net_reach *out)
 {
 	out->tcp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_TCP });
 	out->udp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
 	out->abstract = can_reach(policy, &(struct kind){ .object = OBJECT_ABSTRACT });
+	out->others = others_reach(policy);
 }

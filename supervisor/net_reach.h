@@ -11,6 +11,7 @@ struct net_reach {
 	bool tcp;
 	bool udp;
 	bool abstract; /* unix sockets with an abstract name */
+	bool others;   /* sockets of a kind that rules name (socket) */
 };
 
 /* MUST: errs towards more. */

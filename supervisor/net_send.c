@@ -54,7 +54,7 @@ static const struct message *same_name(struct job *j, const struct batch *b, con
 /* TCP looks at an address only to connect; connected packets do not look at it; unix streams refuse any. */
 static int message_target(struct job *j, const struct batch *b, struct message *m)
 {
-	bool inet = b->kind.domain == AF_INET || b->kind.domain == AF_INET6;
+	bool inet = socket_ruled(&b->kind) && b->kind.domain != AF_UNIX;
 	bool opens = inet && b->kind.type == SOCK_STREAM && (b->flags & MSG_FASTOPEN);
 	bool ignored = (inet && b->kind.type == SOCK_STREAM && !opens) ||
 		       (b->kind.domain == AF_UNIX && b->kind.type == SOCK_SEQPACKET);

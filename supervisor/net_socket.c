@@ -63,7 +63,8 @@ int net_socket_connecting(struct job *j, int fd, struct text address, struct soc
 
 	if (address.len >= sizeof(family))
 		memcpy(&family, job_text(j, address), sizeof(family));
-	if (rc < 0 || family == AF_UNIX)
+	/* A raw socket may have TCP's protocol. */
+	if (rc < 0 || family == AF_UNIX || j->session->other_sockets)
 		return rc < 0 ? rc : net_socket(j, fd, out);
 	rc = option(j->sock, SO_PROTOCOL, &out->protocol);
 	if (rc < 0 || out->protocol != IPPROTO_TCP)
@@ -244,11 +245,20 @@ static int address_target(struct job *j, const struct socket_kind *kind, struct 
 	return -EPERM;
 }
 
+bool net_unruled(const struct job *j, const struct socket_kind *kind)
+{
+	return j->session->other_sockets && !socket_ruled(kind);
+}
+
 int net_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op, int *index, bool *ignored)
 {
 	struct address a;
 
 	*index = -1;
+	if (ignored)
+		*ignored = false;
+	if (net_unruled(j, kind))
+		return 0;
 	sockaddr_decode(bytes.off ? job_text(j, bytes) : "", bytes.len, kind, use_of(op), &a);
 	if (ignored)
 		*ignored = a.kind == ADDRESS_IGNORED;

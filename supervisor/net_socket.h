@@ -27,6 +27,12 @@ int net_socket_connecting(struct job *j, int fd, struct text address, struct soc
 int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out);
 
 /*
+ * Whether rules say nothing of the addresses that such a socket is given, since it could be made by a rule on socket alone: they are
+ * copied and passed on. Without such rules whoever has one (from outside) is refused.
+ */
+bool net_unruled(const struct job *j, const struct socket_kind *kind);
+
+/*
  * Adds the target (two for a unix bind) that the address BYTES of the job stands for, with OP. *index is its number, or -1 when
  * there is nothing to decide; *ignored (may be NULL) tells that no address is to be passed. Pins a destination of 0.0.0.0 or :: in
  * BYTES. Returns 0, -ENOSPC when the job has no room for another target, or an errno as natively.

@@ -5,6 +5,9 @@
 
 #include "supervisor/job.h"
 
+int net_make_resolve(struct job *j);
+int net_make_perform(struct job *j);
+
 int net_connect_resolve(struct job *j);
 int net_connect_perform(struct job *j);
 int net_bind_resolve(struct job *j);

@@ -149,7 +149,7 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
 		.trap_stat = policy_mediates_stat(run->s.policy),
-		.udp = can.udp,
+		.sockets = { .udp = can.udp, .others = can.others },
 		.domain = run->floor != NULL,
 		.reads = run->cover != NULL,
 		.scoped = run->floor && floor_scopes_signals(run->floor),
@@ -284,6 +284,7 @@ static int insist(const struct run *run, const struct run_options *o)
 static int prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
+	struct net_reach can;
 	int rc;
 
 	s->usher = getpid();
@@ -312,6 +313,8 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->uid = geteuid();
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
+	net_reach(s->policy, &can);
+	s->other_sockets = can.others;
 	rc = shown_wanted(s->policy) ? shown_new(&s->shown) : 0;
 	if (rc < 0)
 		return complain("make room for what getpeername shows", rc, NULL);

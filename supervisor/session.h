@@ -37,6 +37,7 @@ struct session {
 	bool asks_people;        /* somebody may be asked: what a process looks up is remembered */
 	bool asks_uid;           /* some rule asks for the caller's user */
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
+	bool other_sockets;      /* some rule gives sockets whose addresses no rule speaks of */
 	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */

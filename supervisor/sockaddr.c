@@ -16,6 +16,9 @@
 /* The oldest form of sockaddr_in6 has no scope; the kernel still takes it. */
 #define SIN6_LEN_RFC2133 24
 #define UNIX_HEAD offsetof(struct sockaddr_un, sun_path)
+#define FAMILY_SMC 43
+#define PROTOCOL_SMC 256
+#define PROTOCOL_MPTCP 262
 
 static const uint8_t mapped_prefix[12] = { 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff };
 
@@ -117,6 +120,7 @@ void sockaddr_decode(const void *bytes, size_t len, const struct socket_kind *ki
 	switch (kind->domain) {
 	case AF_INET:
 	case AF_INET6:
+	case FAMILY_SMC:
 		decode_inet(bytes, len, kind, use, out);
 		break;
 	case AF_UNIX:
@@ -215,10 +219,19 @@ enum proto socket_proto(const struct socket_kind *kind)
 {
 	if (kind->domain == AF_UNIX)
 		return PROTO_UNIX;
+	if (kind->domain == FAMILY_SMC)
+		return PROTO_TCP;
 	if (kind->domain != AF_INET && kind->domain != AF_INET6)
 		return PROTO_OTHER;
-	if (kind->protocol == IPPROTO_TCP)
+	if (kind->type == SOCK_RAW)
+		return PROTO_OTHER;
+	if (kind->protocol == IPPROTO_TCP || kind->protocol == PROTOCOL_MPTCP || kind->protocol == PROTOCOL_SMC)
 		return PROTO_TCP;
 	/* UDP-Lite has addresses and ports as UDP has them: a rule on udp speaks of both */
 	return kind->protocol == IPPROTO_UDP || kind->protocol == IPPROTO_UDPLITE ? PROTO_UDP : PROTO_OTHER;
+}
+
+bool socket_ruled(const struct socket_kind *kind)
+{
+	return socket_proto(kind) != PROTO_OTHER;
 }

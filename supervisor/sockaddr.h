@@ -67,6 +67,10 @@ int sockaddr_encode(const struct inet_endpoint *e, int domain, struct sockaddr_s
  */
 size_t sockaddr_text(const void *bytes, size_t len, char *out);
 
+/* MPTCP and SMC connect as TCP does: rules on tcp speak of them. */
 enum proto socket_proto(const struct socket_kind *kind);
+
+/* Whether rules on endpoints speak of the addresses of such a socket: of all others they know none. */
+bool socket_ruled(const struct socket_kind *kind);
 
 #endif

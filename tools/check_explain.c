@@ -150,6 +150,8 @@ static void print_text(const struct check *c, const struct policy *p, const stru
 	printf("%s by %s\n", verdict_name(v->kind), v->where);
 	if (v->rule)
 		printf("  %s\n", v->rule->text);
+	else if (o->kind == OBJECT_SOCKET && v->kind == VERDICT_DENY)
+		puts("  no rule names this kind of socket, and it is given by rules on socket alone");
 	if (v->rule && v->rule->reason)
 		printf("  reason: %s\n", v->rule->reason);
 	if (layer)

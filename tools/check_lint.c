@@ -233,6 +233,13 @@ static void lint_renames(struct check *c, const struct rule *rule)
 		report(c, DIAGNOSTIC_WARNING, rule, column, message);
 }
 
+static void lint_sockets(struct check *c, size_t layer, const struct rule *rule)
+{
+	char message[400];
+	if (check_sockets(c, layer, rule, message, sizeof(message)))
+		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), message);
+}
+
 static bool links_unprotected(void)
 {
 	char value = '1';
@@ -268,6 +275,7 @@ void check_lint(struct check *c)
 			lint_programs(c, r);
 			lint_ask(c, r, why);
 			lint_renames(c, r);
+			lint_sockets(c, i, r);
 			if (links)
 				lint_links(c, r);
 		}

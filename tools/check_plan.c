@@ -17,6 +17,7 @@
 #include "supervisor/floor.h"
 #include "supervisor/likeness.h"
 #include "supervisor/limits_plan.h"
+#include "supervisor/net_reach.h"
 #include "supervisor/privileges.h"
 #include "supervisor/table.h"
 #include "tools/rule_files.h"
@@ -25,6 +26,7 @@ struct plan {
 	const struct policy *policy;
 	bool reads;        /* opens for reading are left to the kernel */
 	const char *stuck; /* why not, where the rules would let them; NULL: they would not */
+	bool sockets;      /* some kind of socket that is not listed may be given */
 };
 
 struct where {
@@ -91,6 +93,8 @@ static struct where place_of(int nr, const struct disposition *d, const struct p
 	case CALL_REFUSED:
 		return on ? (struct where){ "filter", d->reason } : (struct where){ "kernel", "not refused in this session" };
 	case CALL_DECIDED:
+		if (nr == __NR_socket && plan->sockets)
+			return (struct where){ "supervisor", "kinds that rules name, by family, type and protocol; tcp, udp, unix and netlink route by the filter" };
 		return (struct where){ "filter", d->reason };
 	case CALL_ALLOWED:
 		return (struct where){ "kernel", d->reason };
@@ -194,6 +198,9 @@ static struct plan plan_of(const struct policy *p)
 {
 	struct plan plan = { .policy = p };
 	const char *why;
+	struct net_reach can;
+	net_reach(p, &can);
+	plan.sockets = can.others;
 	plan.reads = cover_possible(p, floor_abi() > 0, &why);
 	if (!plan.reads && policy_allows(p, OP_READ, true, NULL))
 		plan.stuck = why;

@@ -45,6 +45,12 @@ void check_lint(struct check *c);
  */
 bool check_renames(const struct check *c, const struct rule *rule, uint32_t *column, char *out, size_t cap);
 
+/*
+ * Whether RULE of layer number LAYER gives sockets past what rules say of addresses, or ones that another layer withholds: in words in
+ * OUT. (lint_sockets.c)
+ */
+bool check_sockets(const struct check *c, size_t layer, const struct rule *rule, char *out, size_t cap);
+
 /* Expect lines that do not hold, as errors. (check_lint.c) */
 void check_expectations(struct check *c);
 

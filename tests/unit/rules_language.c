@@ -8,12 +8,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "rules/ruleset.h"
+#include "rules/socket_kinds.h"
 
 static const struct variable variables[] = {
 	{ "HOME", "/home/u" }, { "PWD", "/home/u/p [x]*" }, { "TMPDIR", "/tmp/" }, { "USER", "u" }, { "UID", "1000" },
@@ -730,10 +733,126 @@ static int teardown(void **state)
 	return system(command);
 }
 
+static void test_sockets(void **state)
+{
+	refused("allow socket tcp\n", 1, 14, "every program may make these");
+	refused("allow socket netlink:route\n", 1, 14, "every program may make these");
+	refused("allow socket raww\n", 1, 14, "not a kind of socket");
+	refused("allow socket raw:1\n", 1, 14, "not a kind of socket");
+	refused("allow socket raw:01\n", 1, 14, "not a kind of socket");
+	refused("allow socket netlink:9\n", 1, 14, "not a kind of socket");
+	refused("allow socket netlink:0\n", 1, 14, "not a kind of socket");
+	refused("allow socket family:40\n", 1, 14, "not a kind of socket");
+	refused("allow socket raw:x*\n", 1, 14, "no kind of socket");
+	refused("allow socket tcp:*:*\n", 1, 14, "no kind of socket");
+	refused("allow socket /dev/raw\n", 1, 14, "not a kind of socket");
+	refused("allow connect,socket tcp:*:*\n", 1, 7, "a rule of its own");
+	refused("allow read,socket /x\n", 1, 7, "a rule of its own");
+	refused("rewrite socket raw -> ping\n", 1, 1, "cannot be made into one of another kind");
+	refused("deny socket raw firm\n", 1, 17, "firm belongs to");
+	refused("allow socket raw own\n", 1, 18, "terminals");
+	refused("expect allow socket raw:*\n", 1, 21, "no");
+	decides("allow socket raw\n", "socket raw:icmp", VERDICT_ALLOW);
+	decides("allow socket raw\n", "socket raw:77", VERDICT_ALLOW);
+	decides("allow socket raw\n", "socket packet", VERDICT_NONE);
+	decides("allow socket raw:icmp\n", "socket raw:icmpv6", VERDICT_NONE);
+	decides("allow socket {ping,netlink:{audit,generic}} raw:[i]*\n", "socket netlink:generic", VERDICT_ALLOW);
+	decides("allow socket {ping,netlink:{audit,generic}} raw:[i]*\n", "socket raw:igmp", VERDICT_ALLOW);
+	decides("allow socket *\n", "socket vsock", VERDICT_ALLOW);
+	decides("allow socket **\n", "socket netlink:31", VERDICT_ALLOW);
+	decides("allow socket family:200\n", "socket family:200", VERDICT_ALLOW);
+	decides("deny socket raw:icmp\nallow socket *\n", "socket raw:icmp", VERDICT_DENY);
+	decides("deny socket raw:icmp\nallow socket *\n", "socket ping", VERDICT_ALLOW);
+	decides("ask socket ping by=/usr/bin/ping\n", "socket ping by=/usr/bin/ping", VERDICT_ASK);
+	decides("ask socket ping by=/usr/bin/ping\n", "socket ping by=/usr/bin/fping", VERDICT_NONE);
+}
+
+/* A default gives the plain kinds alone, and only where nothing restricts addresses; names of files never match. */
+static void test_sockets_unnamed(void **state)
+{
+	decides("default allow\n", "socket raw:icmp", VERDICT_ALLOW);
+	decides("default allow\n", "socket ping", VERDICT_ALLOW);
+	decides("default allow\n", "socket netlink:sock_diag", VERDICT_ALLOW);
+	decides("default allow\n", "socket packet", VERDICT_NONE);
+	decides("default allow\n", "socket vsock", VERDICT_NONE);
+	decides("default allow\n", "socket mptcp", VERDICT_NONE);
+	decides("default allow\n", "socket netlink:audit", VERDICT_NONE);
+	decides("default deny\n", "socket raw:icmp", VERDICT_DENY);
+	decides("default ask\n", "socket raw:icmp", VERDICT_DENY);
+	decides("allow read **\n", "socket raw:icmp", VERDICT_NONE);
+	decides("default allow\ndeny connect tcp:192.0.2.1:1\n", "socket raw:icmp", VERDICT_DENY);
+	decides("default allow\nask send udp:*:53 uid=7\n", "socket ping", VERDICT_DENY);
+	decides("default allow\nrewrite connect tcp:192.0.2.1:1 -> tcp:127.0.0.1:1\n", "socket ping", VERDICT_DENY);
+	decides("default allow\nallow connect tcp:*:* limit=5/s\n", "socket ping", VERDICT_DENY);
+	decides("deny net tcp:192.0.2.1:1\n", "socket vsock", VERDICT_DENY);
+	decides("deny net tcp:192.0.2.1:1\nallow socket vsock\n", "socket vsock", VERDICT_ALLOW);
+	decides("default allow\nallow connect tcp:192.0.2.1:1\ndeny net unix:/run/x\n", "socket ping", VERDICT_ALLOW);
+	decides("default deny\nallow read,write **\n", "socket raw:icmp", VERDICT_DENY);
+
+	struct ruleset *rs = parse("deny socket raw errno=EPERM\ndeny socket *\n");
+	assert_int_equal(ask(rs, "socket raw:tcp").error, EPERM);
+	assert_int_equal(ask(rs, "socket packet").error, EAFNOSUPPORT);
+	assert_int_equal(ask(rs, "socket mptcp").error, EPROTONOSUPPORT);
+	assert_int_equal(ask(rs, "socket type:9").error, ESOCKTNOSUPPORT);
+	ruleset_free(rs);
+}
+
+/* The kernel's three numbers and their name; and that each name that can be written is one that they can have. */
+static void test_socket_names(void **state)
+{
+	static const struct {
+		int family, type, protocol;
+		const char *name; /* NULL: every program may make it */
+	} rows[] = {
+		{ AF_INET, SOCK_STREAM, 0, NULL },
+		{ AF_INET6, SOCK_STREAM | SOCK_NONBLOCK, 6, NULL },
+		{ AF_INET, SOCK_DGRAM, 136, NULL },
+		{ AF_UNIX, SOCK_SEQPACKET, 1, NULL },
+		{ AF_NETLINK, SOCK_RAW, 0, NULL },
+		{ AF_NETLINK, SOCK_DGRAM, 17, "netlink:17" },
+		{ AF_NETLINK, SOCK_DGRAM, 9, "netlink:audit" },
+		{ AF_INET, SOCK_RAW | SOCK_CLOEXEC, 1, "raw:icmp" },
+		{ AF_INET6, SOCK_RAW, 255, "raw:raw" },
+		{ AF_INET, SOCK_RAW, 0, "raw:0" },
+		{ AF_INET, SOCK_PACKET, 3, "packet" },
+		{ AF_INET6, SOCK_PACKET, 3, "type:10" },
+		{ AF_PACKET, SOCK_DGRAM, 768, "packet" },
+		{ AF_INET, SOCK_DGRAM, 1, "ping" },
+		{ AF_INET6, SOCK_DGRAM, 58, "ping" },
+		{ AF_INET, SOCK_STREAM, 262, "mptcp" },
+		{ AF_INET, SOCK_STREAM, 256, "smc" },
+		{ 43, SOCK_STREAM, 0, "smc" },
+		{ AF_INET6, SOCK_SEQPACKET, 0, "sctp" },
+		{ AF_INET, SOCK_STREAM, 17, "protocol:17" },
+		{ AF_VSOCK, SOCK_STREAM, 0, "vsock" },
+		{ AF_ALG, SOCK_SEQPACKET, 0, "alg" },
+		{ 0, SOCK_STREAM, 0, "family:0" },
+		{ -1, SOCK_STREAM, 0, "family:4294967295" },
+		{ AF_INET, SOCK_STREAM, -1, "protocol:4294967295" },
+	};
+	char name[SOCKET_NAME_MAX], rule[64];
+	const char *example;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		bool other = socket_name(rows[i].family, rows[i].type, rows[i].protocol, name);
+		assert_int_equal(other, rows[i].name != NULL);
+		if (other)
+			assert_string_equal(name, rows[i].name);
+	}
+	for (unsigned i = 0; (example = socket_example(i)); i++) {
+		snprintf(rule, sizeof(rule), "allow socket %s\n", example);
+		snprintf(name, sizeof(name), "socket %s", example);
+		decides(rule, name, VERDICT_ALLOW);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_errors),
+		cmocka_unit_test(test_sockets),
+		cmocka_unit_test(test_sockets_unnamed),
+		cmocka_unit_test(test_socket_names),
 		cmocka_unit_test(test_all_errors_are_told),
 		cmocka_unit_test(test_nul_and_size),
 		cmocka_unit_test(test_first_match_and_default),

@@ -29,9 +29,9 @@
 #define E(n) (SECCOMP_RET_ERRNO | (n))
 #define HIGH 0xdead000000000000ULL
 
-static const struct filter_options user = { .domain = true, .scoped = true, .udp = true };
-static const struct filter_options root = { .domain = true, .scoped = true, .udp = true, .privileged = true, .sighted = true };
-static const struct filter_options hidden = { .domain = true, .scoped = true, .udp = true, .trap_stat = true };
+static const struct filter_options user = { .domain = true, .scoped = true, .sockets = { .udp = true } };
+static const struct filter_options root = { .domain = true, .scoped = true, .sockets = { .udp = true }, .privileged = true, .sighted = true };
+static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
 static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
 

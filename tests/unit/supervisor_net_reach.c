@@ -18,6 +18,7 @@
 #define UDP 1
 #define TCP 2
 #define ABSTRACT 4
+#define OTHERS 8
 
 struct row {
 	const char *first;
@@ -26,7 +27,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "default allow\n", NULL, UDP | TCP | ABSTRACT },
+	{ "default allow\n", NULL, UDP | TCP | ABSTRACT | OTHERS },
 	{ "default ask\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default deny\n", NULL, 0 },
 	{ "allow read /**\n", NULL, 0 },
@@ -45,9 +46,15 @@ static const struct row rows[] = {
 	{ "default allow\n", "deny net tcp:*:* udp:*:*\n", ABSTRACT },
 	{ "default allow\n", "default deny\nallow net tcp:127.0.0.1:80\n", TCP },
 	{ "default deny\n", "default allow\n", 0 },
-	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP },
-	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT },
+	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP | OTHERS },
+	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT | OTHERS },
 	{ "allow read /**\n", "allow net tcp:*:*\n", TCP },
+	{ "default deny\nallow socket raw\n", NULL, OTHERS },
+	{ "default deny\nask socket vsock uid=7\n", NULL, OTHERS },
+	{ "default deny\ndeny socket raw\n", NULL, 0 },
+	{ "deny net tcp:192.0.2.1:*\nallow socket raw\n", NULL, OTHERS },
+	{ "allow socket raw\n", "deny net tcp:192.0.2.1:*\n", 0 },
+	{ "default allow\n", "allow connect tcp:192.0.2.1:* limit=5/s\n", UDP | TCP | ABSTRACT },
 };
 
 static char dir[64];
@@ -81,7 +88,7 @@ static int reach_of(const struct row *row)
 	net_reach(policy, &can);
 	policy_free(policy);
 	diagnostics_free(&found);
-	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0);
+	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0) | (can.others ? OTHERS : 0);
 }
 
 static void test_rows(void **state)

@@ -123,6 +123,17 @@ static void test_warnings(void **state)
 	says("warning: the default asks");
 	run(&tool_check, file("w", "deny read /etc/** by=/usr/bin/mkae\n"), NULL);
 	says("warning: the program /usr/bin/mkae does not exist");
+	run(&tool_check, file("w", "deny net tcp:192.0.2.1:*\nallow socket raw\n"), NULL);
+	says("/w:2:1: warning: what goes through such a socket");
+	says("it goes past ");
+	run(&tool_check, file("w", "default deny\nallow socket packet\n"), NULL);
+	says("warning: what goes through such a socket");
+	run(&tool_check, file("w", "deny net tcp:192.0.2.1:*\nallow socket netlink mptcp alg\ndeny socket raw\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "default allow\nallow socket *\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "default allow\nallow socket raw\n"), file("x", "deny net udp:*:53\n"), NULL);
+	says("/w:2:1: warning: has no effect: ");
 	const char *a = file("a", "allow read /usr/**\n"), *b = file("b", "deny read /usr/** /etc/**\n");
 	run(&tool_check, a, b, NULL);
 	says("/a:1:1: warning: has no effect: another layer's ");
