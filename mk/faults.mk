@@ -27,3 +27,8 @@ faults: faults-bins ## every call of usher's own fails once, at every place: the
 .PHONY: forgotten
 forgotten: faults-bins $(BUILD)/tests/faults/forgotten ## what the kernel's floor refuses when usher forgets a call: every mediated call, one at a time
 	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) tests/faults/forgotten.py $(CALLS)
+
+.PHONY: floor-table
+floor-table: faults-bins $(BUILD)/tests/faults/forgotten ## write docs/floor.md, what the kernel's floor refuses by itself, by trying it
+	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) TABLE=$(abspath $(BUILD))/floor.md tests/faults/forgotten.py
+	@sed -i -e '/^<!-- floor:/,/^<!-- end of floor/{/^<!-- /!d}' -e '/^<!-- floor:/r $(BUILD)/floor.md' docs/floor.md

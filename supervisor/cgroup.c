@@ -193,7 +193,7 @@ static void come_back(int group, struct cgroup *g)
 /* The only process of GROUP makes room. */
 static void step_aside(int group, const char *path, const struct cgroup_wants *w, struct cgroup *g)
 {
-	if (!cgroup_alone(group))
+	if (cgroup_company(group) != 0)
 		return;
 	int dir = make_new(group, path, ".usher", g->aside);
 	if (dir < 0) {
@@ -245,6 +245,9 @@ int cgroup_make_in(const char *mount, const char *name, const struct cgroup_want
 	int group CLEANUP_FD = open_group(path);
 	if (group < 0)
 		return group;
+	/* In a cgroup namespace the name is not that of the mount's tree: a group elsewhere would be an escape from the limits of usher's own. */
+	if (cgroup_company(group) < 0)
+		return -ESRCH;
 	if (!switch_all_on(group, wants))
 		step_aside(group, path, wants, g);
 	int rc = make_below(group, path, wants, g);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,12 +78,19 @@ bool cgroup_lists(int dir, const char *file, const char *word)
 	return false;
 }
 
-bool cgroup_alone(int dir)
+int cgroup_company(int dir)
 {
-	char text[TEXT_MAX];
-	uint64_t only;
+	int fd CLEANUP_FD = openat(dir, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	int self = 0, others = 0, pid;
 
-	/* Another process would be another line. */
-	return get(dir, "cgroup.procs", text) > 0 && number(text, &only) == 0 && only == (uint64_t)getpid() &&
-	       strchr(text, '\n') == strrchr(text, '\n');
+	if (!f)
+		return -errno;
+	(void)steal_fd(&fd);
+	while (fscanf(f, "%d", &pid) == 1) {
+		self += pid == (int)getpid();
+		others += pid != (int)getpid();
+	}
+	fclose(f);
+	return self ? others : -ESRCH;
 }

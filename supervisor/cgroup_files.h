@@ -15,7 +15,7 @@ int cgroup_number(int dir, const char *file, const char *key, uint64_t *out);
 /* Whether WORD is among the words of FILE. */
 bool cgroup_lists(int dir, const char *file, const char *word);
 
-/* Whether the calling process is the only one in the group. */
-bool cgroup_alone(int dir);
+/* How many others are in the group that the calling process is in; -ESRCH: it is not in it; or another negative errno. */
+int cgroup_company(int dir);
 
 #endif

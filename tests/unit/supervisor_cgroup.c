@@ -258,6 +258,7 @@ static void not_ours(void **state)
 	struct cgroup g;
 
 	assert_int_equal(cgroup_make_in(t->top, "/nowhere", &both, &g), -ENOENT);
+	assert_int_equal(cgroup_make_in(t->top, "/slice", &both, &g), -ESRCH); /* usher is not in it */
 	assert_int_equal(g.dir, -1);
 	cgroup_kill(&g);
 	cgroup_end(&g);
@@ -323,9 +324,9 @@ static void files(void **state)
 	assert_false(cgroup_lists(dir, "cgroup.controllers", "mem"));
 	assert_true(cgroup_lists(dir, "cgroup.controllers", "pids"));
 	set(t->top, "cgroup.procs", t->self);
-	assert_true(cgroup_alone(dir));
+	assert_int_equal(cgroup_company(dir), 0);
 	set(t->top, "cgroup.procs", "1\n");
-	assert_false(cgroup_alone(dir));
+	assert_int_equal(cgroup_company(dir), -ESRCH);
 }
 
 int main(void)
