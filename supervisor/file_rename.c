@@ -60,6 +60,15 @@ struct tree {
 	unsigned seen;
 };
 
+/* A rename leaves the times of what lies below alone: so does a look at it, where the owner looks. */
+static int open_quietly(int dir, const char *name)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+	int fd = openat(dir, name, flags | O_NOATIME);
+
+	return fd < 0 && errno == EPERM ? openat(dir, name, flags) : fd;
+}
+
 static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth);
 
 static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len, size_t to_len, unsigned depth)
@@ -82,7 +91,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 		return -EACCES;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
-	int below = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int below = open_quietly(dir, name);
 	/* What usher cannot read, the caller cannot either, before or after. */
 	return below < 0 ? 0 : tree_walk(w, below, from_len, to_len, depth + 1);
 }
@@ -122,7 +131,7 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 	bool slash = from->want_dir && len > 1;
 	if (slash)
 		leaf[len - 1] = '\0';
-	int dir = openat(from->dir, leaf, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	int dir = open_quietly(from->dir, leaf);
 	if (slash)
 		leaf[len - 1] = '/';
 	return dir < 0 ? 0 : tree_walk(&w, dir, a.len, b.len, 0);

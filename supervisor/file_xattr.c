@@ -105,12 +105,20 @@ int fsetxattr_resolve(struct job *j)
 	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
+static int check_at(uint64_t at)
+{
+	return at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH) ? -EINVAL : 0;
+}
+
 static int at_object(struct job *j, unsigned at)
 {
 	struct target *t;
 
-	if (at & ~(unsigned)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
-		return -EINVAL;
+	if (!j->arg[1] && !(at & AT_EMPTY_PATH))
+		return -EFAULT;
+	/* Without a name the descriptor itself is meant: the kernel takes none of O_PATH then. */
+	if (!j->path[0].len && (at & AT_EMPTY_PATH) && (int)j->arg[0] >= 0)
+		return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 	return file_object(j, (int)j->arg[0], 0,
 			   (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0),
 			   OP_ATTR, &t);
@@ -133,7 +141,8 @@ int setxattrat_check(struct job *j)
 		if (bytes[i])
 			return -E2BIG;
 	}
-	return copy_both(j, j->arg[3], args.value, args.size, args.flags);
+	rc = check_at(j->arg[2]);
+	return rc < 0 ? rc : copy_both(j, j->arg[3], args.value, args.size, args.flags);
 }
 
 int setxattrat_resolve(struct job *j)
@@ -176,11 +185,14 @@ int fremovexattr_resolve(struct job *j)
 	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
+int removexattrat_check(struct job *j)
+{
+	return check_at(j->arg[2]) ?: copy_name(j, j->arg[3]);
+}
+
 int removexattrat_resolve(struct job *j)
 {
-	int rc = copy_name(j, j->arg[3]);
-
-	return rc < 0 ? rc : at_object(j, (unsigned)j->arg[2]);
+	return at_object(j, (unsigned)j->arg[2]);
 }
 
 static long do_removexattr(struct job *j)
@@ -195,26 +207,41 @@ int removexattr_perform(struct job *j)
 	return file_act(j, false, do_removexattr);
 }
 
-int file_setattr_resolve(struct job *j)
+static long set_attr(struct job *j, int dir, const char *path)
 {
-	if (j->arg[3] < ATTR_MIN)
-		return -EINVAL;
+	char aligned[ATTR_MAX] __attribute__((aligned(8)));
+
+	memcpy(aligned, job_text(j, j->data[0]), j->data[0].len);
+	return syscall(__NR_file_setattr, dir, path, aligned, (size_t)j->data[0].len, 0);
+}
+
+int file_setattr_check(struct job *j)
+{
+	int rc = check_at(j->arg[4]);
+
+	if (rc < 0)
+		return rc;
 	if (j->arg[3] > ATTR_MAX)
 		return -E2BIG;
-	if (!j->data[0].off) {
-		int rc = memory_copy(j, j->arg[2], j->arg[3], &j->data[0]);
-		if (rc < 0)
-			return rc;
-	}
+	if (j->arg[3] < ATTR_MIN)
+		return -EINVAL;
+	if (!j->data[0].off)
+		rc = memory_copy(j, j->arg[2], j->arg[3], &j->data[0]);
+	/* Which fields there are the running kernel knows; it looks at them before it looks for the file. */
+	return rc < 0 ? rc : set_attr(j, -1, "none") < 0 && errno != EBADF ? -errno : 0;
+}
+
+int file_setattr_resolve(struct job *j)
+{
 	return at_object(j, (unsigned)j->arg[4]);
 }
 
 static long do_file_setattr(struct job *j)
 {
-	char aligned[ATTR_MAX] __attribute__((aligned(8)));
+	char path[PROC_PATH];
 
-	memcpy(aligned, job_text(j, j->data[0]), j->data[0].len);
-	return syscall(__NR_file_setattr, j->target[0].fd, "", aligned, (size_t)j->data[0].len, AT_EMPTY_PATH);
+	/* By name: an empty one with a path descriptor is EBADF. */
+	return set_attr(j, AT_FDCWD, file_proc_path(j->target[0].fd, path));
 }
 
 int file_setattr_perform(struct job *j)

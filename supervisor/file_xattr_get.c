@@ -29,10 +29,23 @@ struct value_args {
 
 static int object_at(struct job *j, int dirfd, uint64_t at)
 {
-	if (at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
-		return -EINVAL;
 	return file_seen(j, dirfd,
 			 (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u));
+}
+
+/* The object of the newer calls: descriptor, name or none, flags. */
+static int object_of(struct job *j, uint64_t at)
+{
+	struct target *t;
+
+	if (at & ~(uint64_t)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH))
+		return -EINVAL;
+	if (!j->arg[1] && !(at & AT_EMPTY_PATH))
+		return -EFAULT;
+	/* Without a name the descriptor itself is meant: the kernel takes none of O_PATH then. */
+	if (!j->path[0].len && (at & AT_EMPTY_PATH) && (int)j->arg[0] >= 0)
+		return file_descriptor(j, (int)j->arg[0], OP_STAT, &t);
+	return object_at(j, (int)j->arg[0], at);
 }
 
 static int copy_name(struct job *j, uint64_t addr)
@@ -87,7 +100,7 @@ int getxattrat_resolve(struct job *j)
 	if (args.flags)
 		return -EINVAL;
 	get_words(j, args.value, args.size);
-	return object_at(j, (int)j->arg[0], j->arg[2]);
+	return object_of(j, j->arg[2]);
 }
 
 int listxattr_resolve(struct job *j)
@@ -105,7 +118,7 @@ int llistxattr_resolve(struct job *j)
 int listxattrat_resolve(struct job *j)
 {
 	get_words(j, j->arg[3], j->arg[4]);
-	return object_at(j, (int)j->arg[0], j->arg[2]);
+	return object_of(j, j->arg[2]);
 }
 
 /* Asks with NAME (getxattr) or without (listxattr), and hands the answer over. */
@@ -148,13 +161,14 @@ int file_getattr_resolve(struct job *j)
 		return -EINVAL;
 	if (j->arg[3] > ATTR_MAX)
 		return -E2BIG;
-	return object_at(j, (int)j->arg[0], j->arg[4]);
+	return object_of(j, j->arg[4]);
 }
 
 int file_getattr_perform(struct job *j)
 {
-	char attr[ATTR_MAX] __attribute__((aligned(8))) = { 0 };
-	long rc = syscall(__NR_file_getattr, j->target[0].fd, "", attr, (size_t)j->arg[3], AT_EMPTY_PATH);
+	char attr[ATTR_MAX] __attribute__((aligned(8))) = { 0 }, path[PROC_PATH];
+	/* By name: an empty one with a path descriptor is EBADF. */
+	long rc = syscall(__NR_file_getattr, AT_FDCWD, file_proc_path(j->target[0].fd, path), attr, (size_t)j->arg[3], 0);
 
 	if (rc < 0)
 		return job_error(j, -errno);

@@ -269,7 +269,8 @@ static int perform_tentative(struct job *j, struct target *t)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;
 	int fd CLEANUP_FD = open_named(j, dir, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	j->word[OPEN_FLAGS] = flags;
-	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd < 0 && cwd_is_elsewhere(j, t, fd)))
+	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd == -EACCES && own_proc(j, t)) ||
+	    (fd < 0 && cwd_is_elsewhere(j, t, fd)))
 		return PERFORM_AGAIN;
 	if (fd < 0)
 		return job_error(j, fd);

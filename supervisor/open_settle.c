@@ -46,6 +46,8 @@ static int open_as_caller(struct job *j, int held, int flags)
 		return rc;
 	rc = resolve_reopen(held, flags);
 	creds_leave(&saved);
+	if (rc == -EACCES && (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY && resolve_own_process(j, held, OWN_READABLE))
+		rc = resolve_reopen(held, flags);
 	return rc;
 }
 

@@ -154,6 +154,9 @@ static int start(struct job *j, const struct look *l, struct start *s)
 
 	*s = (struct start){ .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l->path),
 			     .len = l->path.len, .resolve = l->resolve };
+	/* What would leave the scope is refused before anything is looked at. */
+	if (s->path[0] == '/' && (l->resolve & RESOLVE_BENEATH))
+		return -EXDEV;
 	int rc = fs_root(j, &s->root);
 	if (rc == 0 && (s->path[0] != '/' || scoped)) {
 		rc = fs_base(j, l->dirfd, &s->base);
@@ -242,7 +245,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 			return look_scoped_new(j, s, t);
 		return t->fd < 0 ? t->fd : resolve_describe(j, t);
 	}
-	if (t->fd < 0 && t->fd != -ELOOP && t->fd != -ENOENT)
+	if (t->fd < 0 && t->fd != -ELOOP && t->fd != -ENOENT && (t->fd != -EACCES || !j->session->privileged))
 		return t->fd;
 	if (t->fd >= 0 && fstat(t->fd, &st) < 0)
 		return -errno;

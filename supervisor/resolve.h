@@ -53,6 +53,14 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
  */
 int resolve_describe(struct job *j, struct target *t);
 
+/*
+ * Whether FD is something in the caller's own directory of /proc that the kernel shows a process of itself whatever its users are, and
+ * others (usher with the caller's credentials) only where they may trace it. OWN_DESCRIPTORS: fd and fdinfo, directories it may
+ * search and list; OWN_READABLE: those, and what everybody's mode lets read (maps).
+ */
+enum own_kind { OWN_DESCRIPTORS, OWN_READABLE };
+bool resolve_own_process(struct job *j, int fd, enum own_kind kind);
+
 /* Opens the object held by FD again with FLAGS, through /proc/self/fd; a descriptor or a negative errno. */
 int resolve_reopen(int fd, int flags);
 

@@ -243,16 +243,28 @@ static int arrive(struct steps *w, struct target *t, int fd, bool must_dir)
 	return rc;
 }
 
+/* "." needs the right to search, as any other name does. */
+static int stay(struct steps *w)
+{
+	int fd CLEANUP_FD = look_open(w->j, w->cur, ".", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+
+	return fd == -EACCES && resolve_own_process(w->j, w->cur, OWN_DESCRIPTORS) ? 0 : fd < 0 ? fd : 0;
+}
+
 /* One component. Returns 1 on arrival (T is filled), 0 to go on, or a negative errno. */
 static int step(struct steps *w, struct target *t)
 {
 	struct stat st;
 
 	if (strcmp(w->comp, ".") == 0)
-		return 0;
+		return stay(w);
 	if (strcmp(w->comp, "..") == 0)
 		return step_up(w);
 	int fd CLEANUP_FD = look_open(w->j, w->cur, w->comp, O_PATH | O_NOFOLLOW, RESOLVE_NO_MAGICLINKS);
+	if (fd == -EACCES && resolve_own_process(w->j, w->cur, OWN_DESCRIPTORS)) {
+		fd = openat(w->cur, w->comp, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd = fd < 0 ? -errno : fd;
+	}
 	if (fd == -ENOENT && (w->last || (w->look->flags & LOOK_ABSENT))) {
 		int rc = w->last ? missing(w, t) : absent(w, t);
 		return rc < 0 ? rc : 1;

@@ -271,6 +271,9 @@ static void try_openat2(void)
 			       (unsigned)st.st_mode);
 		close((int)fd);
 	}
+	struct open_how beneath = { .resolve = RESOLVE_BENEATH };
+	say("openat2", "beneath, absolute, no directory", syscall(SYS_openat2, 99, "/f", &beneath, sizeof(beneath)));
+	say("openat2", "beneath, no directory", syscall(SYS_openat2, 99, "f", &beneath, sizeof(beneath)));
 	memset(how, 0, sizeof(how));
 	how[24] = 1;
 	say("openat2", "tail not zero", syscall(SYS_openat2, AT_FDCWD, "f", how, 32));
@@ -434,6 +437,49 @@ static void try_descriptors(void)
 	list();
 }
 
+/* The calls of Linux 6.13 and 6.17 on attributes, with names, without, and with flags that mean nothing. */
+static void try_newer_calls(void)
+{
+	static const struct { const char *label; int dirfd; const char *path; unsigned at; } cases[] = {
+		{ "file", AT_FDCWD, "f", 0 }, { "link", AT_FDCWD, "lf", 0 }, { "link itself", AT_FDCWD, "lf", AT_SYMLINK_NOFOLLOW },
+		{ "missing", AT_FDCWD, "nx", 0 }, { "empty", AT_FDCWD, "", 0 }, { "null", AT_FDCWD, NULL, 0 },
+		{ "bad pointer", AT_FDCWD, (const char *)8, 0 }, { "bad flag", AT_FDCWD, "f", 0x80000 },
+		{ "null and a bad flag", AT_FDCWD, NULL, 0x80000 }, { "descriptor", 20, "", AT_EMPTY_PATH }, { "descriptor, null", 20, NULL, AT_EMPTY_PATH },
+		{ "path descriptor", 21, "", AT_EMPTY_PATH }, { "no descriptor", 99, "", AT_EMPTY_PATH }, { "directory", 22, "g", AT_EMPTY_PATH },
+		{ "not a directory", 20, "g", 0 }, { "not a descriptor", 99, "g", 0 },
+	};
+	struct { uint64_t value; uint32_t size, flags; } value = { (uint64_t)(uintptr_t)"v", 1, 0 };
+	char attr[32] __attribute__((aligned(8)));
+
+	fresh();
+	dup2(open("f", O_RDONLY), 20);
+	dup2(open("f", O_PATH), 21);
+	dup2(open("d", O_RDONLY), 22);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		int fd = cases[i].dirfd;
+		const char *p = cases[i].path, *l = cases[i].label;
+		unsigned at = cases[i].at;
+		memset(attr, 0, sizeof(attr));
+		value.flags = 0;
+		say("setxattrat", l, syscall(463, fd, p, at, "user.k", &value, sizeof(value)));
+		say("setxattrat, size 15", l, syscall(463, fd, p, at, "user.k", &value, 15));
+		say("setxattrat, no name", l, syscall(463, fd, p, at, "", &value, sizeof(value)));
+		say("getxattrat", l, syscall(464, fd, p, at, "user.k", &value, sizeof(value)));
+		say("listxattrat", l, syscall(465, fd, p, at, NULL, 0));
+		say("removexattrat", l, syscall(466, fd, p, at, "user.k"));
+		say("file_getattr", l, syscall(468, fd, p, attr, 24, at));
+		say("file_setattr", l, syscall(469, fd, p, attr, 24, at));
+		say("file_setattr, size 23", l, syscall(469, fd, p, attr, 23, at));
+		say("file_setattr, size 5000", l, syscall(469, fd, p, attr, 5000, at));
+		say("file_setattr, bad pointer", l, syscall(469, fd, p, (void *)8, 24, at));
+		attr[31] = 1;
+		say("file_setattr, tail not zero", l, syscall(469, fd, p, attr, 32, at));
+	}
+	for (int fd = 20; fd < 23; fd++)
+		close(fd);
+	list();
+}
+
 static void try_limits(void)
 {
 	struct rlimit old, low;
@@ -489,6 +535,7 @@ int main(int argc, char **argv)
 			try_one(&ones[k], &names[i]);
 	}
 	try_descriptors();
+	try_newer_calls();
 	try_limits();
 	try_umask();
 	return 0;
