@@ -14,9 +14,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* What everybody may read of any process; the rest of usher's /proc directory is refused. */
 #define PROC_HARMLESS "{stat,statm,status,cmdline,comm,cgroup,sched,schedstat,loginuid,sessionid,oom_score,oom_score_adj,limits}"
+
+/*
+ * As root: programs that the kernel starts for whoever writes their names, outside the tree; what ends or stops processes outside.
+ * An ordinary user cannot write them anyway.
+ */
+#define KERNEL_OWN                                                                                                  \
+	"deny write /proc/{sysrq-trigger,kcore} /proc/sys/kernel/{core_pattern,modprobe,hotplug,poweroff_cmd,sysrq,usermodehelper/*} " \
+	"/proc/sys/fs/binfmt_misc/** /sys/{power,kernel/debug,kernel/tracing}/** /sys/kernel/{uevent_helper,kexec*} "           \
+	"reason=\"the kernel acts on it outside the tree\"\n"
 
 void guard_pattern(FILE *to, const char *scheme, struct span name, const char *tail)
 {
@@ -132,6 +142,8 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 	if (!to)
 		return -ENOMEM;
 	guard_process(to, self);
+	if (geteuid() == 0)
+		fputs(KERNEL_OWN, to);
 	for (size_t i = 0; i < options->n_guarded; i++)
 		guard_closed(to, options->guarded[i]);
 	for (size_t i = 0; i < options->n_pinned; i++) {

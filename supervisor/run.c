@@ -47,6 +47,7 @@
 #include "supervisor/supervise.h"
 #include "supervisor/terminals.h"
 #include "supervisor/unattended.h"
+#include "supervisor/victim.h"
 
 /* All that a session holds while it runs, released in reverse by run_close(). */
 struct run {
@@ -61,6 +62,7 @@ struct run {
 	struct launch_options launch;
 	struct launch_ends ends;
 	struct supervise_result result;
+	struct victim victim;
 	int signals;
 	int number;          /* usher's process number for others, 0: its own */
 	bool working;        /* there may be calls */
@@ -297,6 +299,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	if (geteuid() == 0 && !privileges_read_any())
 		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
 	raise_files(&run->launch.files);
+	victim_raise(&run->victim);
 	rc = harden_start();
 	if (rc < 0)
 		return complain("harden usher's own process", rc, NULL);
@@ -356,6 +359,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	rc = launch(&run->s, &run->launch, &run->ends);
+	victim_lower(&run->victim);
 	if (rc < 0)
 		return complain("start the command", rc, NULL);
 	rc = harden_process();

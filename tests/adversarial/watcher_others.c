@@ -293,6 +293,39 @@ static int leave_group(void)
 	return groups_at(at) && put_into(at, "cgroup.procs", (int)getpid()) == 0 ? WORKED : REFUSED;
 }
 
+/* Opened, not written: what the kernel would do is not for a test. */
+static int kernel_files(void)
+{
+	static const char *const names[] = { "/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
+					     "/proc/sys/fs/binfmt_misc/register", "/sys/power/state" };
+	bool got = false;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		int fd = open(names[i], O_WRONLY | O_CLOEXEC);
+		got |= fd >= 0;
+		close(fd);
+	}
+	return got ? WORKED : REFUSED;
+}
+
+/* Where memory runs out. */
+static int spared(void)
+{
+	int pid[MAX_VICTIMS], n = victims(pid), score[MAX_VICTIMS] = { 0 }, own = 0;
+	char name[64];
+
+	for (int i = -1; i < n; i++) {
+		snprintf(name, sizeof(name), i < 0 ? "/proc/self/oom_score_adj" : "/proc/%d/oom_score_adj", i < 0 ? 0 : pid[i]);
+		FILE *f = fopen(name, "re");
+		if (f && fscanf(f, "%d", i < 0 ? &own : &score[i]) != 1)
+			own = -1000;
+		if (f)
+			fclose(f);
+	}
+	/* The last is usher itself. */
+	return score[n - 1] >= own ? WORKED : REFUSED;
+}
+
 static const struct attack attacks[] = {
 	{ "row 54: kill", by_kill, false },
 	{ "row 54: tkill", by_tkill, false },
@@ -308,6 +341,8 @@ static const struct attack attacks[] = {
 	{ "row 56: sched_setscheduler", scheduler, false },
 	{ "row 56: ioprio_set", disk_priority, false },
 	{ "row 57: oom_score_adj", oom_score, false },
+	{ "row 57: no likelier victim than others", spared, false },
+	{ "row 57: files that the kernel acts on", kernel_files, false },
 	{ "row 57: cgroup.kill", group_kill, false },
 	{ "row 57: leaving a control group", leave_group, false },
 	{ "row 18: /proc/PID/mem", memory_file, false },
