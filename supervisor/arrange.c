@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#define STAY_FROM 3   /* calls: a short program makes no more after its exec */
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
 #define AHEAD 4       /* nice levels: two and a half times the weight */
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
@@ -91,7 +92,7 @@ bool arrange_stays(struct stay *s, pid_t tid)
 		s->calls = 0;
 		return false;
 	}
-	return ++s->calls % STAY_CALLS != 0;
+	return ++s->calls >= STAY_FROM && s->calls % STAY_CALLS != 0;
 }
 
 void arrange_ahead(void)

@@ -26,18 +26,25 @@ static uint64_t narrow(enum arg_kind kind, uint64_t raw)
 
 int decode(struct job *j)
 {
+	uint64_t addr[2];
+	bool wanted[2];
 	unsigned paths = 0;
 
-	for (unsigned i = 0; i < 6; i++)
-		j->arg[i] = narrow((enum arg_kind)j->row->arg[i], j->notif.data.args[i]);
-	int rc = j->row->check ? j->row->check(j) : 0;
-	for (unsigned i = 0; i < 6 && rc == 0; i++) {
+	for (unsigned i = 0; i < 6; i++) {
 		enum arg_kind kind = (enum arg_kind)j->row->arg[i];
-		if (kind != ARG_PATH && kind != ARG_PATH_NULL)
+
+		j->arg[i] = narrow(kind, j->notif.data.args[i]);
+		if ((kind != ARG_PATH && kind != ARG_PATH_NULL) || paths == 2)
 			continue;
-		struct text *path = &j->path[paths++];
-		if (kind == ARG_PATH || j->arg[i])
-			rc = memory_path(j, j->arg[i], path);
+		wanted[paths] = kind == ARG_PATH || j->arg[i];
+		addr[paths++] = j->arg[i];
+	}
+	int rc = j->row->check ? j->row->check(j) : 0;
+	if (rc == 0 && paths == 2 && wanted[0] && wanted[1])
+		return memory_two_paths(j, addr, j->path);
+	for (unsigned i = 0; i < paths && rc == 0; i++) {
+		if (wanted[i])
+			rc = memory_path(j, addr[i], &j->path[i]);
 	}
 	return rc;
 }

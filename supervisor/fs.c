@@ -14,18 +14,29 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/put.h"
 #include "rules/cleanup.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
+/* The name of the caller's WHAT below /proc. */
+static void link_path(const struct job *j, const char *what, char out[40])
+{
+	char *p = put_number(out, j->notif.pid);
+
+	*p++ = '/';
+	memcpy(p, what, strlen(what) + 1);
+}
+
+/* Below the held /proc: the way there costs as much as the rest. */
 static int open_link(struct job *j, const char *what)
 {
 	char path[40];
 
-	snprintf(path, sizeof(path), "/proc/%d/%s", (int)j->notif.pid, what);
-	int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	link_path(j, what, path);
+	int fd = openat(j->session->self_proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;
 	return errno == ENOENT ? -ESRCH : -errno;
@@ -37,8 +48,8 @@ enum { PINNED_FD = 3, PINNED_NAME = 1 };
 static int pinned(struct job *j, struct base *out)
 {
 	out->name = j->data[PINNED_NAME];
-	out->fd = fcntl(j->scratch[PINNED_FD], F_DUPFD_CLOEXEC, 3);
-	return out->fd < 0 ? -errno : 0;
+	out->fd = steal_fd(&j->scratch[PINNED_FD]);
+	return 0;
 }
 
 static void pin(struct job *j, const struct base *b)
@@ -79,11 +90,6 @@ void fs_base_done(struct base *b)
 static bool same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
-static void link_path(const struct job *j, const char *what, char out[40])
-{
-	snprintf(out, 40, "%d/%s", (int)j->notif.pid, what);
 }
 
 bool fs_cwd_holds(struct job *j, const char *name)

@@ -89,6 +89,51 @@ int memory_path(struct job *j, uint64_t addr, struct text *out)
 	return 0;
 }
 
+static size_t usual_part(uint64_t addr)
+{
+	size_t page = PAGE - (size_t)(addr & (PAGE - 1));
+
+	return page < NAME_USUAL ? page : NAME_USUAL;
+}
+
+/* Both in one read, where both are as short as names are. */
+static bool read_two(struct job *j, const uint64_t addr[2], char two[2][NAME_USUAL], size_t len[2])
+{
+	struct iovec local[2], remote[2];
+
+	for (int i = 0; i < 2; i++) {
+		len[i] = usual_part(addr[i]);
+		local[i] = (struct iovec){ two[i], len[i] };
+		remote[i] = (struct iovec){ (void *)(uintptr_t)addr[i], len[i] };
+	}
+	if (process_vm_readv((pid_t)j->notif.pid, local, 2, remote, 2, 0) != (ssize_t)(len[0] + len[1]))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const char *nul = memchr(two[i], '\0', len[i]);
+		if (!nul)
+			return false;
+		len[i] = (size_t)(nul - two[i]);
+	}
+	return true;
+}
+
+int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2])
+{
+	char two[2][NAME_USUAL];
+	size_t len[2];
+
+	if (!read_two(j, addr, two, len)) {
+		int rc = memory_path(j, addr[0], &out[0]);
+		return rc < 0 ? rc : memory_path(j, addr[1], &out[1]);
+	}
+	for (int i = 0; i < 2; i++) {
+		out[i] = job_copy(j, two[i], len[i]);
+		if (!out[i].off)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out)
 {
 	struct text t = job_alloc(j, len);

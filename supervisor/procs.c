@@ -103,7 +103,7 @@ static void shard_sweep(struct shard *sh, unsigned max, bool force, bool descent
 {
 	struct thread *t = sh->oldest;
 
-	for (int i = 0; t && i < SWEEP; i++) {
+	for (int i = 0; t && t != sh->newest && i < SWEEP; i++) {
 		struct thread *newer = t->newer;
 
 		if (!thread_alive(&t->ref))
@@ -276,15 +276,12 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 	return err;
 }
 
-static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct proc **out)
+/* REF (taken over) holds TGID. */
+static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct thread_ref ref, struct proc **out)
 {
-	struct thread_ref ref;
-	int err = thread_open(tgid, &ref);
-
-	if (err)
-		return err;
 	struct proc *parent = parent_of(ps, tgid, ppid, depth);
-	err = enter_leader(ps, tgid, tid, ppid, parent, ref, out);
+	int err = enter_leader(ps, tgid, tid, ppid, parent, ref, out);
+
 	proc_put(parent);
 	return err;
 }
@@ -319,13 +316,14 @@ static int procs_make(struct procs *ps, pid_t tid, unsigned depth, struct proc *
 	if (err)
 		return err;
 	err = thread_family(&ref, tid, &tgid, &ppid);
-	if (err || tgid == tid) {
-		close(ref.fd);
-		return err ? err : make_leader(ps, tgid, tid, ppid, depth, out);
-	}
-	*out = procs_find(ps, tgid);
-	if (!*out)
-		err = make_leader(ps, tgid, tid, ppid, depth, out);
+	if (!err && tgid == tid)
+		return make_leader(ps, tgid, tid, ppid, depth, ref, out);
+	struct thread_ref leader;
+	*out = err ? NULL : procs_find(ps, tgid);
+	if (!err && !*out)
+		err = thread_open(tgid, &leader);
+	if (!err && !*out)
+		err = make_leader(ps, tgid, tid, ppid, depth, leader, out);
 	if (err) {
 		close(ref.fd);
 		return err;

@@ -16,6 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "audit/put.h"
 #include "rules/cleanup.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve_internal.h"
@@ -23,7 +24,6 @@
 #include "supervisor/session.h"
 #include "supervisor/terminals.h"
 
-#define FDS_LEN (sizeof("/proc/self/fd/") - 1)
 #define DELETED " (deleted)"
 #define DELETED_LEN (sizeof(DELETED) - 1)
 #define UNREACHABLE "(unreachable)"
@@ -43,14 +43,14 @@ bool on_procfs(const struct job *j, int fd, const struct stat *st)
 
 static int descriptor_name(struct job *j, int fd, struct text *out)
 {
-	char path[40];
+	char number[24];
 	struct text t = job_alloc(j, PATH_MAX);
 
 	if (!t.off)
 		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*put_number(number, (uint64_t)fd) = '\0';
 	/* From the held directory: the way there costs as much as the reading. */
-	ssize_t n = readlinkat(j->session->self_fds, path + FDS_LEN, job_text(j, t), PATH_MAX);
+	ssize_t n = readlinkat(j->session->self_fds, number, job_text(j, t), PATH_MAX);
 	int error = errno;
 	job_trim(j, &t, n < 0 ? 0 : (size_t)n);
 	if (n == PATH_MAX || (n < 0 && error == ENAMETOOLONG))
