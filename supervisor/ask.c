@@ -146,6 +146,7 @@ static int park(struct worker *w, const struct call *call)
 		free(k);
 		return rc;
 	}
+	k->image = proc_generation(k->job->proc);
 	pthread_mutex_lock(&p->lock);
 	uint64_t token = k->token = ++p->next_token;
 	parked_link(p, k);

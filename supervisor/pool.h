@@ -40,6 +40,7 @@ struct parked {
 	bool answered;          /* it came while the caller was being moved */
 	struct parked *next_moving;
 	struct answer *answer;  /* once answered */
+	const void *image;      /* proc_generation() when it was parked */
 };
 
 struct pool {

@@ -37,6 +37,9 @@ void proc_subject(const struct proc *p, struct subject *out);
 /* A verified exec has replaced the image (EXE is copied). */
 int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino_t ino);
 
+/* Tells one image of P from the next: never the same again while P is held. */
+const void *proc_generation(const struct proc *p);
+
 /* What the interpreter that P runs was told to run. set takes S over (NULL: nothing); get returns it held. */
 struct script;
 void proc_script_set(struct proc *p, struct script *s);

@@ -134,6 +134,11 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 	return err;
 }
 
+const void *proc_generation(const struct proc *p)
+{
+	return atomic_load(&p->lineage);
+}
+
 void proc_stop_for_stack(struct proc *p)
 {
 	atomic_store_explicit(&p->stack_stops, true, memory_order_relaxed);

@@ -13,10 +13,14 @@
 #include "supervisor/memory.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/pool.h"
+#include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 
 #define ROUND_NS (10 * 1000 * 1000)
+#define LOOK_FIRST_NS (10 * 1000)
+#define LOOK_LAST_NS (2 * 1000 * 1000)
+#define LOOK_AT_ONCE 16
 
 /* A thread to let go. */
 struct letting {
@@ -24,7 +28,7 @@ struct letting {
 	pid_t tid;
 };
 
-/* All under the pool's lock but traced, which is the thread's own. Made with the first call that is moved. */
+/* All under the pool's lock but traced and looked, which are the thread's own. Made with the first call that is moved. */
 struct stalls {
 	struct pool *pool;
 	pthread_cond_t wake;
@@ -32,6 +36,7 @@ struct stalls {
 	struct letting *letting;
 	bool stopping;
 	unsigned traced;
+	unsigned looked; /* of the held ones, in this turn */
 };
 
 static void *stall_main(void *arg);
@@ -103,9 +108,12 @@ void stall_let_go_locked(struct pool *p, struct parked *k)
 	let_go_locked(p->stalls, k);
 }
 
-static bool same_call(const struct job *a, const struct job *b)
+/* Of the same image: another thread's exec may have put a new one under the number. */
+static bool same_call(const struct parked *k, const struct job *b)
 {
-	return a->proc == b->proc && memcmp(&a->notif.data, &b->notif.data, sizeof(a->notif.data)) == 0;
+	const struct job *a = k->job;
+
+	return a->proc == b->proc && k->image == proc_generation(b->proc) && memcmp(&a->notif.data, &b->notif.data, sizeof(a->notif.data)) == 0;
 }
 
 /* The answer found no call: a handler ran in between and the call was not restarted, or something else came first. */
@@ -135,7 +143,7 @@ struct parked *stall_returned(struct worker *w)
 		atomic_fetch_sub(&p->returns, 1);
 	}
 	pthread_mutex_unlock(&p->lock);
-	if (k && !same_call(k->job, &w->job)) {
+	if (k && !same_call(k, &w->job)) {
 		forget(w->session, k);
 		k = NULL;
 	}
@@ -155,7 +163,7 @@ static void ended(struct stalls *s, pid_t tid)
 {
 	struct pool *p = s->pool;
 
-	s->traced--;
+	s->traced -= s->traced > 0;
 	pthread_mutex_lock(&p->lock);
 	for (struct parked *k = p->parked; k; k = k->next) {
 		if (k->stall == STALL_HELD && (pid_t)k->job->notif.pid == tid)
@@ -164,19 +172,37 @@ static void ended(struct stalls *s, pid_t tid)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* Whether TID is traced no more, though its end was not reported. */
+static bool missed(struct stalls *s, pid_t tid)
+{
+	siginfo_t info;
+
+	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) == 0 || errno != ECHILD)
+		return false;
+	ended(s, tid);
+	return true;
+}
+
 /* A thread that dies leaves its stop, and is collected when that is reported. */
 static void detach(struct stalls *s, pid_t tid, int sig)
 {
 	if (ptrace(PTRACE_DETACH, tid, 0, (long)sig) == 0)
-		s->traced--;
+		s->traced -= s->traced > 0;
+	else
+		(void)missed(s, tid);
 }
 
-/* Takes one report of a traced thread. False: there is none (now, or at all). */
-static bool report(struct stalls *s, int flags, pid_t *tid, int *status)
+/*
+ * Takes one report of a traced thread. False: there is none now. A first thread that another thread's exec puts an end to is
+ * never reported: it is only missed (missed()).
+ */
+static bool report(struct stalls *s, pid_t *tid, int *status)
 {
-	*tid = waitpid(-1, status, __WALL | __WNOTHREAD | flags);
-	if (*tid < 0 && errno == EINTR)
-		return true;
+	do
+		*tid = waitpid(-1, status, __WALL | __WNOTHREAD | WNOHANG);
+	while (*tid < 0 && errno == EINTR);
+	if (*tid < 0) /* none is left */
+		s->traced = 0;
 	if (*tid <= 0)
 		return false;
 	if (!WIFSTOPPED(*status))
@@ -184,21 +210,31 @@ static bool report(struct stalls *s, int flags, pid_t *tid, int *status)
 	return true;
 }
 
-/* Others may have to be collected before this one can end: a first thread ends after all others. */
+/*
+ * Not by number, as others may have to be collected before this one can end (a first thread ends after all others), and not
+ * without looking up, as this one may be missed for ever.
+ */
 static bool await_stop(struct stalls *s, pid_t want, int *sig)
 {
+	struct timespec look = { .tv_nsec = LOOK_FIRST_NS };
 	pid_t tid;
 	int status = 0;
 
 	*sig = 0;
-	while (report(s, 0, &tid, &status)) {
-		if (tid != want)
-			continue;
-		if (WIFSTOPPED(status) && status >> 16 == 0)
-			*sig = WSTOPSIG(status);
-		return WIFSTOPPED(status);
+	for (;;) {
+		while (report(s, &tid, &status)) {
+			if (tid != want)
+				continue;
+			if (WIFSTOPPED(status) && status >> 16 == 0)
+				*sig = WSTOPSIG(status);
+			return WIFSTOPPED(status);
+		}
+		if (!s->traced || missed(s, want))
+			return false;
+		nanosleep(&look, NULL);
+		if (look.tv_nsec < LOOK_LAST_NS)
+			look.tv_nsec *= 2;
 	}
-	return false;
 }
 
 enum moved { MOVED, MOVED_NOT, MOVED_GONE };
@@ -214,12 +250,12 @@ static enum moved move(struct stalls *s, struct job *j)
 	if (trace_seize(tid) < 0)
 		return MOVED_NOT;
 	s->traced++;
-	(void)reply_send(j, 0, -ERESTARTSYS, false);
+	bool waits = reply_send(j, 0, -ERESTARTSYS, false) == 0;
 	if (!await_stop(s, tid, &sig))
 		return MOVED_GONE;
-	if (!sig)
+	if (waits && !sig)
 		return MOVED;
-	detach(s, tid, sig); /* a signal was there already: its handler comes first */
+	detach(s, tid, sig); /* a signal was there already: its handler comes first; or it is another call's, or a new image */
 	return MOVED_GONE;
 }
 
@@ -260,6 +296,23 @@ static void let_one_locked(struct stalls *s)
 	pthread_mutex_lock(&s->pool->lock);
 }
 
+/* Looks for held threads that are missed, some in each round: their questions are nobody's any more. */
+static void look_for_missed(struct stalls *s)
+{
+	pid_t tid[LOOK_AT_ONCE];
+	unsigned n = 0, at = 0;
+
+	pthread_mutex_lock(&s->pool->lock);
+	for (const struct parked *k = s->pool->parked; k && n < LOOK_AT_ONCE; k = k->next) {
+		if (k->stall == STALL_HELD && !k->gone && at++ >= s->looked)
+			tid[n++] = (pid_t)k->job->notif.pid;
+	}
+	pthread_mutex_unlock(&s->pool->lock);
+	s->looked = n == LOOK_AT_ONCE ? s->looked + n : 0;
+	for (unsigned i = 0; i < n; i++)
+		(void)missed(s, tid[i]);
+}
+
 /* Threads that were killed wait for their tracer to collect them, and their parents and processes with them. */
 static void collect_locked(struct stalls *s)
 {
@@ -275,8 +328,9 @@ static void collect_locked(struct stalls *s)
 	}
 	pthread_cond_timedwait(&s->wake, &s->pool->lock, &at);
 	pthread_mutex_unlock(&s->pool->lock);
-	while (s->traced && report(s, WNOHANG, &tid, &status)) {
+	while (s->traced && report(s, &tid, &status)) {
 	}
+	look_for_missed(s);
 	pthread_mutex_lock(&s->pool->lock);
 }
 

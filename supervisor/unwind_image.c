@@ -20,6 +20,7 @@
 #define TABLES_MAX (2u << 20)
 #define NAMES_MAX (2u << 20)
 #define SYMBOLS_MAX 65536
+#define NESTED_MOST 256
 #define KEPT_MAX (32u << 20)
 
 static bool read_at(int fd, void *out, size_t len, uint64_t offset)
@@ -138,6 +139,50 @@ static bool read_names(struct image_file *f, int fd, const Elf64_Shdr *strings)
 	return true;
 }
 
+static int by_address(const void *left, const void *right)
+{
+	const struct image_symbol *a = left, *b = right;
+
+	if (a->value != b->value)
+		return a->value < b->value ? -1 : 1;
+	return (a->reach > b->reach) - (a->reach < b->reach); /* the file's own order, until reach is known */
+}
+
+/* In order of their addresses; of several at one address the first of the file comes last, where it is found first. */
+static void sort_symbols(struct image_file *f)
+{
+	uint64_t reach = 0;
+
+	for (size_t i = 0; i < f->n_symbols; i++)
+		f->symbol[i].reach = f->n_symbols - i;
+	qsort(f->symbol, f->n_symbols, sizeof(*f->symbol), by_address);
+	for (size_t i = 0; i < f->n_symbols; i++) {
+		struct image_symbol *s = &f->symbol[i];
+
+		reach = reach < s->value + s->size ? s->value + s->size : reach;
+		s->reach = reach;
+	}
+}
+
+const struct image_symbol *image_file_symbol(const struct image_file *f, uint64_t addr)
+{
+	size_t low = 0, high = f->n_symbols;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (f->symbol[mid].value <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (unsigned tries = 0; low-- && tries < NESTED_MOST && f->symbol[low].reach > addr; tries++) {
+		if (addr - f->symbol[low].value < f->symbol[low].size)
+			return &f->symbol[low];
+	}
+	return NULL;
+}
+
 /* False when they are not to be had: then there are none. */
 static bool read_symbols(struct image_file *f, int fd, const Elf64_Shdr *table, const Elf64_Shdr *strings)
 {
@@ -150,6 +195,7 @@ static bool read_symbols(struct image_file *f, int fd, const Elf64_Shdr *table, 
 	if (!sym || !f->symbol || !read_at(fd, sym, n * sizeof(*sym), table->sh_offset))
 		return false;
 	keep_functions(f, sym, n);
+	sort_symbols(f);
 	f->bytes += f->names_len + n * sizeof(*f->symbol);
 	return true;
 }

@@ -23,7 +23,8 @@ struct image_load {
 struct image_symbol {
 	uint64_t value;
 	uint32_t size;
-	uint32_t name; /* in names */
+	uint32_t name;  /* in names */
+	uint64_t reach; /* where the last of all up to this one ends */
 };
 
 /* Does not change once it is made. */
@@ -38,7 +39,7 @@ struct image_file {
 	uint64_t eh_frame_hdr;   /* the file's address, 0: none */
 	char *tables;            /* the file's bytes from eh_frame_hdr on, to the end of what is loaded with it; NULL: not kept */
 	uint64_t tables_len;
-	struct image_symbol *symbol; /* functions, in no order */
+	struct image_symbol *symbol; /* functions, by address */
 	size_t n_symbols;
 	struct {
 		uint64_t runtime, code_type, string_type; /* addresses of CPython's own objects, 0: it is another program */
@@ -53,6 +54,12 @@ struct image_files {
 	size_t bytes;
 	void *space; /* libunwind's, for all: unwind_init() */
 };
+
+/*
+ * The function that the file's address ADDR lies in: of several the one that begins last, of several at one address the first in the file's
+ * table. NULL when there is none, or when it lies below very many others.
+ */
+const struct image_symbol *image_file_symbol(const struct image_file *f, uint64_t addr);
 
 void image_files_init(struct image_files *c);
 void image_files_clear(struct image_files *c);

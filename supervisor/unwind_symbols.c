@@ -94,10 +94,15 @@ static void weigh_elf(const struct wanted *w, const Elf64_Sym *s)
 		weigh(w, s->st_value, s->st_size, s->st_name);
 }
 
-static void scan_file(const struct wanted *w, const struct image_file *f)
+static void find_in_file(struct symbol *to)
 {
-	for (size_t i = 0; i < f->n_symbols; i++)
-		weigh(w, f->symbol[i].value, f->symbol[i].size, f->symbol[i].name);
+	const struct image_symbol *found = image_file_symbol(to->module->file, to->addr - to->module->bias);
+
+	if (!found)
+		return;
+	to->value = found->value;
+	to->size = found->size;
+	to->name = found->name;
 }
 
 static void scan_memory(struct view *v, const struct wanted *w)
@@ -134,16 +139,15 @@ void view_symbols(struct view *v, struct symbol *list, unsigned n)
 	for (unsigned i = 0; i < n; i++) {
 		struct wanted w = { .module = list[i].module };
 
-		if (!w.module || module_before(list, i))
+		if (w.module && w.module->file)
+			find_in_file(&list[i]);
+		if (!w.module || w.module->file || module_before(list, i))
 			continue;
 		for (unsigned k = i; k < n; k++) {
 			if (list[k].module == w.module)
 				want(&w, &list[k]);
 		}
-		if (w.module->file)
-			scan_file(&w, w.module->file);
-		else
-			scan_memory(v, &w);
+		scan_memory(v, &w);
 	}
 }
 

@@ -111,6 +111,28 @@ static void names_from_files(void **state)
 	unwind_clear(&cache);
 }
 
+/* Nested, side by side, at one address, and before and behind all. */
+static void functions_by_address(void **state)
+{
+	struct image_symbol list[] = {
+		{ .value = 0x100, .size = 0x100, .name = 1, .reach = 0x200 }, { .value = 0x120, .size = 0x10, .name = 2, .reach = 0x200 },
+		{ .value = 0x140, .size = 0, .name = 3, .reach = 0x200 },     { .value = 0x300, .size = 0x10, .name = 4, .reach = 0x310 },
+		{ .value = 0x300, .size = 0x10, .name = 5, .reach = 0x310 },
+	};
+	const struct image_file f = { .symbol = list, .n_symbols = 5 };
+	const struct {
+		uint64_t addr;
+		uint32_t name;
+	} expect[] = { { 0xff, 0 },  { 0x100, 1 }, { 0x11f, 1 }, { 0x120, 2 }, { 0x12f, 2 }, { 0x130, 1 }, { 0x145, 1 },
+		       { 0x1ff, 1 }, { 0x200, 0 }, { 0x2ff, 0 }, { 0x300, 5 }, { 0x30f, 5 }, { 0x310, 0 }, { UINT64_MAX, 0 } };
+
+	for (size_t i = 0; i < sizeof(expect) / sizeof(expect[0]); i++) {
+		const struct image_symbol *found = image_file_symbol(&f, expect[i].addr);
+
+		assert_int_equal(found ? found->name : 0, expect[i].name);
+	}
+}
+
 static void python_lines(void **state)
 {
 	/* Two short entries of two code units, one with a line delta of 2, a long one back by 3, none, and an end in the middle. */
@@ -257,7 +279,7 @@ static void hostile_tables(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
