@@ -70,4 +70,30 @@ same "each was answered once" "$(seq 200)" "$(sort -n "$T/one" "$T/two")"
 same "as it was answered" "$(for i in $(seq 200); do [ $((i % 2)) = 1 ] && echo "$i allow" || echo "$i deny"; done)" "$(sort -n "$T/out")"
 same "and is in the journal so" 200 "$("$USHER" log "$T/j" --json | grep -c '"type":"answer"')"
 check "which is whole" "$USHER" verify "$T/j"
+
+# Forty callers are held, the first thread among them, when another thread of theirs execs: none of them is ever reported to have ended.
+cat >"$T/exec.py" <<'P'
+import os, threading, time
+def one(i):
+    try: open(f"q{i}").close()
+    except PermissionError: pass
+def away():
+    while not os.path.exists("go"): time.sleep(0.05)
+    os.execv("/bin/sh", ["sh", "-c", "cat q41; cat q42; echo gone on"])
+threading.Thread(target=away).start()
+for i in range(2, 41): threading.Thread(target=one, args=(i,)).start()
+one(1)
+P
+"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/j2" -- python3 "$T/exec.py" >"$T/out2" 2>"$T/err2" </dev/null &
+usher=$!
+check "forty wait" wait_for waits 40
+touch go
+only() { [ "$("$USHER" desk list | grep -o '/q[0-9]*')" = "/q$1" ]; }
+check "the questions of threads that an exec ended are withdrawn" wait_for only 41
+timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >/dev/null 2>"$T/three.err"
+check "the new image is asked about next" wait_for only 42
+timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >/dev/null 2>>"$T/three.err"
+wait $usher
+same "and goes on" "0 41 gone on" "$? $(tr '\n' ' ' <"$T/out2" | sed 's/ $//')"
+check "its journal is whole" "$USHER" verify "$T/j2"
 finish
