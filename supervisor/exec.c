@@ -245,19 +245,12 @@ int exec_hopeless(const struct job *j)
 	return p->other ? -ENOEXEC : 0;
 }
 
-int exec_perform(struct job *j)
+/* Holds the caller, answers, and sees what comes of it. */
+static int exec_held(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
-
-	if (j->answered && chain_unchanged(j)) {
-		record_text(&j->worker->evidence, "raced", "content");
-		return job_error(j, -EACCES);
-	}
-	if (plan_of(j)->other)
-		return job_error(j, -ENOEXEC);
-	if (j->rewritten.off)
-		worker_blocking(j->worker);
 	int err = trace_seize(tid);
+
 	if (err)
 		return job_error(j, err == -ESRCH ? -EPERM : err);
 	if (j->rewritten.off && handover_restart(j, &tid) < 0)
@@ -271,6 +264,23 @@ int exec_perform(struct job *j)
 	handover_answered(j);
 	exec_watch(j, tid);
 	return exec_gone(j);
+}
+
+int exec_perform(struct job *j)
+{
+	if (j->answered && chain_unchanged(j)) {
+		record_text(&j->worker->evidence, "raced", "content");
+		return job_error(j, -EACCES);
+	}
+	if (plan_of(j)->other)
+		return job_error(j, -ENOEXEC);
+	if (j->rewritten.off)
+		worker_blocking(j->worker);
+	if (!proc_exec_begin(j->proc))
+		return job_error(j, -EAGAIN);
+	int rc = exec_held(j);
+	proc_exec_end(j->proc);
+	return rc;
 }
 
 /* What the new program brings along (interpreters, a loader of its own) is decided on like any other image. */

@@ -92,7 +92,7 @@ int exec_point(struct job *j, pid_t *tid, int *sig)
 		err = block_fill(j, &b, at);
 	CLEANUP_FREE char *bytes = b.bytes;
 	if (!err)
-		err = memory_write(*tid, at, bytes, b.len);
+		err = trace_write(*tid, at, bytes, b.len);
 	if (err && mapped && err != -ESRCH && err != -EINTR)
 		(void)trace_set_regs(*tid, &before);
 	if (err)

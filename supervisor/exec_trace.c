@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/memory.h"
 #include "supervisor/procmap.h"
 
 int trace_interrupt(pid_t tid)
@@ -149,6 +150,17 @@ int trace_set_regs(pid_t tid, const exec_regs *regs)
 	struct iovec io = { &copy, sizeof(copy) };
 
 	return ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &io) < 0 ? -errno : 0;
+}
+
+int trace_write(pid_t tid, uint64_t addr, const void *bytes, size_t len)
+{
+	exec_regs held;
+	CLEANUP_FD int fd = memory_open(tid);
+
+	if (fd < 0)
+		return fd;
+	/* It could be told because TID is held now, so it was when its memory was opened. */
+	return trace_regs(tid, &held) < 0 ? -ESRCH : memory_put(fd, addr, bytes, len);
 }
 
 int trace_continue(pid_t tid, int sig)

@@ -78,6 +78,9 @@ int trace_to_call(pid_t *tid, int *sig);
 int trace_regs(pid_t tid, exec_regs *out);
 int trace_set_regs(pid_t tid, const exec_regs *regs);
 
+/* Writes LEN bytes at ADDR of the stopped thread's memory, never of another image's. 0, -ESRCH, -EFAULT or another negative errno. */
+int trace_write(pid_t tid, uint64_t addr, const void *bytes, size_t len);
+
 /* Lets a stopped thread go on, still traced, with signal SIG (0: none). */
 int trace_continue(pid_t tid, int sig);
 int trace_interrupt(pid_t tid);

@@ -92,11 +92,9 @@ static int list(struct job *j, long nr, size_t name_at)
 			return job_error(j, -errno);
 		kept = filter_entries(j, buf, (size_t)n, name_at);
 	} while (n > 0 && kept == 0);
-	if (!job_alive(j)) {
-		j->reply.kind = REPLY_GONE;
-		return 0;
-	}
-	int rc = memory_write((pid_t)j->notif.pid, j->arg[1], buf, kept);
+	int rc = memory_give(j, j->arg[1], buf, kept);
+	if (rc == -ESRCH)
+		return job_gone(j);
 	return rc < 0 ? job_error(j, rc) : job_value(j, (int64_t)kept);
 }
 

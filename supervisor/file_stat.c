@@ -64,11 +64,10 @@ int newfstatat_resolve(struct job *j)
 /* Hands LEN bytes of a result to the caller at ADDR. */
 static int give(struct job *j, uint64_t addr, const void *data, size_t len, long value)
 {
-	if (!job_alive(j)) {
-		j->reply.kind = REPLY_GONE;
-		return 0;
-	}
-	int rc = memory_write((pid_t)j->notif.pid, addr, data, len);
+	int rc = memory_give(j, addr, data, len);
+
+	if (rc == -ESRCH)
+		return job_gone(j);
 	return rc < 0 ? job_error(j, rc) : job_value(j, value);
 }
 

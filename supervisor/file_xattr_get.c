@@ -137,11 +137,9 @@ static int ask_and_give(struct job *j, const char *name)
 	creds_leave(&saved);
 	if (n < 0 || size == 0)
 		return job_result(j, n);
-	if (!job_alive(j)) {
-		j->reply.kind = REPLY_GONE;
-		return 0;
-	}
-	rc = memory_write((pid_t)j->notif.pid, j->word[FILE_A], buf, (size_t)n);
+	rc = memory_give(j, j->word[FILE_A], buf, (size_t)n);
+	if (rc == -ESRCH)
+		return job_gone(j);
 	return rc < 0 ? job_error(j, rc) : job_value(j, n);
 }
 
@@ -172,6 +170,8 @@ int file_getattr_perform(struct job *j)
 
 	if (rc < 0)
 		return job_error(j, -errno);
-	rc = memory_write((pid_t)j->notif.pid, j->arg[2], attr, j->arg[3]);
+	rc = memory_give(j, j->arg[2], attr, j->arg[3]);
+	if (rc == -ESRCH)
+		return job_gone(j);
 	return rc < 0 ? job_error(j, (int)rc) : job_value(j, 0);
 }

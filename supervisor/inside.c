@@ -86,7 +86,7 @@ int inside_put(struct inside *in, const void *bytes, size_t len, uint64_t *addr)
 	if (len > BELOW_STACK)
 		return -E2BIG;
 	*addr = (REGS_SP(&in->before) - REGS_RED_ZONE - len) & ~(uint64_t)15;
-	return memory_write(in->tid, *addr, bytes, len);
+	return trace_write(in->tid, *addr, bytes, len);
 }
 
 int inside_end(struct job *j, struct inside *in, int64_t result)

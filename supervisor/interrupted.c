@@ -125,11 +125,11 @@ static void put_back(const struct job *j)
 	if (f.rax != -EINTR || f.rcx != f.rip)
 		return;
 	int nr = number_at(j, f.rip);
-	if (nr < 0 || !ours(nr) || interrupted_keeps(&j->session->interruptions, tid, f.rip) || !job_alive(j))
+	if (nr < 0 || !ours(nr) || interrupted_keeps(&j->session->interruptions, tid, f.rip))
 		return;
 	f.rax = nr;
 	f.rip -= 2;
-	(void)memory_write(tid, sp + FRAME_REGISTERS, &f, sizeof(f));
+	(void)memory_give(j, sp + FRAME_REGISTERS, &f, sizeof(f));
 }
 #else
 /* The first argument is gone once a call has returned: nothing can be put back. */

@@ -160,6 +160,12 @@ int job_inject(struct job *j, int fd, uint32_t fd_flags)
 	return 0;
 }
 
+int job_gone(struct job *j)
+{
+	j->reply.kind = REPLY_GONE;
+	return PERFORM_DONE;
+}
+
 int job_continue(struct job *j)
 {
 	j->reply.kind = REPLY_CONTINUE;

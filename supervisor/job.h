@@ -172,6 +172,8 @@ int job_error(struct job *j, int negative_errno);
 int job_value(struct job *j, int64_t value);
 int job_inject(struct job *j, int fd, uint32_t fd_flags);
 int job_continue(struct job *j);
+/* Its caller is no more: nothing is replied. */
+int job_gone(struct job *j);
 
 /* A call's result as syscall wrappers give it (-1 and errno) into a reply. */
 int job_result(struct job *j, long rc);

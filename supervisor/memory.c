@@ -6,11 +6,16 @@
 #include "supervisor/memory.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
+#include "rules/cleanup.h"
+#include "supervisor/procs.h"
 #include "supervisor/session.h"
 
 #define PAGE 4096u
@@ -59,19 +64,52 @@ ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
 	return -ENAMETOOLONG;
 }
 
-int memory_write(pid_t tid, uint64_t addr, const void *data, size_t len)
+static int write_to(pid_t tid, uint64_t addr, const void *data, size_t len)
 {
 	struct iovec local = { (void *)(uintptr_t)data, len };
 	struct iovec remote = { (void *)(uintptr_t)addr, len };
-
-	if (!len)
-		return 0;
 	ssize_t n = process_vm_writev(tid, &local, 1, &remote, 1, 0);
+
 	if (n == (ssize_t)len)
 		return 0;
 	if (n >= 0)
 		return -EFAULT;
 	return memory_error();
+}
+
+int memory_open(pid_t tid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int memory_put(int fd, uint64_t addr, const void *data, size_t len)
+{
+	return pwrite(fd, data, len, (off_t)addr) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+/* Another thread execs: by the number, the new image might be what is written to. */
+static int give_bound(const struct job *j, uint64_t addr, const void *data, size_t len)
+{
+	CLEANUP_FD int fd = memory_open((pid_t)j->notif.pid);
+
+	if (fd < 0)
+		return fd;
+	return job_alive(j) ? memory_put(fd, addr, data, len) : -ESRCH;
+}
+
+int memory_give(const struct job *j, uint64_t addr, const void *data, size_t len)
+{
+	if (!len)
+		return job_alive(j) ? 0 : -ESRCH;
+	if (!j->proc || !proc_write_begin(j->proc))
+		return give_bound(j, addr, data, len);
+	int rc = job_alive(j) ? write_to((pid_t)j->notif.pid, addr, data, len) : -ESRCH;
+	proc_write_end(j->proc);
+	return rc;
 }
 
 int memory_path(struct job *j, uint64_t addr, struct text *out)

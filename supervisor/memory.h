@@ -21,8 +21,20 @@ int memory_read(pid_t tid, uint64_t addr, void *out, size_t len);
  */
 ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap);
 
-/* Writes LEN bytes (results such as a struct stat). Returns 0, -EFAULT, -EPERM or -ESRCH. */
-int memory_write(pid_t tid, uint64_t addr, const void *data, size_t len);
+/*
+ * Writes LEN bytes (results such as a struct stat) into the memory that J's caller has while it waits: never into that of a program
+ * which another thread's exec puts in its place meanwhile. Returns 0, -EFAULT, -EPERM, or -ESRCH when the caller is gone.
+ */
+int memory_give(const struct job *j, uint64_t addr, const void *data, size_t len);
+
+/*
+ * The memory of TID to write to, a descriptor (yours) or a negative errno. It stays the memory that TID has now, whatever TID execs: who has made
+ * sure afterwards that TID still waits or is held writes to no other. Page protections do not hold.
+ */
+int memory_open(pid_t tid);
+
+/* Writes LEN bytes at ADDR of such a descriptor. 0 or -EFAULT. */
+int memory_put(int fd, uint64_t addr, const void *data, size_t len);
 
 /* A path argument into the arena: 0, or the errno the kernel would give (-EFAULT, -ENAMETOOLONG, -ENOENT is left to the resolver). */
 int memory_path(struct job *j, uint64_t addr, struct text *out);

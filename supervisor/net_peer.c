@@ -85,15 +85,13 @@ static int give(struct job *j, const struct shown_address *a)
 	int rc = memory_read(tid, j->arg[2], &len, sizeof(len));
 	if (rc < 0)
 		return rc;
-	if (!job_alive(j))
-		return -ESRCH;
 	if (len < 0)
 		return -EINVAL;
 	if (len > (int)a->len)
 		len = (int)a->len;
-	rc = len ? memory_write(tid, j->arg[1], a->bytes, (size_t)len) : 0;
+	rc = len ? memory_give(j, j->arg[1], a->bytes, (size_t)len) : 0;
 	len = (int)a->len;
-	return rc < 0 ? rc : memory_write(tid, j->arg[2], &len, sizeof(len));
+	return rc < 0 ? rc : memory_give(j, j->arg[2], &len, sizeof(len));
 }
 
 int net_getpeername_perform(struct job *j)

@@ -236,7 +236,7 @@ static long send_all(struct job *j, const struct batch *b)
 		if (rc < 0)
 			break;
 		unsigned sent = (unsigned)rc;
-		rc = memory_write((pid_t)j->notif.pid, b->m[i].result, &sent, sizeof(sent));
+		rc = memory_give(j, b->m[i].result, &sent, sizeof(sent));
 		if (rc < 0)
 			break;
 	}

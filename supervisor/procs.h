@@ -40,6 +40,20 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 /* Tells one image of P from the next: never the same again while P is held. */
 const void *proc_generation(const struct proc *p);
 
+/*
+ * Who writes to P's memory by its number does it between these two, and sees first that the thread it writes for still waits. False: one of P's
+ * threads execs, the number may come to mean another image; there is nothing to end.
+ */
+bool proc_write_begin(struct proc *p);
+void proc_write_end(struct proc *p);
+
+/*
+ * One of P's threads is let exec between these two: nobody writes by number meanwhile. Waits for those who do; false when they do
+ * not end (who writes may wait for a page): then it must not exec, and there is nothing to end.
+ */
+bool proc_exec_begin(struct proc *p);
+void proc_exec_end(struct proc *p);
+
 /* What the interpreter that P runs was told to run. set takes S over (NULL: nothing); get returns it held. */
 struct script;
 void proc_script_set(struct proc *p, struct script *s);

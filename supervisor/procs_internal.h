@@ -37,6 +37,8 @@ struct proc {
 	atomic_bool stack_stops;
 	dev_t expect_dev;
 	ino_t expect_ino;
+	atomic_uint writers; /* threads of usher that write to its memory by its number */
+	atomic_uint execs;   /* of its threads, that may succeed */
 	struct script *script; /* what its interpreter runs; under lock */
 	_Atomic umask_note umask;
 	_Atomic(struct lookups *) lookups;

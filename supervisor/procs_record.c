@@ -6,12 +6,16 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_script.h"
 #include "supervisor/lookups.h"
 #include "supervisor/procs_internal.h"
+
+#define WRITER_LOOK_NS (20 * 1000)
+#define WRITER_LOOKS 5000
 
 struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
 {
@@ -137,6 +141,40 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 const void *proc_generation(const struct proc *p)
 {
 	return atomic_load(&p->lineage);
+}
+
+bool proc_write_begin(struct proc *p)
+{
+	atomic_fetch_add(&p->writers, 1);
+	if (atomic_load(&p->execs) == 0)
+		return true;
+	atomic_fetch_sub(&p->writers, 1);
+	return false;
+}
+
+void proc_write_end(struct proc *p)
+{
+	atomic_fetch_sub(&p->writers, 1);
+}
+
+bool proc_exec_begin(struct proc *p)
+{
+	const struct timespec look = { .tv_nsec = WRITER_LOOK_NS };
+
+	atomic_fetch_add(&p->execs, 1);
+	for (int looks = 0; atomic_load(&p->writers); looks++) {
+		if (looks == WRITER_LOOKS) {
+			proc_exec_end(p);
+			return false;
+		}
+		nanosleep(&look, NULL);
+	}
+	return true;
+}
+
+void proc_exec_end(struct proc *p)
+{
+	atomic_fetch_sub(&p->execs, 1);
 }
 
 void proc_stop_for_stack(struct proc *p)
