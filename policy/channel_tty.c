@@ -289,14 +289,13 @@ static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick
 	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
 }
 
-/* The rule is shown exactly as it will be written, then asked for. */
+/* The rule of S is shown exactly as it will be written, then asked for. */
 static bool read_always(struct tty_channel *c, const struct asked *a, struct settlement *s)
 {
 	CLEANUP_FREE char *rule = malloc(STANDING_TEXT);
 	CLEANUP_FREE char *screen = malloc(2 * STANDING_TEXT);
 	const char *file = policy_grants_file(questions_policy(c->qs));
 	struct text_buffer t;
-	s->answer.kind = VERDICT_ALLOW;
 	s->answer.scope = SCOPE_ALWAYS;
 	if (!standing_writable(file)) {
 		agree(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
@@ -314,6 +313,16 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	return agree(c, a, "  write it? y and Enter: ");
 }
 
+/* How long S holds, SCOPE being what is proposed. False when given up, or for what is no scope. */
+static bool read_for(struct tty_channel *c, const struct asked *a, const char *words, const char *scope, struct settlement *s)
+{
+	char line[32];
+	snprintf(line, sizeof(line), "%s", scope);
+	if (!read_line(c, a, words, line, sizeof(line)) || !tty_scope(line, &s->answer))
+		return false;
+	return s->answer.scope != SCOPE_ALWAYS || read_always(c, a, s);
+}
+
 /* Keys that need more than themselves. True when S is an answer then. */
 static bool read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k)
 {
@@ -321,8 +330,13 @@ static bool read_more(struct tty_channel *c, const struct asked *a, int key, str
 		s->pattern = read_scope(c, a, k) ? k->pattern : NULL;
 		return false;
 	}
+	s->answer.kind = key == 'D' ? VERDICT_DENY : VERDICT_ALLOW;
 	if (key == 'a')
 		return read_always(c, a, s);
+	if (key == 'm')
+		return read_for(c, a, "  allow for (10m, 2h): ", "10m", s);
+	if (key == 'D')
+		return read_for(c, a, "  deny for (session, tree, 10m, always): ", "session", s);
 	if (key == 'k') {
 		s->answer.kind = VERDICT_KILL;
 		return agree(c, a, "  kill every process of the command? y and Enter: ");
@@ -355,7 +369,7 @@ static bool read_answer(struct tty_channel *c, const struct asked *a, struct set
 			*s = (struct settlement){ .pattern = pattern };
 			if (tty_key(key, &s->answer) || read_more(c, a, key, s, k))
 				return true;
-			if (strchr("pakxr", key))
+			if (strchr("pamDkxr", key))
 				draw(c, a, true);
 			if (disturbed(c, a))
 				return false;

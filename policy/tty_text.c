@@ -5,10 +5,11 @@
 #include <sys/random.h>
 
 #include "policy/limits.h"
+#include "policy/question_json.h"
 
-#define ALLOW_KEYS "  [o] allow once  [m] 10 minutes  [t] process tree  [s] session  [a] always"
+#define ALLOW_KEYS "  [o] allow once  [m] minutes  [t] process tree  [s] session  [a] always"
 #define SCOPE_KEYS "  [p] for a directory or a pattern  [r] another object instead"
-#define DENY_KEYS "  [d] or Enter: deny  [D] deny for the session  [x] with a message  [k] kill all"
+#define DENY_KEYS "  [d] or Enter: deny  [D] deny for longer  [x] with a message  [k] kill all"
 
 #define KEY_ROWS 7
 
@@ -146,16 +147,8 @@ bool tty_key(int key, struct answer *a)
 	case 's':
 		a->scope = SCOPE_SESSION;
 		return true;
-	case 'm':
-		a->scope = SCOPE_TIME;
-		a->scope_s = 600;
-		return true;
 	case 't':
 		a->scope = SCOPE_TREE;
-		return true;
-	case 'D':
-		a->kind = VERDICT_DENY;
-		a->scope = SCOPE_SESSION;
 		return true;
 	case 'd':
 	case '\r':
@@ -165,6 +158,20 @@ bool tty_key(int key, struct answer *a)
 	default:
 		return false;
 	}
+}
+
+bool tty_scope(const char *word, struct answer *a)
+{
+	static const char *const words[] = { [SCOPE_TREE] = "tree", [SCOPE_SESSION] = "session", [SCOPE_ALWAYS] = "always" };
+	for (int i = SCOPE_TREE; i <= SCOPE_ALWAYS; i++) {
+		if (strcmp(word, words[i]) == 0) {
+			a->scope = (enum answer_scope)i;
+			return true;
+		}
+	}
+	a->scope = SCOPE_TIME;
+	a->scope_s = duration_parse(word);
+	return a->scope_s > 0;
 }
 
 void tty_mark(char mark[8])

@@ -27,6 +27,9 @@ void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t);
 /* What KEY answers; false: nothing. Only kind and scope of *a are set. */
 bool tty_key(int key, struct answer *a);
 
+/* How long an answer holds: tree, session, always, or a time ("10m", "2h"). False, A's scope being void, for any other word. */
+bool tty_scope(const char *word, struct answer *a);
+
 /* Six letters that the command never sees. */
 void tty_mark(char mark[8]);
 

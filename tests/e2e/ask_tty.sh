@@ -98,6 +98,50 @@ keys Enter
 see "x denies" "Permission denied"
 see "with a message on the command's terminal" "usher: denied: not today"
 
+# How long an answer holds: what is typed over the proposal. Each inner shell opens the file twice.
+echo ': <secret; : <secret' >twice.sh
+HOW="  deny for (session, tree, 10m, always): "
+hold() { # KEY PROMPT SCOPE
+	wait_text "$ARMED"
+	keys "$1"
+	wait_text "$2"
+	keys C-u
+	keys -l "$3"
+	wait_text "$2$3"
+	keys Enter
+}
+questions() { records "$T/j$J" | grep -c '"event":"question"'; }
+for scope in session 10m always tree; do
+	begin
+	run "bash -c 'bash twice.sh; bash twice.sh; echo the end'"
+	if [ $scope = always ]; then
+		hold D "$HOW" never
+		wait_text "$ARMED"
+		see_not "what is no scope is no answer" "the end"
+	fi
+	hold D "$HOW" $scope
+	if [ $scope = always ]; then
+		see "D with always shows the rule" 'deny read "'
+		wait_text "write it?"
+		keys y
+		sleep 0.3
+		keys Enter
+	fi
+	[ $scope != tree ] || hold D "$HOW" tree # the second shell is another tree
+	see "D denies for $scope" "the end"
+	same "each time" 4 "$(screen | grep -c 'Permission denied')"
+	same "and is asked as often as that needs" "$([ $scope = tree ] && echo 2 || echo 1)" "$(questions)"
+	rm -rf "$XDG_CONFIG_HOME/usher.kept"
+	[ $scope != always ] || mv "$XDG_CONFIG_HOME/usher" "$XDG_CONFIG_HOME/usher.kept"
+	[ $scope != always ] || check "the rule is written" grep -q "^deny read \"$T/w/secret\" by=" "$XDG_CONFIG_HOME/usher.kept/grants.rules"
+done
+begin
+run "bash -c 'bash twice.sh; bash twice.sh; echo the end'"
+hold m "  allow for (10m, 2h): " 90s
+see "m allows for a time" "the end"
+same "it is asked once" 1 "$(questions)"
+check "and says for how long" grep -q "scope=time seconds=90" <(records "$T/j$J")
+
 begin
 run "sh -c 'cat secret; cat secret2; echo end'"
 wait_text "$ARMED"
