@@ -10,6 +10,7 @@
 #include "policy/grants.h"
 #include "policy/guard.h"
 #include "policy/standing.h"
+#include "policy/trust.h"
 #include "rules/cleanup.h"
 
 static int layer_guard(const struct policy_options *o, struct layer *out)
@@ -38,24 +39,14 @@ static int layer_buckets(struct layer *l)
 	return l->bucket ? 0 : -ENOMEM;
 }
 
-/* Counters for the rules with after=, in all layers. */
 static int count_after(struct policy *p)
 {
-	for (int fill = 0; fill < 2; fill++) {
-		p->n_after = 0;
-		for (size_t l = 0; l < p->n_layers; l++) {
-			const struct rule *r;
-			for (size_t i = 0; (r = ruleset_rule(p->layer[l].rules, i)); i++) {
-				if (r->after && fill)
-					p->after[p->n_after].rule = r;
-				p->n_after += r->after != 0;
-			}
+	const struct rule *r;
+	for (size_t l = 0; l < p->n_layers; l++) {
+		for (size_t i = 0; (r = ruleset_rule(p->layer[l].rules, i)); i++) {
+			if (r->after)
+				return trust_new(&p->trust);
 		}
-		if (fill || !p->n_after)
-			return 0;
-		p->after = calloc(p->n_after, sizeof(*p->after));
-		if (!p->after)
-			return -ENOMEM;
 	}
 	return 0;
 }
@@ -137,7 +128,7 @@ void policy_free(struct policy *p)
 		ruleset_free(p->standing);
 	grants_free(p->grants);
 	free(p->layer);
-	free(p->after);
+	trust_free(p->trust);
 	free(p->grants_file);
 	free(p);
 }

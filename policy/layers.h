@@ -3,12 +3,11 @@
 #ifndef USHER_POLICY_LAYERS_H
 #define USHER_POLICY_LAYERS_H
 
-#include <stdatomic.h>
-
 #include "policy/limits.h"
 #include "policy/policy.h"
 
 struct grants;
+struct trust;
 
 struct layer {
 	struct ruleset *rules;
@@ -16,18 +15,11 @@ struct layer {
 	uint32_t slots;
 };
 
-/* How often a person answered an ask with after=N in its favour. */
-struct counter {
-	const struct rule *rule;
-	atomic_uint count;
-};
-
 /* Immutable once made, but for buckets, counters and grants. */
 struct policy {
 	struct layer *layer; /* the guard first */
 	size_t n_layers;
-	struct counter *after;
-	size_t n_after;
+	struct trust *trust; /* of rules with after=; NULL: there are none */
 	struct ruleset *standing; /* the grants file, NULL when absent */
 	struct grants *grants;
 	char *grants_file;

@@ -7,12 +7,13 @@
 #include "policy/policy.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 
 #include "policy/grants.h"
 #include "policy/layers.h"
 #include "policy/limits.h"
 #include "policy/policy_state.h"
+#include "policy/trust.h"
+#include "rules/rule.h"
 
 struct grants *policy_grants(const struct policy *p)
 {
@@ -49,20 +50,52 @@ static void decide_default(unsigned bit, const struct object *o, struct verdict 
 			       .error = refusal_errno(o, (op_set)(1u << bit)), .where = "default" };
 }
 
-static struct counter *after_of(const struct policy *p, const struct rule *rule)
+static op_set object_ops(const struct call *call, uint32_t object)
 {
-	for (size_t i = 0; i < p->n_after; i++) {
-		if (p->after[i].rule == rule)
-			return &p->after[i];
-	}
-	return NULL;
+	return call->object[object].ops & (op_set)((1u << OP_COUNT) - 1);
 }
 
-void policy_favour(struct policy *p, const struct rule *rule)
+/* Whether enough answers were given in favour of the like, for RULE. */
+static bool favoured(const struct policy *p, const struct rule *rule, const struct call *call, uint32_t object, unsigned bit)
 {
-	struct counter *c = rule && rule->after ? after_of(p, rule) : NULL;
-	if (c)
-		atomic_fetch_add(&c->count, 1);
+	return rule->after && trust_count(p->trust, trust_key(p->trust, rule, call, object, bit)) >= rule->after;
+}
+
+/* What an allowed call counts for in one layer: each scope once, however many of its operations fall into it. */
+struct favour {
+	const struct policy *policy;
+	uint64_t counted[CALL_OBJECTS * OP_COUNT];
+	size_t n;
+};
+
+static void favour_one(struct favour *f, uint64_t key)
+{
+	for (size_t i = 0; i < f->n; i++) {
+		if (f->counted[i] == key)
+			return;
+	}
+	f->counted[f->n++] = key;
+	trust_favour(f->policy->trust, key);
+}
+
+static void favour_object(struct favour *f, const struct ruleset *rules, const struct call *call, uint32_t object)
+{
+	struct verdict v[OP_COUNT];
+	ruleset_decide_object(rules, call, object, v);
+	for (op_set ops = object_ops(call, object); ops; ops &= (op_set)(ops - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(ops);
+		if (v[bit].kind == VERDICT_ASK && v[bit].rule && v[bit].rule->after)
+			favour_one(f, trust_key(f->policy->trust, v[bit].rule, call, object, bit));
+	}
+}
+
+void policy_favour(struct policy *p, const struct call *call)
+{
+	for (size_t l = 0; p->trust && l < p->n_layers; l++) {
+		struct favour f = { .policy = p };
+		for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++)
+			favour_object(&f, p->layer[l].rules, call, i);
+	}
 }
 
 /* An object of a call, and what all layers say of each operation on it. */
@@ -105,10 +138,9 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 }
 
 /* Whether RULE allows by itself now: past its after=, within its limit=, or with nothing but review. */
-static bool trusts(const struct policy *p, const struct layer *layer, const struct rule *rule)
+static bool trusts(const struct decision *d, const struct layer *layer, const struct rule *rule, unsigned bit)
 {
-	const struct counter *c = rule->after ? after_of(p, rule) : NULL;
-	if (rule_asks_nobody(rule) || (c && atomic_load(&c->count) >= rule->after))
+	if (rule_asks_nobody(rule) || favoured(d->policy, rule, d->call, d->object, bit))
 		return true;
 	return rule->limit && layer->bucket &&
 	       bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns());
@@ -124,7 +156,7 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 		unsigned bit = (unsigned)__builtin_ctz(ops);
 		if (v[bit].kind == VERDICT_NONE || (number == 0 && v[bit].kind == VERDICT_ALLOW))
 			continue;
-		if (v[bit].kind == VERDICT_ASK && v[bit].rule && trusts(d->policy, layer, v[bit].rule)) {
+		if (v[bit].kind == VERDICT_ASK && v[bit].rule && trusts(d, layer, v[bit].rule, bit)) {
 			v[bit].kind = VERDICT_ALLOW;
 			v[bit].review = v[bit].rule->review;
 			d->trusted |= (op_set)(1u << bit);
@@ -138,11 +170,6 @@ static void settle(const struct decision *d, unsigned bit, struct verdict *v)
 {
 	if (v->kind == VERDICT_ASK || (v->kind == VERDICT_ALLOW && (d->trusted & (1u << bit))))
 		answer_by_grant(d, bit, v);
-}
-
-static op_set object_ops(const struct call *call, uint32_t object)
-{
-	return call->object[object].ops & (op_set)((1u << OP_COUNT) - 1);
 }
 
 /* Every operation on one object, by all layers and then by grants. */

@@ -11,8 +11,8 @@ struct grants *policy_grants(const struct policy *p);
 /* The file of standing grants, or NULL. Lives as long as P. */
 const char *policy_grants_file(const struct policy *p);
 
-/* A person has answered an ask of RULE with allow: counts for after=. */
-void policy_favour(struct policy *p, const struct rule *rule);
+/* A person has allowed CALL: counts for the after= of each rule that asked. */
+void policy_favour(struct policy *p, const struct call *call);
 
 /* As policy_decide() for the single operation OP on one object of CALL: whether it asks still, after grants. */
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op);

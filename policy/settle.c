@@ -171,7 +171,7 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 static void keep_answer(struct questions *qs, const struct asked *a, const struct settlement *s)
 {
 	if (s->answer.kind == VERDICT_ALLOW)
-		policy_favour(qs->options.policy, a->verdict.rule);
+		policy_favour(qs->options.policy, &a->call);
 	if (s->answer.scope == SCOPE_ONCE || s->answer.kind == VERDICT_REWRITE)
 		return;
 	if (s->answer.scope == SCOPE_ALWAYS)

@@ -227,8 +227,15 @@ static int opt_reason(struct target *t)
 static int opt_after(struct target *t)
 {
 	const char *at = t->value;
-	bool ok = digits(&at, &t->rule->pub.after) && !*at && t->rule->pub.after;
-	return ok ? 0 : expected(t, "a number of answers, at least 1");
+	static const char *const scopes[] = { [AFTER_PROGRAM] = "/program", [AFTER_OBJECT] = "/object", [AFTER_RULE] = "/rule" };
+	bool ok = digits(&at, &t->rule->pub.after) && t->rule->pub.after;
+	for (unsigned i = 0; ok && *at && i < sizeof(scopes) / sizeof(scopes[0]); i++) {
+		if (strcmp(at, scopes[i]) == 0) {
+			t->rule->pub.after_scope = (enum after_scope)i;
+			return 0;
+		}
+	}
+	return ok && !*at ? 0 : expected(t, "a number of answers, at least 1, and for what they count (3, 3/program, 3/object, 3/rule)");
 }
 
 static int opt_stack(struct target *t)

@@ -19,6 +19,9 @@ enum remember {
 	REMEMBER_TIME, /* remember_s seconds */
 };
 
+/* What after= counts by. */
+enum after_scope { AFTER_PROGRAM = 0, AFTER_OBJECT, AFTER_RULE };
+
 /* Strings one behind the other, each with its NUL. */
 struct words {
 	const char *bytes;
@@ -55,7 +58,8 @@ struct rule {
 	uint32_t limit;      /* limit=LIMIT/PERIOD, 0 when absent */
 	uint32_t limit_period_s;
 	uint32_t limit_slot; /* 0 .. ruleset_limit_slots()-1, one for each rule with a limit */
-	uint32_t after;      /* ask: after=N allows once N answers in its favour were given; 0 when absent */
+	uint32_t after;      /* ask: after=N/SCOPE allows once N answers in favour of the like were given; 0 when absent */
+	enum after_scope after_scope;
 	bool review;         /* ask: where after= or limit= would allow, or always without them, allow and put it to a person afterwards */
 	const struct exec_edit *edit; /* rewrite exec: NULL: argv stays */
 	bool show_asked;     /* rewrite connect: getpeername shows what was asked for */

@@ -19,6 +19,7 @@
 #include "policy/asked.h"
 #include "policy/channel.h"
 #include "policy/policy.h"
+#include "policy/policy_state.h"
 #include "policy/question.h"
 #include "rules/rule.h"
 
@@ -409,6 +410,69 @@ static void after_counts_favours(void **state)
 	assert_int_equal(decide(f, "/a/3"), VERDICT_ALLOW);
 }
 
+static int decide_as(struct fixture *f, struct span exe, op_set op, struct span name)
+{
+	struct verdict v;
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 7, .image = { .exe = exe } } };
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = op, .name = name };
+	policy_decide(f->p, &c, &v);
+	return v.kind;
+}
+
+/* One answer for a read of /X/1 and /X/2 by /bin/cat. */
+static void favour(struct fixture *f, struct span one, struct span two)
+{
+	struct call c = { .syscall = "renameat", .n_objects = 2, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/bin/cat") } } };
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = one };
+	c.object[1] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = two };
+	policy_favour(f->p, &c);
+}
+
+static void after_counts_where_it_says(void **state)
+{
+	const struct span cat = SPAN_LITERAL("/bin/cat"), evil = SPAN_LITERAL("/bin/evil");
+	struct fixture *f = *state;
+	begin(f, "ask read,modify /p/** after=2\nask read,modify /o/** after=2/object\nask read,modify /r/** after=2/rule\n", "deny", 0);
+	for (int i = 0; i < 2; i++) {
+		/* a call counts once for each scope, whatever it concerns */
+		assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/p/3")), VERDICT_ASK);
+		assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/1")), VERDICT_ASK);
+		assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/r/3")), VERDICT_ASK);
+		favour(f, SPAN_LITERAL("/p/1"), SPAN_LITERAL("/p/2"));
+		favour(f, SPAN_LITERAL("/o/1"), SPAN_LITERAL("/o/2"));
+		favour(f, SPAN_LITERAL("/r/1"), SPAN_LITERAL("/r/2"));
+	}
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/p/3")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, cat, OP_MODIFY, SPAN_LITERAL("/p/3")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, evil, OP_READ, SPAN_LITERAL("/p/1")), VERDICT_ASK);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/1")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/2")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/3")), VERDICT_ASK);
+	assert_int_equal(decide_as(f, cat, OP_MODIFY, SPAN_LITERAL("/o/1")), VERDICT_ASK);
+	assert_int_equal(decide_as(f, evil, OP_READ, SPAN_LITERAL("/o/1")), VERDICT_ASK);
+	assert_int_equal(decide_as(f, evil, OP_MODIFY, SPAN_LITERAL("/r/9")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/elsewhere")), VERDICT_DENY);
+}
+
+/* What finds no place asks on; what had one keeps it. */
+static void after_is_bounded(void **state)
+{
+	const struct span cat = SPAN_LITERAL("/bin/cat");
+	struct fixture *f = *state;
+	char name[32];
+	unsigned asks = 0;
+	begin(f, "ask read /o/** after=1/object\n", "deny", 0);
+	favour(f, SPAN_LITERAL("/o/first"), SPAN_LITERAL("/o/first"));
+	for (int i = 0; i < 9000; i++) {
+		struct span s = { name, (uint32_t)snprintf(name, sizeof(name), "/o/%d", i) };
+		favour(f, s, s);
+		asks += decide_as(f, cat, OP_READ, s) == VERDICT_ASK;
+	}
+	assert_in_range(asks, 9000 - 4096, 8999);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/first")), VERDICT_ALLOW);
+	assert_int_equal(decide_as(f, cat, OP_READ, SPAN_LITERAL("/o/never")), VERDICT_ASK);
+}
+
 /* What allows by itself yields to another layer's question and to a person's denial, and says that it is to be looked at. */
 static void review_is_no_question(void **state)
 {
@@ -530,7 +594,8 @@ int main(void)
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
-		CASE(after_counts_favours),  CASE(remember_is_the_default_scope), CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
+		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
+		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
 		CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
