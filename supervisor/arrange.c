@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #define STAY_FROM 3   /* calls: a short program makes no more after its exec */
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
@@ -98,7 +99,8 @@ bool arrange_stays(struct stay *s, pid_t tid)
 void arrange_ahead(void)
 {
 	errno = 0;
-	int nice = getpriority(PRIO_PROCESS, 0);
+	/* The first thread's: whoever made this one may be ahead already. */
+	int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
 
 	if (!errno)
 		(void)setpriority(PRIO_PROCESS, 0, nice - AHEAD);

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "supervisor/arrange.h"
 #include "supervisor/ask.h"
 #include "supervisor/memory.h"
 #include "supervisor/exec_trace.h"
@@ -338,6 +339,7 @@ static void *stall_main(void *arg)
 {
 	struct stalls *s = arg;
 
+	arrange_bind(&s->pool->arrangement, -1); /* a worker that stays on its core made this thread */
 	pthread_mutex_lock(&s->pool->lock);
 	while (!s->stopping || s->traced) {
 		if (s->letting)

@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "supervisor/arrange.h"
 
@@ -66,6 +68,38 @@ static void here_is_one_of_its_cores(void **state)
 	arrange_bind(&a, -1);
 }
 
+/* However many workers make each other, each is as far ahead as the first. */
+static void *second(void *first)
+{
+	arrange_ahead();
+	*(int *)first = getpriority(PRIO_PROCESS, 0);
+	return NULL;
+}
+
+static void *makes_second(void *second_nice)
+{
+	pthread_t t;
+	int own;
+
+	arrange_ahead();
+	own = getpriority(PRIO_PROCESS, 0);
+	assert_int_equal(pthread_create(&t, NULL, second, second_nice), 0);
+	pthread_join(t, NULL);
+	return *(int *)second_nice == own ? second_nice : NULL;
+}
+
+static void threads_are_equally_ahead(void **state)
+{
+	pthread_t t;
+	void *same = NULL;
+	int nice;
+
+	(void)state;
+	assert_int_equal(pthread_create(&t, NULL, makes_second, &nice), 0);
+	pthread_join(t, &same);
+	assert_ptr_equal(same, &nice);
+}
+
 /* More receivers where callers interleave, one where they come in turn. */
 static void receivers_follow_the_callers(void **state)
 {
@@ -92,6 +126,7 @@ int main(void)
 		cmocka_unit_test(stays_for_one_caller),
 		cmocka_unit_test(lets_go_now_and_then),
 		cmocka_unit_test(here_is_one_of_its_cores),
+		cmocka_unit_test(threads_are_equally_ahead),
 		cmocka_unit_test(receivers_follow_the_callers),
 	};
 
