@@ -62,7 +62,7 @@ static void put_redacted(struct record *r, const char *bytes, size_t n, size_t a
 		redact_commit(r->redactor, bytes + at, len, commitment);
 		put(r, commitment, sizeof commitment);
 		from = at + len;
-	} while (!r->broken && redact_find(r->redactor, bytes, n, from, &at, &len));
+	} while (!r->broken && redact_find_given(r->redactor, r->program, bytes, n, from, &at, &len));
 	put_escaped(r, bytes + from, n - from);
 	put(r, "\"", 1);
 }
@@ -119,7 +119,7 @@ void record_bytes(struct record *r, const char *key, struct span value)
 		return;
 	size_t at, len;
 	lead(r, key);
-	if (r->redactor && redact_find(r->redactor, value.bytes, value.len, 0, &at, &len))
+	if (r->redactor && redact_find_given(r->redactor, r->program, value.bytes, value.len, 0, &at, &len))
 		put_redacted(r, value.bytes, value.len, at, len);
 	else
 		put_string(r, value.bytes, value.len);

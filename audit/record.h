@@ -35,6 +35,7 @@ struct record {
 	bool first; /* no field in the current object or list yet */
 	uint32_t lists; /* bit D: what is open at depth D is a list */
 	struct redactor *redactor; /* replaces secrets in bytes written from here on; NULL after record_begin() */
+	struct span program[2];    /* while its arguments are written: the names of who gets them */
 };
 
 /* Starts a record of TYPE (start, call, answer, note, seal, end) in BUF, which stays the caller's. */

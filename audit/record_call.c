@@ -100,7 +100,7 @@ void record_argv(struct record *r, const char *key, struct span argv)
 	snprintf(name, sizeof name, "%s_len", key);
 	record_int(r, name, argv.len);
 	/* A hash without a salt could be tried out. */
-	if (r->redactor && redact_find(r->redactor, argv.bytes, argv.len, 0, &at, &len))
+	if (r->redactor && redact_find_given(r->redactor, r->program, argv.bytes, argv.len, 0, &at, &len))
 		return;
 	digest_of(&whole, argv.bytes, argv.len);
 	hex_write(hex, whole.bytes, sizeof whole.bytes);
@@ -126,7 +126,12 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);
+	if (ops & OP_EXEC && call->n_objects) {
+		r->program[0] = call->object[0].name;
+		r->program[1] = call->object[0].named;
+	}
 	record_argv(r, "argv", call->argv);
+	r->program[0] = (struct span){ 0 };
 	record_text(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
 }

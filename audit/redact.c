@@ -13,21 +13,23 @@
 
 #include "audit/escape.h"
 #include "audit/journal.h"
+#include "audit/redact_forms.h"
 #include "rules/cleanup.h"
 
 #define LEAD_MIN 3
 #define SALT_BYTES 32
+#define LOOK_BACK 512U
 
 struct lead {
-	const char *text;
+	struct form form;
 	size_t len;
-	size_t next;  /* of those with the same first byte: index + 1, 0 at the end */
-	size_t token; /* 0: a value follows; else the lead begins a token with that many more letters, digits, '_', '-' or '.'; or USERINFO */
+	size_t next;  /* of those in the same list: index + 1, 0 at the end */
+	bool command; /* a program whose options are known, not a form */
 };
 
-/* What stands between USER: and @ in an address, or before the @ where it is long. */
-#define USERINFO SIZE_MAX
-#define USERINFO_LONG 20
+/* Leads are found by their first three bytes. */
+#define TRIPLE_BITS 15U
+#define LISTS 512U
 
 struct redactor {
 	struct lead *lead;
@@ -35,25 +37,9 @@ struct redactor {
 	char *salts;
 	pthread_mutex_t lock;
 	int fd;
-	uint64_t first[1024];    /* a bit for each pair of bytes that a lead begins with */
-	size_t begins[256];      /* the first lead that begins with this byte: index + 1 */
-	unsigned char fold[256]; /* as fold(), for the scan that every record takes */
-};
-
-/* Forms that their makers gave them so that they can be found, and the usual names of what is secret. */
-static const struct {
-	const char *text;
-	size_t token;
-} always[] = {
-	{ REDACT_OPEN, 0 }, { "ghp_", 20 },	{ "gho_", 20 },	      { "ghu_", 20 },	   { "ghs_", 20 },
-	{ "ghr_", 20 },	    { "github_pat_", 20 }, { "glpat-", 16 },   { "sk-", 20 },	   { "sk_live_", 16 },
-	{ "xoxb-", 10 },    { "xoxp-", 10 },	{ "xoxa-", 10 },      { "xapp-", 10 },	   { "akia", 16 },
-	{ "asia", 16 },	    { "aiza", 30 },	{ "npm_", 30 },	      { "pypi-", 30 },	   { "hf_", 30 },
-	{ "eyj", 30 },	    { "password=", 0 }, { "passwd=", 0 },     { "secret=", 0 },	   { "token=", 0 },
-	{ "api_key=", 0 },  { "apikey=", 0 },	{ "api-key=", 0 },    { "access_key=", 0 }, { "--password ", 0 },
-	{ "--token ", 0 },  { "--secret ", 0 }, { "--api-key ", 0 },  { "bearer ", 0 },	   { "authorization: basic ", 0 },
-	{ "api-key: ", 0 }, { "private-token: ", 0 }, { "secret_key=", 0 }, { "passphrase=", 0 }, { "signature=", 0 },
-	{ "&sig=", 0 },	    { "cookie: ", 0 },	{ "://", USERINFO },
+	uint64_t first[(1U << TRIPLE_BITS) / 64]; /* a bit for each three bytes that a lead begins with */
+	size_t begins[LISTS];                     /* the first lead of a list: index + 1 */
+	unsigned char fold[256];                  /* as fold(), for the scan that every record takes */
 };
 
 static unsigned char fold(char c)
@@ -61,36 +47,50 @@ static unsigned char fold(char c)
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-static unsigned pair(const char *p)
+static unsigned triple(unsigned char a, unsigned char b, unsigned char c)
 {
-	return (unsigned)fold(p[0]) << 8 | fold(p[1]);
+	return (a ^ (unsigned)b << 5 ^ (unsigned)c << 10) & ((1U << TRIPLE_BITS) - 1);
 }
 
-static int add(struct redactor *r, const char *text, size_t token)
+/* The list that leads with these three bytes are in. */
+static unsigned list_of(unsigned three)
 {
-	size_t len = strlen(text);
-	if (len < LEAD_MIN)
+	return three * 40503U >> 7 & (LISTS - 1);
+}
+
+static void enlist(struct redactor *r, size_t i, unsigned three)
+{
+	size_t *link = &r->begins[list_of(three)];
+	while (*link && *link != i + 1)
+		link = &r->lead[*link - 1].next;
+	*link = i + 1;
+	r->first[three / 64] |= UINT64_C(1) << three % 64;
+}
+
+static int add(struct redactor *r, const struct form *form, bool command)
+{
+	size_t len = command ? strcspn(form->text, " ") : strlen(form->text);
+	const char *t = form->text;
+	if (len < (command ? 2 : LEAD_MIN))
 		return -EINVAL;
 	struct lead *grown = realloc(r->lead, (r->n + 1) * sizeof *grown);
-	char *copy = strdup(text);
+	char *copy = strdup(t);
 	if (grown)
 		r->lead = grown;
 	if (!grown || !copy) {
 		free(copy);
 		return -ENOMEM;
 	}
-	r->lead[r->n++] = (struct lead){ .text = copy, .len = len, .token = token };
-	size_t *link = &r->begins[fold(text[0])];
-	while (*link)
-		link = &r->lead[*link - 1].next;
-	*link = r->n;
-	r->first[pair(text) / 64] |= UINT64_C(1) << pair(text) % 64;
-	return 0;
+	r->lead[r->n] = (struct lead){ .form = { copy, form->kind, form->more }, .len = len, .command = command };
+	enlist(r, r->n, triple(fold(t[0]), fold(t[1]), fold(t[2])));
+	r->n++;
+	/* The blank that ends a short lead may have a backslash before it. */
+	return len == LEAD_MIN && t[2] == ' ' ? add(r, &(struct form){ (const char[]){ t[0], t[1], '\\', ' ', 0 }, form->kind, 0 }, false) : 0;
 }
 
 int redactor_add(struct redactor *r, const char *lead)
 {
-	return add(r, lead, 0);
+	return add(r, &(struct form){ lead, FORM_VALUE, 0 }, false);
 }
 
 int redactor_new(const char *salts, struct redactor **out)
@@ -104,8 +104,10 @@ int redactor_new(const char *salts, struct redactor **out)
 		r->fold[c] = fold((char)c);
 	pthread_mutex_init(&r->lock, NULL);
 	r->salts = strdup(salts);
-	for (size_t i = 0; rc == 0 && i < sizeof always / sizeof always[0]; i++)
-		rc = add(r, always[i].text, always[i].token);
+	for (const struct form *f = redact_forms; rc == 0 && f->text; f++)
+		rc = add(r, f, false);
+	for (size_t i = 0; rc == 0 && command_program(i); i++)
+		rc = add(r, &(struct form){ command_program(i), FORM_VALUE, 0 }, true);
 	if (rc != 0 || !r->salts) {
 		redactor_free(r);
 		return -ENOMEM;
@@ -119,7 +121,7 @@ void redactor_free(struct redactor *r)
 	if (!r)
 		return;
 	for (size_t i = 0; i < r->n; i++)
-		free((void *)(uintptr_t)r->lead[i].text);
+		free((void *)(uintptr_t)r->lead[i].form.text);
 	free(r->lead);
 	free(r->salts);
 	if (r->fd >= 0)
@@ -128,104 +130,118 @@ void redactor_free(struct redactor *r)
 	free(r);
 }
 
-static bool in_token(char c)
-{
-	return (fold(c) >= 'a' && fold(c) <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
-}
-
-static size_t token_length(const char *p, const char *end)
-{
-	const char *q = p;
-	while (q < end && in_token(*q))
-		q++;
-	return (size_t)(q - p);
-}
-
-/* Arguments stand joined by blanks; a blank or quote in one is behind a backslash. */
-static size_t value_length(const char *p, const char *end)
-{
-	const char *q = p;
-	for (; q < end; q++) {
-		if (*q == '\\' && q + 1 < end)
-			q++;
-		else if ((unsigned char)*q <= ' ' || strchr("\"'&;<>", *q))
-			break;
-	}
-	return (size_t)(q - p);
-}
-
-/* What follows "://": the password in it, or nothing. */
-static const char *userinfo(const char *p, const char *end, size_t *len)
-{
-	const char *stop = p, *colon = NULL, *at = NULL;
-	for (; stop < end && (unsigned char)*stop > ' ' && !strchr("/?#\"'<>", *stop); stop++) {
-		if (*stop == ':' && !colon && !at)
-			colon = stop;
-		if (*stop == '@')
-			at = stop;
-	}
-	const char *from = at && colon ? colon + 1 : p;
-	*len = at && (colon || at - p >= USERINFO_LONG) ? (size_t)(at - from) : 0;
-	return from;
-}
-
-/* The end of LEAD at P, or NULL. */
+/* The end of LEAD at P, or NULL. A blank in it may have a backslash before it, a quote several, and one quote is as good as the other. */
 static const char *behind(const struct lead *l, const char *p, const char *end)
 {
 	for (size_t i = 0; i < l->len; i++, p++) {
-		if (l->text[i] == ' ' && end - p > 1 && p[0] == '\\' && p[1] == ' ')
+		char c = l->form.text[i];
+		if (c == ' ' && end - p > 1 && p[0] == '\\' && p[1] == ' ')
 			p++;
-		if (p == end || fold(*p) != fold(l->text[i]))
+		while (c == '"' && p < end && *p == '\\')
+			p++;
+		if (p == end || (fold(*p) != fold(c) && !(c == '"' && *p == '\'')))
 			return NULL;
 	}
 	return p;
 }
 
-static bool value_at(const struct redactor *r, const char *bytes, const char *p, const char *end, const char **at, size_t *len)
+/* What there is to find, the earliest of it. */
+struct search {
+	const struct redactor *r;
+	const char *bytes, *from, *end;
+	const char *at; /* NULL: nothing yet */
+	size_t len;
+};
+
+static void take(struct search *s, const char *at, size_t len)
 {
+	if (at < s->from || (s->at && s->at <= at))
+		return;
+	s->at = at;
+	s->len = len;
+}
+
+/* What P is the lead of. */
+static void look_at(struct search *s, const char *p, unsigned three)
+{
+	const struct redactor *r = s->r;
 	const struct lead *l;
-	for (size_t i = r->begins[fold(*p)]; i; i = l->next) {
+	const char *value;
+	size_t len;
+	for (size_t i = r->begins[list_of(three)]; i; i = l->next) {
 		l = &r->lead[i - 1];
-		const char *q = fold(l->text[1]) == fold(p[1]) ? behind(l, p, end) : NULL;
-		if (q && l->token == USERINFO) {
-			*at = userinfo(q, end, len);
-			if (*len)
-				return true;
+		const char *q = behind(l, p, s->end);
+		if (q && l->command) {
+			if (command_named(s->bytes, p, s->end, &value, &len))
+				take(s, value, len);
 			continue;
 		}
-		if (!q || (l->token && p > bytes && in_token(p[-1])))
+		if (!q || !form_value(&l->form, s->bytes, p, q, s->end, &value, &len))
 			continue;
-		*at = l->token ? p : q;
-		*len = l->token ? token_length(p, end) : value_length(q, end);
-		if (*len && (!l->token || *len >= l->len + l->token))
-			return true;
+		take(s, value, len);
 	}
-	return false;
 }
 
 bool redact_find(const struct redactor *r, const char *bytes, size_t n, size_t from, size_t *at, size_t *len)
 {
-	const char *end = bytes + n, *value;
-	for (const char *p = bytes + from; end - p >= LEAD_MIN; p++) {
-		unsigned two = (unsigned)r->fold[(unsigned char)p[0]] << 8 | r->fold[(unsigned char)p[1]];
-		if (!(r->first[two / 64] >> two % 64 & 1) || !value_at(r, bytes, p, end, &value, len))
+	struct search s = { .r = r, .bytes = bytes, .from = bytes + from, .end = bytes + n };
+	if (from > n || n - from < 1 || n < LEAD_MIN)
+		return false;
+	/* A command's options may follow a value that was found already: then its name lies before FROM. */
+	const unsigned char *p = (const unsigned char *)(from > LOOK_BACK ? s.from - LOOK_BACK : bytes);
+	const unsigned char *stop = (const unsigned char *)s.end - LEAD_MIN + 1;
+	unsigned char first = p < stop ? r->fold[p[0]] : 0, second = p < stop ? r->fold[p[1]] : 0;
+	for (; p < stop; p++) {
+		unsigned char third = r->fold[p[2]];
+		unsigned three = triple(first, second, third);
+		first = second;
+		second = third;
+		if (!(r->first[three / 64] >> three % 64 & 1))
 			continue;
-		*at = (size_t)(value - bytes);
-		return true;
+		look_at(&s, (const char *)p, three);
+		if (s.at && (const unsigned char *)s.at < stop)
+			stop = (const unsigned char *)s.at;
 	}
-	return false;
+	if (!s.at)
+		return false;
+	*at = (size_t)(s.at - bytes);
+	*len = s.len;
+	return true;
+}
+
+bool redact_find_given(const struct redactor *r, const struct span program[2], const char *bytes, size_t n, size_t from, size_t *at,
+		       size_t *len)
+{
+	size_t other, other_len;
+	bool found = redact_find(r, bytes, n, from, at, len);
+	for (unsigned i = 0; i < 2 && program[i].len; i++) {
+		const char *slash = memrchr(program[i].bytes, '/', program[i].len);
+		const char *leaf = slash ? slash + 1 : program[i].bytes;
+		size_t leaf_len = program[i].len - (size_t)(leaf - program[i].bytes);
+		if (!command_value(leaf, leaf_len, bytes, n, from, &other, &other_len) || (found && *at <= other))
+			continue;
+		found = true;
+		*at = other;
+		*len = other_len;
+	}
+	return found;
 }
 
 bool redact_follows(const struct redactor *r, const char *bytes, size_t n)
 {
 	for (size_t i = 0; i < r->n; i++) {
 		struct lead l = r->lead[i];
-		if (l.text[l.len - 1] != ' ' || --l.len > n)
+		if (l.form.text[l.len - 1] != ' ' || --l.len > n || !behind(&l, bytes + n - l.len, bytes + n))
 			continue;
-		if (behind(&l, bytes + n - l.len, bytes + n))
+		if (l.form.kind != FORM_OPTION || form_option(bytes, bytes + n - l.len, bytes + n))
 			return true;
 	}
 	return false;
+}
+
+bool redact_argument(const struct redactor *r, char *const *argv, size_t i)
+{
+	return i && (redact_follows(r, argv[i - 1], strlen(argv[i - 1])) || command_argument(argv, i));
 }
 
 static int open_salts(struct redactor *r)

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "audit/digest.h"
+#include "rules/call.h"
 
 #define REDACT_OPEN "<redacted:"
 #define REDACT_LEN (sizeof REDACT_OPEN - 1 + DIGEST_HEX + 1)
@@ -36,8 +37,15 @@ int redactor_add(struct redactor *r, const char *lead);
 /* The first value in N BYTES from FROM on. Any thread. */
 bool redact_find(const struct redactor *r, const char *bytes, size_t n, size_t from, size_t *at, size_t *len);
 
+/* The same in the arguments that PROGRAM (its names, an empty one ends them) was given, with the options of well-known programs. */
+bool redact_find_given(const struct redactor *r, const struct span program[2], const char *bytes, size_t n, size_t from, size_t *at,
+		       size_t *len);
+
 /* Whether the argument ends in a lead whose blank is the end of the argument: the next argument is a value. */
 bool redact_follows(const struct redactor *r, const char *bytes, size_t n);
+
+/* Whether argument I of ARGV is to be left out whole: by the argument before it, or as an option of a well-known program. */
+bool redact_argument(const struct redactor *r, char *const *argv, size_t i);
 
 /* Keeps N bytes of VALUE with a new salt and writes REDACT_LEN bytes to OUT. Any thread. */
 void redact_commit(struct redactor *r, const char *value, size_t n, char *out);

@@ -144,7 +144,7 @@ static void write_command(struct record *r, const struct session *s, const struc
 	r->redactor = s->redactor;
 	for (char *const *a = o->argv; *a; a++) {
 		struct span item = { *a, (uint32_t)strlen(*a) };
-		if (a > o->argv && redact_follows(s->redactor, a[-1], strlen(a[-1])))
+		if (redact_argument(s->redactor, o->argv, (size_t)(a - o->argv)))
 			record_secret(r, item);
 		else
 			record_item(r, item);

@@ -114,6 +114,259 @@ static void opens(void **state)
 	drop(&m);
 }
 
+/* Forms as they are met: what is found first, and what must be left alone because it is evidence and no secret. */
+static const struct {
+	const char *text, *value;
+} forms[] = {
+	{ "x ghp_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ghp_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x gho_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "gho_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ghu_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ghu_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ghs_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ghs_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ghr_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ghr_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x github_pat_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "github_pat_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glpat-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glpat-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x gldt-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "gldt-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glrt-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glrt-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glcbt-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glcbt-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glptt-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glptt-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glft-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glft-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x gloas-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "gloas-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glsoat-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glsoat-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glagent-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glagent-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x GR13489410123456789abcdefghijKLMNOPQRSTUVWXYZ y", "GR13489410123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ATATT30123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ATATT30123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x CCIPAT_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "CCIPAT_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x bkua_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "bkua_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sqp_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sqp_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x squ_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "squ_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sqa_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sqa_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x lin_api_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "lin_api_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x figd_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "figd_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ntn_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ntn_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xoxb-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xoxb-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xoxp-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xoxp-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xoxs-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xoxs-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xoxc-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xoxc-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xoxd-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xoxd-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xapp-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xapp-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xkeysib-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xkeysib-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sk_live_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sk_live_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sk_test_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sk_test_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x rk_live_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "rk_live_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x whsec_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "whsec_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x shpat_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "shpat_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x shpss_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "shpss_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sq0atp-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sq0atp-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sk-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sk-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sk-proj-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sk-proj-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sk-ant-api03-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sk-ant-api03-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x hf_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "hf_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x gsk_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "gsk_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x xai-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "xai-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x pplx-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "pplx-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x r8_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "r8_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x tvly-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "tvly-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x lsv2_pt_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "lsv2_pt_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x AIza0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "AIza0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x ya29.0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "ya29.0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x GOCSPX-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "GOCSPX-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x LTAI0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "LTAI0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x dop_v1_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "dop_v1_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x hvs.0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "hvs.0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x hvb.0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "hvb.0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x dapi0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "dapi0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x dp.pt.0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "dp.pt.0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sbp_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sbp_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sb_secret_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sb_secret_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x nfp_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "nfp_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x pscale_tkn_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "pscale_tkn_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x fm2_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "fm2_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glc_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glc_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x glsa_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "glsa_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x sntrys_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "sntrys_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x NRAK-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "NRAK-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x dt0c01.0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "dt0c01.0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x PMAK-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "PMAK-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x npm_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "npm_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x pypi-0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "pypi-0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x rubygems_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "rubygems_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x dckr_pat_0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "dckr_pat_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x AKCp0123456789abcdefghijKLMNOPQRSTUVWXYZ y", "AKCp0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x AGE-SECRET-KEY-10123456789abcdefghijKLMNOPQRSTUVWXYZ y", "AGE-SECRET-KEY-10123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+	{ "x SG.0123456789abcdefghijKLMNOPQRSTUVWXYZ012345678 y", "SG.0123456789abcdefghijKLMNOPQRSTUVWXYZ012345678" },
+	{ "x pul-0123456789abcdefghijKLMNOPQRSTUVWXYZ012345 y", "pul-0123456789abcdefghijKLMNOPQRSTUVWXYZ012345" },
+	{ "x secret_0123456789abcdefghijKLMNOPQRSTUVWXYZ012345678 y", "secret_0123456789abcdefghijKLMNOPQRSTUVWXYZ012345678" },
+	{ "x AKIAIOSFODNN7EXAMPLE y", "AKIAIOSFODNN7EXAMPLE" },
+	{ "ASIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE" },
+	{ "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U" },
+	{ "https://hooks.slack.com/services/T000/B000/XXXX z", "T000/B000/XXXX" },
+	{ "https://discord.com/api/webhooks/1/abc", "1/abc" },
+	{ "https://api.telegram.org/bot123456:AAabc/getMe", "123456:AAabc/getMe" },
+	{ "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY aws", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY" },
+	{ "AWS_SECRET=abc x", "abc" },
+	{ "AWS_SESSION_TOKEN=abc x", "abc" },
+	{ "PGPASSWORD=abc psql", "abc" },
+	{ "MYSQL_PWD=abc mysql", "abc" },
+	{ "DB_PASS=abc x", "abc" },
+	{ "DefaultEndpointsProtocol=https;AccountName=n;AccountKey=abc==;x", "abc==" },
+	{ "Server=s;Uid=u;Pwd=abc;", "abc" },
+	{ "https://a.blob.core.windows.net/c?sv=1&sig=abc%3D", "abc%3D" },
+	{ "https://a/?sig=abc&x=1", "abc" },
+	{ "SharedAccessSignature=abc", "abc" },
+	{ "//registry.npmjs.org/:_authToken=abc", "abc" },
+	{ "//r/:_auth=abc", "abc" },
+	{ "https://x/?X-Amz-Signature=abc&y", "abc" },
+	{ "client_secret=abc&x", "abc" },
+	{ "private_key=abc", "abc" },
+	{ "--password=abc x", "abc" },
+	{ "--password abc x", "abc" },
+	{ "--db-password abc x", "abc" },
+	{ "--auth-token abc x", "abc" },
+	{ "-token abc x", "abc" },
+	{ "--passphrase abc x", "abc" },
+	{ "--client-secret abc", "abc" },
+	{ "--api-key abc", "abc" },
+	{ "--pass=abc", "abc" },
+	{ "-H Authorization:\\ Bearer\\ abc.DEF x", "abc.DEF" },
+	{ "-H Authorization:\\ Basic\\ dTpw x", "dTpw" },
+	{ "-H Authorization:\\ token\\ abc x", "abc" },
+	{ "-H Authorization:abc x", "abc" },
+	{ "Authorization: SSWS abc", "abc" },
+	{ "-H X-Vault-Token:\\ abc x", "abc" },
+	{ "-H X-Api-Key:abc x", "abc" },
+	{ "-H PRIVATE-TOKEN:\\ abc x", "abc" },
+	{ "-H Ocp-Apim-Subscription-Key:\\ abc", "abc" },
+	{ "-H Cookie:\\ sid=abc x", "sid=abc" },
+	{ "-d {\\\"user\\\":\\\"bob\\\",\\\"password\\\":\\\"hun\\\\\\\"ter2\\\",\\\"x\\\":1} y", "hun\\\\\\\"ter2" },
+	{ "-c curl\\ -d\\ \\\"{\\\\\\\"password\\\\\\\":\\\\\\\"lion7\\\\\\\",\\\\\\\"user\\\\\\\":1}\\\"", "lion7" },
+	{ "{\"password\": \"hunter2\", \"a\": 1}", "hunter2" },
+	{ "{'api_key': 'abc', 'b': 2}", "abc" },
+	{ "{\"client_secret\" : \"abc\"}", "abc" },
+	{ "{\"refresh_token\":\"abc\"}", "abc" },
+	{ "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc==\n-----END RSA PRIVATE KEY-----", "\nMIIE\nabc==\n" },
+	{ "-----BEGIN OPENSSH PRIVATE KEY-----\\nb3\\n", "\\nb3\\n" },
+	{ "git clone https://me:hunter2@host/x.git", "hunter2" },
+	{ "redis://:hunter2@h:6379/0", "hunter2" },
+	{ "amqp://u:p@h", "p" },
+	{ "https://ghp_0123456789abcdefghij@host/", "ghp_0123456789abcdefghij" },
+	{ "-c mysql\\ -u\\ root\\ -psecret\\ db; x", "secret" },
+	{ "mysql -psecret db", "secret" },
+	{ "sshpass -p secret ssh h", "secret" },
+	{ "curl -u me:secret https://h", "secret" },
+	{ "curl -u me:secret\\ x https", "secret\\ x" },
+	{ "curl --user me:secret h", "secret" },
+	{ "redis-cli -a secret get", "secret" },
+	{ "cd x && docker login -u me -p secret r", "secret" },
+	{ "openssl enc -pass pass:secret -in", "secret" },
+	{ "-c PASSWORD=a\\ make", "a\\ make" },
+	{ "-c cd\\ x;\\ PASSWORD=a\\ make\\ all", "a" },
+	{ "-c export\\ TOKEN=\\\"a\\ b\\\"\\ make", "\\\"a\\ b\\\"" },
+	{ "TOKEN='a b' make", "'a b'" },
+	{ "asia-southeast1-docker.pkg.dev/p/i", NULL },
+	{ "sk-learn-some-example-project", NULL },
+	{ "npm_config_some_very_long_option_name_here", NULL },
+	{ "mkdir -p dir", NULL },
+	{ "ssh -p 22 h", NULL },
+	{ "docker run -p 80:80 -u 1000:1000 i", NULL },
+	{ "git push -u origin HEAD:main", NULL },
+	{ "gcc -pthread -pipe x.c", NULL },
+	{ "bypass=1 compass=2", NULL },
+	{ "OLDPWD=/home/u PWD=/home/u", NULL },
+	{ "print(\"token=\" + x)", NULL },
+	{ "psql --no-password host", NULL },
+	{ "--token --verbose", NULL },
+	{ "--password-file /run/x", NULL },
+	{ "kubectl get secret name", NULL },
+	{ "reset password flow", NULL },
+	{ "https://host:8080/a@b", NULL },
+	{ "/usr/share/dict/words", NULL },
+	{ "-m fix\\ csrf-token\\ handling", NULL },
+	{ "mysql -p -u root", NULL },
+	{ "max_tokens=5", NULL },
+	{ "{\\\"max_tokens\\\":5}", NULL },
+	{ "password.c", NULL },
+	{ "/src/token.rs", NULL },
+	{ "sort_key=name", NULL },
+	{ "AKIAIOSFODNN7EXAMPLEX1", NULL },
+	{ "curl -u me https://h:80", NULL },
+	{ "-----BEGIN PUBLIC KEY-----\nx", NULL },
+	{ "-----BEGIN CERTIFICATE-----\nx", NULL },
+	{ "eyJust.some.file.name.with.dots.in.it", NULL },
+	{ "zip -r x.zip -P", NULL },
+};
+
+static void known_forms(void **state)
+{
+	struct made m = make();
+	unsigned secret = 0;
+	for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+		size_t at = 0, len = 0;
+		char *exact = strdup(forms[i].text);
+		assert_non_null(exact);
+		bool found = redact_find(m.r, exact, strlen(exact), 0, &at, &len);
+		const char *want = forms[i].value;
+		if (found != (want != NULL) || (want && (len != strlen(want) || memcmp(exact + at, want, len) != 0)))
+			fail_msg("%s: found '%.*s', expected '%s'", exact, found ? (int)len : 0, exact + at, want ? want : "nothing");
+		secret += want != NULL;
+		free(exact);
+	}
+	assert_true(secret >= 100);
+	drop(&m);
+}
+
+/* Options that are secret with one program and a port or a directory with another. */
+static void options_of_programs(void **state)
+{
+	static const struct {
+		const char *program, *args, *value;
+	} cases[] = {
+		{ "/usr/bin/mysql", "-u root -psecret db", "secret" },
+		{ "/usr/bin/mysqldump", "-psecret", "secret" },
+		{ "/usr/bin/mysql", "-p db", NULL },
+		{ "/usr/bin/mkdir", "-psecret", NULL },
+		{ "/usr/bin/ssh", "-p 22 h", NULL },
+		{ "/usr/bin/sshpass", "-p secret ssh -p 22 h", "secret" },
+		{ "/usr/bin/curl", "-s -u me:secret https://h/", "secret" },
+		{ "/usr/bin/curl", "-ume:secret https://h/", "secret" },
+		{ "/usr/bin/curl", "-u me https://h:80/", NULL },
+		{ "/usr/bin/docker", "login -u me -p secret", "secret" },
+		{ "/usr/bin/docker", "run -p 80:80 i", NULL },
+		{ "", "-psecret", NULL },
+	};
+	struct made m = make();
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		const struct span program[2] = { { cases[i].program, (uint32_t)strlen(cases[i].program) } };
+		size_t at = 0, len = 0;
+		const char *want = cases[i].value;
+		bool found = redact_find_given(m.r, program, cases[i].args, strlen(cases[i].args), 0, &at, &len);
+		if (found != (want != NULL) || (want && (len != strlen(want) || memcmp(cases[i].args + at, want, len) != 0)))
+			fail_msg("%s %s: found '%.*s'", cases[i].program, cases[i].args, found ? (int)len : 0, cases[i].args + at);
+	}
+	char *const mysql[] = { "/usr/bin/mysql", "-psecret", "db", NULL }, *const curl[] = { "curl", "-u", "me:secret", "https://h:80", NULL };
+	char *const login[] = { "docker", "login", "-p", "secret", NULL }, *const run[] = { "docker", "run", "-p", "80:80", NULL };
+	assert_true(redact_argument(m.r, mysql, 1));
+	assert_false(redact_argument(m.r, mysql, 2));
+	assert_true(redact_argument(m.r, curl, 2));
+	assert_false(redact_argument(m.r, curl, 3));
+	assert_true(redact_argument(m.r, login, 3));
+	assert_false(redact_argument(m.r, run, 3));
+	drop(&m);
+}
+
+/* Two values of one command: the second is found although the first lies between it and the program's name. */
+static void second_value(void **state)
+{
+	static const char text[] = "-c mysql\\ --password=one\\ -ptwo";
+	struct made m = make();
+	size_t at, len;
+	assert_true(redact_find(m.r, text, sizeof text - 1, 0, &at, &len));
+	assert_memory_equal(text + at, "one", len);
+	assert_true(redact_find(m.r, text, sizeof text - 1, at + len, &at, &len));
+	assert_memory_equal(text + at, "two", len);
+	assert_false(redact_find(m.r, text, sizeof text - 1, at + len, &at, &len));
+	drop(&m);
+}
+
 /* A name that looks like a redaction does not come out as one. */
 static void stays_injective(void **state)
 {
@@ -138,6 +391,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds),
+		cmocka_unit_test(known_forms),
+		cmocka_unit_test(options_of_programs),
+		cmocka_unit_test(second_value),
 		cmocka_unit_test(opens),
 		cmocka_unit_test(stays_injective),
 	};
