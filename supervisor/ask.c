@@ -140,6 +140,7 @@ static int park(struct worker *w, const struct call *call)
 	facts_gather(&w->job, call, &facts);
 	note_question(w, call, &verdict, facts, stack);
 	facts_stack(facts, stack);
+	w->job.stack = unwound_fit(w->job.stack);
 	int rc = job_pack(&w->job, &k->job);
 	if (rc < 0) {
 		facts_free(facts);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A stack as the journal and people get to see it. */
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "supervisor/unwind.h"
 #include "supervisor/unwind_internal.h"
@@ -58,6 +61,18 @@ void unwound_record(const struct unwound *u, struct record *r)
 	record_close(r);
 	record_text(r, "unwind", u->complete ? "complete" : "partial");
 	write_python(r, u);
+}
+
+struct unwound *unwound_fit(struct unwound *u)
+{
+	size_t size = u ? offsetof(struct unwound, text) + u->used : 0;
+	struct unwound *fit = u ? malloc(size) : NULL;
+
+	if (!fit)
+		return u;
+	memcpy(fit, u, size);
+	free(u);
+	return fit;
 }
 
 void unwound_text(const struct unwound *u, char *text, size_t cap)
