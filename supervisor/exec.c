@@ -251,6 +251,10 @@ static int exec_held(struct job *j)
 	pid_t tid = (pid_t)j->notif.pid;
 	int err = trace_seize(tid);
 
+	if (err == -EPERM) {
+		record_text(&j->worker->evidence, "unverified", "the caller is traced");
+		atomic_fetch_add_explicit(&j->session->held_elsewhere, 1, memory_order_relaxed);
+	}
 	if (err)
 		return job_error(j, err == -ESRCH ? -EPERM : err);
 	if (j->rewritten.off && handover_restart(j, &tid) < 0)

@@ -401,6 +401,14 @@ static void tell_nameless(const struct session *s)
 			n > 1 ? ", more than once" : "");
 }
 
+/* All that debuggers say is that it is not permitted. */
+static void tell_traced(const struct session *s)
+{
+	if (atomic_load(&s->held_elsewhere) && !s->quiet)
+		fputs("usher: refused to start a program that a debugger traces already: nobody else can verify its exec; start it first, then attach (gdb -p, strace -p)\n",
+		      stderr);
+}
+
 static void run_close(struct run *run)
 {
 	struct session *s = &run->s;
@@ -413,6 +421,7 @@ static void run_close(struct run *run)
 	relay_close(run->relay);
 	unattended_end(unanswered, stderr);
 	tell_nameless(s);
+	tell_traced(s);
 	if (unseen)
 		fputs(unseen, stderr);
 	lives_round(s->lives);

@@ -65,6 +65,7 @@ struct session {
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
 	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
 	atomic_uint refused;     /* denied calls, for the closing line */
+	atomic_uint held_elsewhere; /* execs refused because somebody else traced the caller */
 	atomic_uint nameless;    /* of them: execs of programs without a name that nobody was asked about */
 	int tell;                /* the terminal that the command writes to, -1 */
 	bool quiet;              /* say nothing but errors */
