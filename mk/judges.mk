@@ -3,6 +3,5 @@
 JUDGES ?= $(wildcard ../shared/judges)
 
 .PHONY: judges
-judges: all ## run the outside suites of JUDGES=DIR native and supervised and print the differences (ONLY_JUDGES="gohammer ..")
-	@[ -n "$(JUDGES)" ] || { echo "judges: give JUDGES=DIR, a folder of suite scripts"; exit 2; }
-	@USHER=$(abspath $(BUILD))/usher BUILD=$(abspath $(BUILD)) tests/run-judges $(abspath $(JUDGES)) $(ONLY_JUDGES)
+judges: all ## run outside suites (git's and perl's own, and those of JUDGES=DIR) native and supervised and print the differences (ONLY_JUDGES="git ..", AS="root 1000 drop")
+	@USHER=$(abspath $(BUILD))/usher BUILD=$(abspath $(BUILD)) tests/run-judges $(or $(abspath $(JUDGES)),none $(or $(ONLY_JUDGES),git perl)) $(if $(JUDGES),$(ONLY_JUDGES))

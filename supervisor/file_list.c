@@ -85,6 +85,7 @@ static int list(struct job *j, long nr, size_t name_at)
 		return job_error(j, fd);
 	if (!buf)
 		return job_error(j, -ENOMEM);
+	off_t before = lseek(fd, 0, SEEK_CUR);
 	/* A run of hidden entries must not look like the end. */
 	do {
 		n = syscall(nr, fd, buf, room);
@@ -93,9 +94,12 @@ static int list(struct job *j, long nr, size_t name_at)
 		kept = filter_entries(j, buf, (size_t)n, name_at);
 	} while (n > 0 && kept == 0);
 	int rc = memory_give(j, j->arg[1], buf, kept);
-	if (rc == -ESRCH)
-		return job_gone(j);
-	return rc < 0 ? job_error(j, rc) : job_value(j, (int64_t)kept);
+	if (rc == 0)
+		return job_value(j, (int64_t)kept);
+	/* What the caller did not get is still to be read. */
+	if (before >= 0)
+		(void)lseek(fd, before, SEEK_SET);
+	return rc == -ESRCH ? job_gone(j) : job_error(j, rc);
 }
 
 int getdents64_perform(struct job *j)

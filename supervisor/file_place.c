@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -106,6 +108,28 @@ int chroot_perform(struct job *j)
 	/* From before the change on, roots are looked at. */
 	atomic_store_explicit(&j->session->roots_moved, true, memory_order_release);
 	return job_continue(j);
+}
+
+#define INOTIFY_BITS ((uint32_t)(IN_ALL_EVENTS | IN_UNMOUNT | IN_Q_OVERFLOW | IN_IGNORED | IN_ONLYDIR | IN_DONT_FOLLOW | IN_EXCL_UNLINK | \
+				 IN_MASK_CREATE | IN_MASK_ADD | IN_ISDIR | IN_ONESHOT))
+
+/* Mask and descriptor come before the name, as in the kernel. */
+int inotify_check(struct job *j)
+{
+	static const char kind[] = "anon_inode:inotify";
+	char number[16], seen[sizeof(kind)];
+	uint32_t mask = (uint32_t)j->arg[2];
+
+	if (!(mask & INOTIFY_BITS))
+		return -EINVAL;
+	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
+	if (fd < 0)
+		return fd;
+	snprintf(number, sizeof(number), "%d", fd);
+	ssize_t n = readlinkat(j->session->self_fds, number, seen, sizeof(seen));
+	if (n != (ssize_t)sizeof(kind) - 1 || memcmp(seen, kind, sizeof(kind) - 1) != 0)
+		return -EINVAL;
+	return (mask & IN_MASK_ADD) && (mask & IN_MASK_CREATE) ? -EINVAL : 0;
 }
 
 int inotify_resolve(struct job *j)

@@ -142,6 +142,7 @@ int chdir_perform(struct job *j);
 int chdir_redirect(struct job *j, uint32_t index, const struct object *to);
 int chroot_resolve(struct job *j);
 int chroot_perform(struct job *j);
+int inotify_check(struct job *j);
 int inotify_resolve(struct job *j);
 int inotify_perform(struct job *j);
 

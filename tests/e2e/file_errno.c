@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -480,6 +481,37 @@ static void try_newer_calls(void)
 	list();
 }
 
+/* Watches and listings: descriptors and masks that are none, a list that has no room. */
+static void try_watches(void)
+{
+	static const struct { const char *label; uint32_t mask; } masks[] = { { "modify", IN_MODIFY }, { "nothing", 0 }, { "unknown", 1u << 20 },
+		{ "only a directory", IN_MODIFY | IN_ONLYDIR }, { "add and create", IN_MODIFY | IN_MASK_ADD | IN_MASK_CREATE } };
+	static const char *const paths[] = { "f", "d", "lf", "nx", "f/x", "" };
+	char buf[4096], label[64];
+
+	fresh();
+	int watch = inotify_init1(IN_CLOEXEC), dir = open("d", O_RDONLY | O_DIRECTORY);
+	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		for (size_t k = 0; k < sizeof(paths) / sizeof(paths[0]); k++) {
+			snprintf(label, sizeof(label), "%s, %s", masks[i].label, paths[k]);
+			say("inotify_add_watch", label, syscall(SYS_inotify_add_watch, watch, paths[k], masks[i].mask));
+		}
+		say("inotify_add_watch, bad pointer", masks[i].label, syscall(SYS_inotify_add_watch, watch, (void *)8, masks[i].mask));
+		say("inotify_add_watch, no descriptor", masks[i].label, syscall(SYS_inotify_add_watch, 99, "nx", masks[i].mask));
+		say("inotify_add_watch, another one", masks[i].label, syscall(SYS_inotify_add_watch, dir, "nx", masks[i].mask));
+	}
+	close(watch);
+	say("getdents64", "no room", syscall(SYS_getdents64, dir, buf, 1));
+	say("getdents64", "bad pointer", syscall(SYS_getdents64, dir, (void *)8, sizeof(buf)));
+	long n = syscall(SYS_getdents64, dir, buf, sizeof(buf));
+	printf("after that: %ld\n", n);
+	say("getdents64", "the end", syscall(SYS_getdents64, dir, buf, sizeof(buf)));
+	close(dir);
+	int file = open("f", O_RDONLY);
+	say("getdents64", "a file", syscall(SYS_getdents64, file, buf, sizeof(buf)));
+	close(file);
+}
+
 static void try_limits(void)
 {
 	struct rlimit old, low;
@@ -536,6 +568,7 @@ int main(int argc, char **argv)
 	}
 	try_descriptors();
 	try_newer_calls();
+	try_watches();
 	try_limits();
 	try_umask();
 	return 0;
