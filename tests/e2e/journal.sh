@@ -142,4 +142,43 @@ if [ -s "$T/full.out" ]; then
 	grep -qi 'journal' "$T/full.err" && ok "and the person is told" || not_ok "and the person is told" "$(tail -n 3 "$T/full.err")"
 	same "what was written verifies" "verify 0" "$(grep verify "$T/full.out")"
 else skip full-disk "no mount namespace"; fi
+# The same where a limit of files or a quota is met first. Every file that was made has its record or its intent.
+cat >"$T/etc/stops.sh" <<'S'
+"$USHER" run -p "$T/etc/allow.rules" --journal "$1" -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); : > "$T/project/f$i" || break; done; : > "$T/project/after"' > "$T/stops.out" 2> "$T/stops.err"
+echo "status $?" >> "$T/stops.out"
+"$USHER" verify "$1" >> "$T/stops.out" 2>&1; echo "verify $?" >> "$T/stops.out"
+cat "$1"/*.jsonl | tr '\0' '\n' | grep -a '^{' > "$T/stops.records"
+S
+stops() { # WHAT SAID CLOSED
+	local made kept
+	made=$(find "$T/project" -name 'f*' | wc -l)
+	kept=$(grep -aoE 'project/f[0-9]+"' "$T/stops.records" | sort -u | wc -l)
+	[ "$made" -gt 0 ] && [ "$made" -lt 30000 ] && ok "$1 stops effects (after $made files)" || not_ok "$1 stops effects" "$made files" "$(cat "$T/stops.out")"
+	[ "$made" -le "$kept" ] && ok "$1: every effect has its record" || not_ok "$1: every effect has its record" "$made files, $kept records"
+	[ ! -e "$T/project/after" ] && ok "$1: nothing happens after" || not_ok "$1: nothing happens after"
+	grep -q "$2" "$T/stops.err" && ok "$1: the person is told why" || not_ok "$1: the person is told why" "$(tail -n 3 "$T/stops.err")"
+	grep -q "^verify 0" "$T/stops.out" && ok "$1: what was written verifies" || not_ok "$1: what was written verifies" "$(cat "$T/stops.out")"
+	grep -qE "^$3" "$T/stops.out" && ok "$1: $3" || not_ok "$1: $3" "$(cat "$T/stops.out")"
+}
+fresh
+(ulimit -f 3000; exec bash "$T/etc/stops.sh" "$T/jf")
+stops "a limit of file sizes" "File too large" "closed: whole"
+
+# btrfs keeps quotas without tools of its user's; it moves what it overwrites, so that room for the end cannot be set aside there.
+is_root || finish # who may mount it
+command -v mkfs.btrfs >/dev/null || { skip quota "no btrfs-progs"; finish; }
+cat >"$T/etc/quota.sh" <<'S'
+truncate -s 200M "$T/image" && mkfs.btrfs -q "$T/image" >/dev/null && mount -o loop "$T/image" "$T/quota" || exit 77
+trap 'umount "$T/quota"' EXIT
+btrfs quota enable "$T/quota" && btrfs subvolume create "$T/quota/v" >/dev/null && btrfs qgroup limit 4M "$T/quota/v" || exit 77
+bash "$T/etc/stops.sh" "$T/quota/v/j"
+S
+mkdir "$T/quota"
+fresh
+unshare -m bash "$T/etc/quota.sh" >"$T/quota.out" 2>&1
+case $? in
+77) skip quota "no btrfs with quotas: $(tail -n 1 "$T/quota.out")" ;;
+*) stops "a quota" "Disk quota exceeded" "(closed: whole|not closed: )" ;;
+esac
+rm -f "$T/image"
 finish
