@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/inflight.h"
@@ -324,6 +325,8 @@ int reader_next(struct reader *r, struct line *out)
 void reader_tail(const struct reader *r, struct tail *out)
 {
 	*out = r->tail;
+	struct stat st;
 	out->file = r->name;
 	out->number = r->number + 1;
+	out->size = fstat(r->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }

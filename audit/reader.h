@@ -37,6 +37,7 @@ struct tail {
 	uint64_t torn; /* bytes of a record that was being written */
 	const char *file;
 	uint64_t number;
+	uint64_t size; /* of the last file */
 };
 
 /* Opens the journal in DIR. Returns 0, -ENOENT when there is no segment in it, or a negative errno. */

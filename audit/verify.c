@@ -16,6 +16,9 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
+/* Files grow by whole pages until they are closed. */
+#define PAGE 4096
+
 /* Where the proof stands. */
 struct state {
 	struct proof *proof;
@@ -224,7 +227,9 @@ static int check_tail(struct state *s, struct reader *r)
 	if (p->closed)
 		return tail.torn ? damage(s, &here, "something follows the final seal") : 0;
 	if (!p->writer && !tail.fill)
-		return damage(s, &here, tail.torn ? "the last record is cut short" : "the end of the journal was cut off");
+		return damage(s, &here, "%s%s", tail.torn ? "the last record is cut short" : "the end of the journal was cut off",
+			      tail.size % PAGE ? "" : ", at a page of the disk: a power cut that took the file's size leaves it so (see --sync), and"
+						      " so can a person");
 	p->torn = tail.torn;
 	for (size_t i = 0; i < s->n_anchors; i++)
 		if (s->anchors[i].seq > p->records)

@@ -32,7 +32,7 @@ struct proof {
 	char file[32];
 	uint64_t line;
 	uint64_t seq;       /* of the damaged record as it should be */
-	char what[200];
+	char what[240];
 };
 
 /* A head that was kept outside: the journal must have had it. */

@@ -61,6 +61,22 @@ static void print_counts(const struct proof *p)
 	}
 }
 
+/* How far what no seal covers is proven: each record by the one that follows it, and so the last by none. */
+static void print_unsealed(const struct proof *p)
+{
+	uint64_t first = p->proven + 1;
+	if (p->closed || p->records < first)
+		return;
+	if (p->records > first)
+		printf("not signed: records %" PRIu64 " to %" PRIu64 " are held by the chain (none of them alone was changed), record %" PRIu64
+		       " by its form alone\n",
+		       first, p->records - 1, p->records);
+	else
+		printf("not signed: record %" PRIu64 ", which is held by its form alone\n", p->records);
+	if (!p->writer)
+		puts("whether more followed only an anchor can tell (--anchor)");
+}
+
 static void print_state(const struct proof *p)
 {
 	if (p->closed && p->ended)
@@ -70,9 +86,8 @@ static void print_state(const struct proof *p)
 	else if (p->writer)
 		printf("not closed: process %d is still writing\n", (int)p->writer);
 	else
-		printf("not closed: the writer died; whole up to record %" PRIu64 ", the last %" PRIu64
-		       " of them held by the chain alone\n",
-		       p->records, p->records - p->proven);
+		printf("not closed: the writer died or could not go on; whole up to record %" PRIu64 "\n", p->records);
+	print_unsealed(p);
 	if (p->torn && !p->writer)
 		printf("a record was being written: %" PRIu64 " bytes of it are left and do not count\n", p->torn);
 	if (p->intents)
