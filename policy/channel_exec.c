@@ -24,6 +24,7 @@
 
 #define HELPERS_MAX 64
 #define ROUND_MS 20
+#define LOOK_MS 1000 /* should nobody wake it */
 #define TRIES 8
 #define GRACE (2000 / ROUND_MS) /* rounds that a helper has to end after its answer */
 
@@ -180,7 +181,7 @@ static void round_of(struct exec_channel *c)
 		}
 		dying = dying || (t->running && t->gone);
 	}
-	if (poll(p, n, dying ? ROUND_MS : -1) < 0)
+	if (poll(p, n, dying ? ROUND_MS : LOOK_MS) < 0)
 		return;
 	n = 1;
 	for (struct task *t = c->tasks; t; t = t->next) {

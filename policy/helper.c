@@ -94,6 +94,7 @@ void helper_write(struct helper *h)
 	ssize_t n = write(h->in, h->question + h->written, h->question_len - h->written);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
+	h->unheard = n < 0 && errno != EPIPE;
 	if (n > 0)
 		h->written += (size_t)n;
 	if (n > 0 && h->written < h->question_len)
@@ -107,8 +108,10 @@ bool helper_read(struct helper *h)
 	ssize_t n = read(h->out, h->line + h->got, HELPER_LINE - h->got);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
-	if (n <= 0)
+	if (n <= 0 || h->unheard) {
+		h->got = h->unheard ? 0 : h->got;
 		return true;
+	}
 	char *newline = memchr(h->line + h->got, '\n', (size_t)n);
 	h->got += (size_t)n;
 	if (newline) {

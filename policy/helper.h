@@ -16,6 +16,7 @@ struct helper {
 	char *question;
 	size_t question_len;
 	size_t written;
+	bool unheard;    /* the question could not be handed over: no answer counts */
 	char *line;
 	size_t got;
 	bool whole;      /* a newline was read */
@@ -25,7 +26,7 @@ struct helper {
 /* Runs COMMAND with sh; QUESTION (malloc memory) becomes the helper's in every case. Returns 0 or a negative errno. */
 int helper_start(struct helper *h, const char *command, char *question, size_t len);
 
-/* Writes what fits. SIGPIPE is blocked in the calling thread. */
+/* Writes what fits. A helper that does not read all of it may answer all the same; one that it could not be written to may not. SIGPIPE is blocked in the calling thread. */
 void helper_write(struct helper *h);
 
 /* Reads what is there. Returns true when a line is complete, too long, or will not come. */
