@@ -43,6 +43,9 @@ const char *file_proc_path(int fd, char out[PROC_PATH]);
 /* Whether some rule may lead a file's name elsewhere: then a name is decided on even if nothing has it. */
 bool file_may_rewrite(const struct job *j);
 
+/* Whether a rule on stat hides target INDEX of the call from its caller: a name that must be new is then decided on as if it were. */
+bool file_hidden(struct job *j, uint32_t index);
+
 /* Whether the targets resolved so far are led elsewhere: what exists under the name that the program said does not matter then. */
 bool file_rewritten(struct job *j);
 

@@ -38,6 +38,21 @@ bool file_rewritten(struct job *j)
 	return v.kind == VERDICT_REWRITE;
 }
 
+bool file_hidden(struct job *j, uint32_t index)
+{
+	struct call call;
+	struct verdict v = { 0 };
+
+	if (!(policy_ops(j->session->policy) & OP_STAT))
+		return false;
+	job_call(j, &call);
+	call.object[0] = call.object[index];
+	call.object[0].ops = OP_STAT;
+	call.n_objects = 1;
+	policy_decide(j->session->policy, &call, &v);
+	return v.kind != VERDICT_ALLOW;
+}
+
 static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to))
 {
 	char name[PATH_MAX];
@@ -86,8 +101,8 @@ int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_w
 		return -ENOENT;
 	if (want == ENTRY_THERE && !(*out)->exists)
 		return file_rewritten(j) ? 0 : -ENOENT;
-	if (want == ENTRY_NEW && (*out)->exists)
-		return file_rewritten(j) ? 0 : -EEXIST;
+	if (want == ENTRY_NEW && (*out)->exists) /* whoever may not know of it hears of the verdict first, and of it only where that allows */
+		return file_rewritten(j) || file_hidden(j, (uint32_t)(*out - j->target)) ? 0 : -EEXIST;
 	return 0;
 }
 

@@ -116,8 +116,14 @@ int open_resolve(struct job *j)
 		return rc;
 	if (l.flags & LOOK_PARENT)
 		return -EISDIR;
-	if (exclusive && t->exists)
-		return file_rewritten(j) ? 0 : -EEXIST;
+	if (exclusive && t->exists) {
+		if (file_rewritten(j))
+			return 0;
+		if (!file_hidden(j, 0))
+			return -EEXIST;
+		t->ops = new_ops(j); /* as if it were not there: perform knows that it is */
+		return 0;
+	}
 	if (!t->exists && (!creates(j) || t->dir < 0))
 		return file_rewritten(j) ? 0 : -ENOENT;
 	if (creates(j))

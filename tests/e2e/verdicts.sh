@@ -274,6 +274,39 @@ same "--ask=deny denies" 1 "$(go cat secret >/dev/null 2>&1; echo $?)"
 # usher guards itself under a policy that allows everything.
 R=$T/etc/allow.rules
 same "the journal cannot be read" 13 "$(e "open('$T/journal.guard/x')" | sed 's/^2$/13/')"
+# Whether a hidden name is there: no call says it, unless it may do what it asks for.
+cat >probe.py <<'P'
+import os, socket, sys
+def bind(n): socket.socket(socket.AF_UNIX).bind(n)
+calls = [os.stat, open, lambda n: os.open(n, os.O_WRONLY), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT | os.O_EXCL), os.mkdir,
+	 lambda n: os.symlink("x", n), lambda n: os.link("probe.py", n), lambda n: os.link(n, "new"), os.mkfifo, bind, lambda n: os.rename("probe.py", n), lambda n: os.rename(n, "new"), os.unlink, os.rmdir,
+	 os.readlink, lambda n: os.chmod(n, 0o700), lambda n: os.truncate(n, 0), lambda n: os.utime(n), lambda n: os.execv(n, [n]), lambda n: socket.socket(socket.AF_UNIX).connect(n)]
+def said(call, name):
+    try: call(name); return 0
+    except OSError as e: return e.errno
+for name in sys.argv[1:]: print([said(c, name) for c in calls])
+P
+echo content >hidden-file
+mkdir hidden-folder
+rules hidden.rules <<EOF
+deny stat,read,write,exec $T/project/hidden-* errno=ENOENT
+deny net unix:$T/project/hidden-* errno=ENOENT
+default allow
+EOF
+run python3 probe.py hidden-file hidden-folder hidden-none | sort -u >"$T/out"
+same "hidden names and such that are not there are alike" "1 [2]" "$(wc -l <"$T/out") $(tr -d '[,]' <"$T/out" | tr ' ' '\n' | sort -u | xargs printf '[%s]')"
+rules hidden.rules <<EOF
+deny stat,write $T/project/hidden-*
+default allow
+EOF
+news='for n in hidden-file hidden-folder hidden-none; do mkdir $n; ln -s x $n; (set -C; : >$n); mkfifo $n; done 2>&1 | grep -c "Permission denied"'
+same "what must be new is refused alike whether it is there or not" 12 "$(run bash -c "$news")"
+rules hidden.rules <<EOF
+deny stat $T/project/hidden-*
+default allow
+EOF
+same "who may create learns that a name is taken" 17 "$(e 'os.mkdir("hidden-file")')"
+
 JOURNAL=$T/journal.guarded
 "$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "ls $JOURNAL; echo x >> $JOURNAL/journal-000001.jsonl; rm -rf $JOURNAL; mv $JOURNAL $T/elsewhere; kill -9 \$PPID; kill -STOP \$PPID; cat /proc/\$PPID/environ; echo alive" >"$T/out" 2>"$T/err"
 same "the journal and usher withstand the command" "0 alive" "$? $(cat "$T/out")"
