@@ -35,8 +35,9 @@ static enum verdict_kind beyond(const struct rule *rule)
 	return rule->otherwise == VERDICT_KILL ? VERDICT_KILL : VERDICT_DENY;
 }
 
-static bool charge_one(struct charge *c, const struct layer *l, const struct rule *rule, uint32_t object)
+static bool charge_one(struct charge *c, const struct layer *l, const struct verdict *v, uint32_t object)
 {
+	const struct rule *rule = v->rule;
 	if (!rule || !rule->limit || charged_before(c, rule))
 		return true;
 	uint32_t used;
@@ -47,7 +48,7 @@ static bool charge_one(struct charge *c, const struct layer *l, const struct rul
 	if (within || verdict_compare(kind, c->verdict->kind) <= 0)
 		return true;
 	c->verdict->kind = kind;
-	c->verdict->error = rule->error ? rule->error : EACCES;
+	c->verdict->error = v->error;
 	c->verdict->rule = rule;
 	c->verdict->where = rule->where;
 	c->verdict->object = object;
@@ -61,7 +62,7 @@ static bool charge_layer(struct charge *c, const struct layer *l, const struct c
 		ruleset_decide_object(l->rules, call, i, v);
 		for (op_set ops = call->object[i].ops; ops; ops &= (op_set)(ops - 1)) {
 			unsigned bit = (unsigned)__builtin_ctz(ops);
-			if (bit < OP_COUNT && !charge_one(c, l, v[bit].rule, i))
+			if (bit < OP_COUNT && !charge_one(c, l, &v[bit], i))
 				return false;
 		}
 	}

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "supervisor/net_ids.h"
@@ -98,16 +99,16 @@ static bool likely_at_once(const struct target *t)
  * changed for the length of two calls on a socket that is not connected yet, where no other call looks at it. The second says
  * how the first ended: on this machine that is known when it returns.
  */
-static int connect_at_once(struct job *j, int flags, const struct sockaddr_storage *to, socklen_t len)
+static int connect_at_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
-	if (fcntl(j->sock, F_SETFL, flags | O_NONBLOCK) < 0)
+	int on = 1, off = 0;
+
+	/* This flag alone: others may be changed meanwhile. */
+	if (ioctl(j->sock, FIONBIO, &on) < 0)
 		return -EAGAIN;
 	int rc = connect_once(j, to, len);
 	int end = rc == -EINPROGRESS ? connect_once(j, to, len) : rc;
-	/* other flags may have been changed meanwhile */
-	flags = fcntl(j->sock, F_GETFL);
-	if (flags >= 0)
-		fcntl(j->sock, F_SETFL, flags & ~O_NONBLOCK);
+	ioctl(j->sock, FIONBIO, &off);
 	return end == -EALREADY ? rc : end;
 }
 
@@ -118,7 +119,7 @@ static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_
 
 	if (!may_wait(j, flags))
 		return connect_once(j, to, len);
-	int first = t && likely_at_once(t) ? connect_at_once(j, flags, to, len) : -EAGAIN;
+	int first = t && likely_at_once(t) ? connect_at_once(j, to, len) : -EAGAIN;
 	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
 		return first;
 	int rc = connect_waiting(j, to, len);

@@ -63,15 +63,19 @@ int net_socket_connecting(struct job *j, int fd, struct text address, struct soc
 
 	if (address.len >= sizeof(family))
 		memcpy(&family, job_text(j, address), sizeof(family));
-	/* A raw socket may have TCP's protocol. */
-	if (rc < 0 || family == AF_UNIX || j->session->other_sockets)
-		return rc < 0 ? rc : net_socket(j, fd, out);
+	if (rc < 0)
+		return rc;
+	*out = (struct socket_kind){ .type = SOCK_STREAM };
+	if (family == AF_UNIX) {
+		rc = option(j->sock, SO_DOMAIN, &out->domain);
+		return rc < 0 || out->domain == AF_UNIX ? rc : net_socket(j, fd, out);
+	}
 	rc = option(j->sock, SO_PROTOCOL, &out->protocol);
 	if (rc < 0 || out->protocol != IPPROTO_TCP)
 		return rc < 0 ? rc : net_socket(j, fd, out);
 	out->domain = AF_INET;
-	out->type = SOCK_STREAM;
-	return 0;
+	/* A raw socket may have TCP's protocol. */
+	return j->session->other_sockets ? option(j->sock, SO_TYPE, &out->type) : 0;
 }
 
 int net_address(struct job *j, uint64_t addr, int64_t len, struct text *out)

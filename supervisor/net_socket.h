@@ -18,8 +18,8 @@
 int net_socket(struct job *j, int fd, struct socket_kind *out);
 
 /*
- * As net_socket(), with one question less to the kernel where ADDRESS has been copied: of a TCP socket *out says AF_INET, whichever
- * of the two families it has. To connect both mean the same.
+ * As net_socket(), with fewer questions to the kernel where ADDRESS has been copied: of a TCP socket *out says AF_INET, whichever
+ * of the two families it has, of a unix socket with a unix address SOCK_STREAM, whichever type. To connect they mean the same.
  */
 int net_socket_connecting(struct job *j, int fd, struct text address, struct socket_kind *out);
 
