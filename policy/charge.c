@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* limit=: the tokens of every rule, in every layer, that had a part in a verdict. */
-#include <errno.h>
 
 #include "policy/layers.h"
 #include "policy/policy.h"
