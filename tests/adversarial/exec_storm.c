@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Escapes rows 10 and 38: eight threads spawn as fast as they can. Afterwards nobody is traced, nobody is a zombie of usher's, and usher holds
+ * Escapes rows 10 and 38: eight threads spawn as fast as they can, in five ways in turn (posix_spawn, vfork, fork, a child that shares its
+ * parent's memory, a second thread of a child whose first one opens files), under a shower of SIGURG, some of the children stopped and
+ * continued on their way. Afterwards nobody is traced, nobody is a zombie of usher's, and usher holds
  * no more descriptors and hardly more memory than half way. STORM= is how many are spawned.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -23,15 +28,88 @@ extern char **environ;
 
 static long each;
 
-static void *spawner(void *arg)
+static char *const true_argv[] = { "true", NULL };
+static atomic_bool calm;
+
+static void on_urgent(int sig)
 {
-	char *argv[] = { "true", NULL };
-	long *lost = arg;
-	int status;
+	(void)sig;
+}
+
+/* As Go's run time does it. */
+static void *shower(void *arg)
+{
+	const struct timespec pause = { .tv_nsec = 300 * 1000 };
+
+	(void)arg;
+	while (!atomic_load(&calm)) {
+		kill(getpid(), SIGURG);
+		nanosleep(&pause, NULL);
+	}
+	return NULL;
+}
+
+static void *exec_true(void *arg)
+{
+	(void)arg;
+	execve("/bin/true", true_argv, environ);
+	_exit(9);
+}
+
+static int exec_beside(void *arg)
+{
+	execve("/bin/true", true_argv, environ);
+	_exit(9);
+	return arg != NULL;
+}
+
+/* A child with two threads: the second one execs, the first one is in calls that usher answers. */
+static void exec_from_second(void)
+{
+	pthread_t t;
+
+	if (pthread_create(&t, NULL, exec_true, NULL) != 0)
+		_exit(8);
+	for (;;)
+		close(open("/dev/null", O_RDONLY));
+}
+
+static pid_t spawn(long i, char *stack, size_t len)
+{
 	pid_t pid;
 
+	switch (i % 5) {
+	case 0:
+		return posix_spawn(&pid, "/bin/true", NULL, NULL, true_argv, environ) == 0 ? pid : -1;
+	case 1:
+		pid = vfork();
+		break;
+	case 2:
+		return clone(exec_beside, stack + len - 64, CLONE_VM | SIGCHLD, NULL);
+	default:
+		pid = fork();
+		if (pid == 0 && i % 5 == 4)
+			exec_from_second();
+	}
+	if (pid == 0)
+		exec_true(NULL);
+	return pid;
+}
+
+static void *spawner(void *arg)
+{
+	char stack[65536] __attribute__((aligned(16)));
+	long *lost = arg;
+	int status;
+
 	for (long i = 0; i < each; i++) {
-		if (posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ) != 0 || waitpid(pid, &status, 0) != pid || status != 0)
+		pid_t pid = spawn(i, stack, sizeof(stack));
+
+		if (pid > 0 && i % 7 == 0) {
+			kill(pid, SIGSTOP);
+			kill(pid, SIGCONT);
+		}
+		if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0)
 			(*lost)++;
 	}
 	return NULL;
@@ -39,8 +117,11 @@ static void *spawner(void *arg)
 
 static long half_storm(void)
 {
-	pthread_t t[THREADS];
+	pthread_t t[THREADS], urgent;
 	long lost[THREADS] = { 0 }, all = 0;
+
+	atomic_store(&calm, false);
+	pthread_create(&urgent, NULL, shower, NULL);
 
 	for (int i = 0; i < THREADS; i++)
 		pthread_create(&t[i], NULL, spawner, &lost[i]);
@@ -48,6 +129,8 @@ static long half_storm(void)
 		pthread_join(t[i], NULL);
 		all += lost[i];
 	}
+	atomic_store(&calm, true);
+	pthread_join(urgent, NULL);
 	return all;
 }
 
@@ -57,6 +140,7 @@ static int storm(long n)
 	struct timespec a, b;
 	char go;
 
+	sigaction(SIGURG, &(struct sigaction){ .sa_handler = on_urgent, .sa_flags = SA_RESTART }, NULL);
 	each = n / THREADS / 2;
 	for (int half = 0; half < 2; half++) {
 		clock_gettime(CLOCK_MONOTONIC, &a);
