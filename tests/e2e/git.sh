@@ -26,6 +26,17 @@ git count-objects -v | grep -E '^(count|in-pack|packs)'; git push -q ../bare.git
 git worktree add -q ../tree -b w; ls ../tree; git fetch -q ../bare.git pushed; git archive HEAD | tar t
 S
 
+MODES=allow both hooks <<'S'
+set -e
+git init -q -b main .; cd .git/hooks
+printf '#!/bin/sh\necho "pre-commit $(git diff --cached --name-only | tr "\\n" " ")"; ! grep -q forbidden f\n' > pre-commit
+printf '#!/usr/bin/env -S sh -e\nsed -i "1s/^/[checked] /" "$1"\n' > commit-msg
+printf '#!/bin/sh\nwhile read old new ref; do echo "received $ref"; done\n' > post-receive
+chmod +x pre-commit commit-msg post-receive; cd ../..
+echo 1 > f; git add f; git commit -qm one; echo forbidden > f; git add f; git commit -qm two || echo "refused $?"; git log --format=%s
+git clone -q . copy; cd copy; echo 2 > g; git add g; git commit -qm three; git push -q origin main:other 2>&1
+S
+
 # What an agent does without asking: it reads a repository.
 setup_repo() { git init -q -b main .; mkdir d; for i in 1 2 3; do echo $i > d/f$i; done; git add .; git commit -qm first; echo change >> d/f1; touch d/untracked; }
 SETUP=setup_repo both reading <<'S'
