@@ -227,7 +227,10 @@ const char *exec_refusal(const struct job *j)
 	return p && p->unreadable ? "unreadable program" : NULL;
 }
 
-/* Permission bits of the images, as far as usher may judge for the caller. Formats are told by the chain. */
+/*
+ * Permission bits of the images, as far as usher may judge for the caller, and the room for arguments. Formats are told by the chain. That a
+ * file is open for writing (ETXTBSY) may be over when the answer is there.
+ */
 int exec_hopeless(const struct job *j)
 {
 	const struct exec_plan *p = j->heap;
@@ -242,6 +245,8 @@ int exec_hopeless(const struct job *j)
 		if (t->fd >= 0 && !atomic_load(&j->session->creds_moved) && faccessat(t->fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0 && errno == EACCES)
 			return -EACCES;
 	}
+	if (plan_too_long(p, (pid_t)j->notif.pid))
+		return -E2BIG;
 	return p->other ? -ENOEXEC : 0;
 }
 

@@ -5,11 +5,15 @@
 #include <sodium.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "supervisor/session.h"
 
 /* Left free in the arena for names and what others add. */
 #define ARENA_RESERVE (24 * 1024)
+
+#define KERNEL_ARGS_MOST (6u << 20)    /* three quarters of the usual stack */
+#define KERNEL_ARGS_LEAST (128u << 10) /* ARG_MAX */
 
 static int plan_join(struct job *j, const struct args *raw)
 {
@@ -107,6 +111,21 @@ int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip)
 	p->skip = skip ? (uint32_t)strlen(p->bytes) + 1 : 0;
 	p->argc = p->raw_count - skip + prefix->count;
 	return 0;
+}
+
+/* As the kernel's bprm_stack_limits() and copy_strings(). */
+bool plan_too_long(const struct exec_plan *p, pid_t tid)
+{
+	uint64_t strings = (uint64_t)p->raw_len + p->prefix_len - p->skip, limit = KERNEL_ARGS_MOST;
+	struct rlimit stack;
+
+	if (strings < KERNEL_ARGS_LEAST / 2 || prlimit(tid, RLIMIT_STACK, NULL, &stack) < 0)
+		return false;
+	if (stack.rlim_cur / 4 < limit)
+		limit = stack.rlim_cur / 4;
+	if (limit < KERNEL_ARGS_LEAST)
+		limit = KERNEL_ARGS_LEAST;
+	return strings + p->argc * sizeof(uint64_t) > limit;
 }
 
 static int add_words(struct args *to, const struct words *w)

@@ -78,6 +78,9 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env);
 /* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
 int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);
 
+/* Whether the arguments alone take more than the kernel lets TID hand on (E2BIG), whatever its environment. */
+bool plan_too_long(const struct exec_plan *p, pid_t tid);
+
 /* Raw becomes what E makes of it; once. Returns 0, -E2BIG or -ENOMEM. */
 int plan_edit(struct job *j, const struct exec_edit *e);
 

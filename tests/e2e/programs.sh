@@ -77,6 +77,28 @@ if [ "$(id -u)" = 1000 ]; then same "uid= of the user" refused "$id"; elif is_ro
 	same "uid= of one that changed its user" refused "$("$USHER" run -p "$T/etc/uid.rules" --ask=deny --journal "$T/juid" -- setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "cat $T/project/of 2>/dev/null || echo refused")"
 fi
 
+# Nobody is asked about an exec that the kernel refuses anyway.
+if command -v python3 >/dev/null; then
+	printf 'ask exec %s/hopeless/**\ndefault allow\n' "$T" >"$T/etc/hopeless.rules"; chmod 600 "$T/etc/hopeless.rules"
+	mkdir -p "$T/hopeless/dir"; (cd "$T/hopeless" && cp /bin/true good && cp /bin/true plain && chmod 644 plain && echo nothing >text && chmod 755 text)
+	cat >"$T/hopeless.py" <<'P'
+import errno, os, resource, sys
+d = sys.argv[1]
+resource.setrlimit(resource.RLIMIT_STACK, (1 << 20, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+def why(name, *args):
+    try: os.execv(f"{d}/{name}", [name, *args])
+    except OSError as e: return errno.errorcode[e.errno]
+print(why("plain"), why("dir"), why("text"), why("none"), why("good", *["x" * 60000] * 5), why("good", "x" * 200000))
+P
+	rm -rf "$T/j"
+	same "an exec that cannot be fails as natively" "EACCES EACCES ENOEXEC ENOENT E2BIG E2BIG" \
+		"$("$USHER" run -p "$T/etc/hopeless.rules" --ask=deny --journal "$T/j" -- python3 "$T/hopeless.py" "$T/hopeless" 2>/dev/null)"
+	same "as the control shows" "EACCES EACCES ENOEXEC ENOENT E2BIG E2BIG" "$(python3 "$T/hopeless.py" "$T/hopeless")"
+	same "and nobody is asked" 0 "$(grep -c '"answer":' "$T"/j/journal-*.jsonl)"
+	rm -rf "$T/j"; "$USHER" run -p "$T/etc/hopeless.rules" --ask=deny --journal "$T/j" -- sh -c "$T/hopeless/good" 2>/dev/null
+	check "where it can be, somebody is" grep -q '"answer":' "$T"/j/journal-*.jsonl
+fi
+
 # Row 44
 S=$T/setuid
 chmod 755 "$T"
