@@ -84,23 +84,34 @@ int lgetxattr_resolve(struct job *j)
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
 }
 
-int getxattrat_resolve(struct job *j)
+/* Before the name is copied, as in the kernel. */
+int getxattrat_check(struct job *j)
 {
 	struct value_args args;
+	char bytes[ATTR_MAX];
 
 	if (j->arg[5] < sizeof(args))
 		return -EINVAL;
-	if (j->arg[5] > ATTR_MAX)
+	if (j->arg[5] > sizeof(bytes))
 		return -E2BIG;
-	int rc = copy_name(j, j->arg[3]);
-	if (rc == 0)
-		rc = memory_read((pid_t)j->notif.pid, j->arg[4], &args, sizeof(args));
+	int rc = memory_read((pid_t)j->notif.pid, j->arg[4], bytes, j->arg[5]);
 	if (rc < 0)
 		return rc;
+	for (size_t i = sizeof(args); i < j->arg[5]; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	memcpy(&args, bytes, sizeof(args));
 	if (args.flags)
 		return -EINVAL;
-	get_words(j, args.value, args.size);
-	return object_of(j, j->arg[2]);
+	return get_words(j, args.value, args.size);
+}
+
+int getxattrat_resolve(struct job *j)
+{
+	int rc = copy_name(j, j->arg[3]);
+
+	return rc < 0 ? rc : object_of(j, j->arg[2]);
 }
 
 int listxattr_resolve(struct job *j)

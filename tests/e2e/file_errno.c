@@ -450,8 +450,9 @@ static void try_newer_calls(void)
 		{ "not a directory", 20, "g", 0 }, { "not a descriptor", 99, "g", 0 },
 	};
 	struct { uint64_t value; uint32_t size, flags; } value = { (uint64_t)(uintptr_t)"v", 1, 0 };
-	char attr[32] __attribute__((aligned(8)));
+	char attr[32] __attribute__((aligned(8))), tail[24] __attribute__((aligned(8))) = { 0 };
 
+	tail[23] = 1;
 	fresh();
 	dup2(open("f", O_RDONLY), 20);
 	dup2(open("f", O_PATH), 21);
@@ -466,6 +467,7 @@ static void try_newer_calls(void)
 		say("setxattrat, size 15", l, syscall(463, fd, p, at, "user.k", &value, 15));
 		say("setxattrat, no name", l, syscall(463, fd, p, at, "", &value, sizeof(value)));
 		say("getxattrat", l, syscall(464, fd, p, at, "user.k", &value, sizeof(value)));
+		say("getxattrat, tail not zero", l, syscall(464, fd, p, at, "user.k", tail, sizeof(tail)));
 		say("listxattrat", l, syscall(465, fd, p, at, NULL, 0));
 		say("removexattrat", l, syscall(466, fd, p, at, "user.k"));
 		say("file_getattr", l, syscall(468, fd, p, attr, 24, at));
