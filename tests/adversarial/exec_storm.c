@@ -278,7 +278,7 @@ static int run(const char *name, char *const *argv)
 int main(int argc, char **argv)
 {
 	char dir[] = "/tmp/usher-storm-XXXXXX", self[512], rules[64], journal[64], line[128], *usher = getenv("USHER");
-	char *n = getenv("STORM") ? getenv("STORM") : getenv("QUICK") ? (char *)"2000" : (char *)"20000";
+	char *n = getenv("STORM") ? getenv("STORM") : getenv("QUICK") ? (char *)"1000" : (char *)"20000";
 	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 
 	if (argc == 3 && !strcmp(argv[1], "storm"))

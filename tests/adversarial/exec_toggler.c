@@ -433,5 +433,5 @@ int main(int argc, char **argv)
 		printf("skip exec_toggler: USHER is not set\n");
 		return 77;
 	}
-	return probe_all(usher, self, getenv("KIND"), getenv("TRIES") ? atoi(getenv("TRIES")) : getenv("QUICK") ? 400 : 4000);
+	return probe_all(usher, self, getenv("KIND"), getenv("TRIES") ? atoi(getenv("TRIES")) : getenv("QUICK") ? 150 : 4000);
 }
