@@ -134,6 +134,8 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	r->program[0] = (struct span){ 0 };
 	record_text(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
+	if (verdict->log == LOG_ALERT)
+		record_text(r, "log", "alert");
 }
 
 void record_result(struct record *r, int64_t result)

@@ -23,6 +23,14 @@ session "$T/a" 'echo 1 >one; mv one two; ln two three; mkdir d; mv two d/four; c
 fresh; echo no >no
 session "$T/b" 'echo 1 >one; cat no; rm -f one'
 
+# log=alert can be asked for, and is there in the record.
+fresh; echo no >no
+printf 'deny read %s log=alert\ndefault allow\n' "$T/project/no" >"$T/etc/alert.rules"
+chmod 600 "$T/etc/alert.rules"
+"$USHER" run -p "$T/etc/alert.rules" --journal "$T/alert" -- cat no /dev/null >/dev/null 2>&1
+log "$T/alert" alert >"$T/out"; same "log alert finds what a rule with log=alert decided" "1 $T/project/no" "$(wc -l <"$T/out") $(grep -o "$T/project/no" "$T/out" | head -n 1)"
+log "$T/alert" '!alert' denied >"$T/out"; same "and nothing else is one" 0 "$(wc -l <"$T/out")"
+
 # Start and end say what was in force and what came of it.
 records "$T/a" >"$T/rec"
 python3 - "$T/rec" <<'P'
