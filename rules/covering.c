@@ -11,7 +11,7 @@ struct covering {
 	const struct ruleset *rs;
 	const struct rule *narrow;
 	uint32_t pattern;
-	void (*each)(void *context, const struct rule *wide);
+	bool (*each)(void *context, const struct rule *wide);
 	void *context;
 };
 
@@ -53,26 +53,23 @@ static size_t example(const struct glob *g, char *out, size_t at)
 	return at;
 }
 
-static void tell(const struct covering *c, uint32_t rule)
+static bool tell(const struct covering *c, uint32_t rule)
 {
 	const struct rule *wide = &c->rs->rule[rule].pub;
-	if (!rule_conditional(wide) && rule_covers(wide, c->narrow, c->pattern))
-		c->each(c->context, wide);
+	return rule_conditional(wide) || !rule_covers(wide, c->narrow, c->pattern) || c->each(c->context, wide);
 }
 
 static void seen(void *context, const struct term *t)
 {
 	const struct covering *c = context;
 	for (;; t = &c->rs->index.term[t->next]) {
-		if (!t->fork)
-			tell(c, t->rule);
-		if (!t->next)
+		if ((!t->fork && !tell(c, t->rule)) || !t->next)
 			return;
 	}
 }
 
 void rules_covering(const struct ruleset *rs, const struct rule *narrow, uint32_t index,
-		    void (*each)(void *context, const struct rule *wide), void *context)
+		    bool (*each)(void *context, const struct rule *wide), void *context)
 {
 	struct covering c = { rs, narrow, index, each, context };
 	const struct pattern *p = &compiled(narrow)->pattern[index];
@@ -91,6 +88,6 @@ void rules_covering(const struct ruleset *rs, const struct rule *narrow, uint32_
 	}
 	if (index_walk(rs, &o, seen, &c))
 		return;
-	for (uint32_t i = 0; i < rs->n_rules; i++)
-		tell(&c, i);
+	for (uint32_t i = 0; i < rs->n_rules && tell(&c, i); i++)
+		;
 }

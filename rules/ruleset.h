@@ -181,10 +181,11 @@ bool rule_speaks(const struct rule *rule, const struct object *object);
 
 /*
  * Tells EACH of every rule of RS one of whose patterns covers NARROW's pattern INDEX (as rule_covers() says; NARROW may be of
- * another ruleset), in no order, some more than once. Costs what matches, not what there is.
+ * another ruleset), some more than once; rules with conditions, which cover nothing for certain, are left out. Those of one place
+ * come in order, and no more of that place when EACH returns false. Costs what matches, not what there is.
  */
 void rules_covering(const struct ruleset *rs, const struct rule *narrow, uint32_t index,
-		    void (*each)(void *context, const struct rule *wide), void *context);
+		    bool (*each)(void *context, const struct rule *wide), void *context);
 
 /* Whether RULE was written in the file that was loaded itself, not in one it includes or a built-in set. */
 bool rule_own(const struct rule *rule);

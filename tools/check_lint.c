@@ -36,13 +36,17 @@ struct shadow {
 	op_set left;
 };
 
-static void note_shadow(void *context, const struct rule *r)
+/* Rules come in their order: behind what leaves nothing no other is the first. */
+static bool note_shadow(void *context, const struct rule *r)
 {
 	struct shadow *s = context;
-	if (!rule_before(r, s->rule) || !(s->rule->ops & r->ops) || rule_conditional(r) || r->firm)
-		return;
+	if (!rule_before(r, s->rule))
+		return false;
+	if (!(s->rule->ops & r->ops) || rule_conditional(r) || r->firm)
+		return true;
 	s->left &= (op_set)~(unsigned)r->ops;
 	s->first = s->first && rule_before(s->first, r) ? s->first : r;
+	return s->left != 0;
 }
 
 /* The first of the earlier rules that leave nothing to RULE's pattern; NULL when something is left for it. */
@@ -99,14 +103,17 @@ static bool refuses_all(const struct rule *r, const struct rule *rule)
 	return !rule_pattern(rule, p, &unused);
 }
 
-static void note_refusal(void *context, const struct rule *r)
+static bool note_refusal(void *context, const struct rule *r)
 {
 	struct refusal *f = context;
-	if (f->by || !refuses(r) || rule_conditional(r) || (f->rule->ops & (op_set)~(unsigned)r->ops))
-		return;
+	if (f->by)
+		return false;
+	if (!refuses(r) || rule_conditional(r) || (f->rule->ops & (op_set)~(unsigned)r->ops))
+		return true;
 	/* Only where nothing in that layer comes before the refusal. */
 	if (refuses_all(r, f->rule) && !shadow(f->layer, r, 0))
 		f->by = r;
+	return !f->by;
 }
 
 /* A rule that another layer's refusal leaves nothing to. */
