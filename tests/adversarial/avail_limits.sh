@@ -77,4 +77,24 @@ while True:
         os._exit(0)
     time.sleep(0.03)"' "cpu 1m" 'true'
 fi
+
+# A control group that was handed to an ordinary user (as systemd does): the tree is in one below it, cannot write it, and nothing of it stays.
+groups=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+D=$groups/usher-test-$$
+if [ "$(id -u)" = 0 ] && [ -n "$groups" ] && mkdir "$D" 2>/dev/null && chown -R 1000 "$D"; then
+	within() { bash -c 'echo $$ >"$0/cgroup.procs"; exec setpriv --reuid=1000 --regid=1000 --clear-groups "$@"' "$D" "$@"; }
+	printf 'default allow\nlimit cpu 300ms\n' >"$T/group.rules"
+	mkdir "$T/g" && chown 1000 "$T/g"
+	touch='for g in '$D' '$D'/usher-*; do for f in cgroup.procs cgroup.kill cgroup.freeze; do ( exec 3>$g/$f ) 2>/dev/null && echo open; done; done; :'
+	if [ -n "$(within sh -c "$touch")" ]; then echo "ok row 57: control: its user may write it"; else echo "not ok row 57: control: its user may write it"; bad=1; fi
+	HOME=$T/g within "$T/usher" run -p "$T/group.rules" --ask=deny --journal "$T/g/j" -- sh -c "grep ^0:: /proc/self/cgroup; $touch; while :; do :; done" >"$T/out" 2>"$T/err"
+	status=$?
+	if [ "$status" = 124 ] && grep -q "^0::.*/usher-test-$$/usher-" "$T/out" && ! grep -q open "$T/out" && grep -q '"cgroup":\["cpu"\]' "$T"/g/j/*.jsonl && ! ls -d "$D"/*/ >/dev/null 2>&1; then
+		echo "ok rows 57 and 73: a delegated control group holds the tree, and is closed to it"
+	else
+		echo "not ok rows 57 and 73: a delegated control group: status $status: $(cat "$T/out" "$T/err" | tail -n 4) $(ls -d "$D"/*/ 2>&1)"
+		bad=1
+	fi
+	rmdir "$D"
+fi
 exit $bad
