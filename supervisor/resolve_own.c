@@ -18,21 +18,35 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
 
-static bool descriptors(const char *rest, size_t len)
+/* What stands behind the process's or the thread's directory. */
+static struct span strip_task(const char *rest, size_t len)
 {
-	if (len > 5 && memcmp(rest, "task/", 5) == 0) {
-		const char *slash = memchr(rest + 5, '/', len - 5);
-		if (!slash)
-			return false;
-		len -= (size_t)(slash + 1 - rest);
-		rest = slash + 1;
-	}
-	return (len == 2 && memcmp(rest, "fd", 2) == 0) || (len == 6 && memcmp(rest, "fdinfo", 6) == 0);
+	const char *slash = len > 5 && memcmp(rest, "task/", 5) == 0 ? memchr(rest + 5, '/', len - 5) : NULL;
+
+	if (!slash)
+		return (struct span){ rest, (uint32_t)len };
+	return (struct span){ slash + 1, (uint32_t)(len - (size_t)(slash + 1 - rest)) };
+}
+
+static bool is(struct span name, const char *what)
+{
+	return name.len == strlen(what) && memcmp(name.bytes, what, name.len) == 0;
+}
+
+/* A file of the process itself, or of one of its descriptors: what lies further below (net/) is not the process's. */
+static bool own_file(struct span name, const struct stat *st)
+{
+	static const char info[] = "fdinfo/";
+	const size_t n = sizeof(info) - 1;
+
+	if (name.len > n && memcmp(name.bytes, info, n) == 0)
+		name = (struct span){ name.bytes + n, (uint32_t)(name.len - n) };
+	return !memchr(name.bytes, '/', name.len) && S_ISREG(st->st_mode) && (st->st_mode & 0444) == 0444;
 }
 
 bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 {
-	char number[16], name[PATH_MAX];
+	char number[16], text[PATH_MAX];
 	const char *rest;
 	size_t len;
 	struct stat st;
@@ -40,8 +54,9 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 	if (!j->session->privileged || fstat(fd, &st) < 0 || st.st_dev != j->session->proc_dev)
 		return false;
 	snprintf(number, sizeof(number), "%d", fd);
-	ssize_t n = readlinkat(j->session->self_fds, number, name, sizeof(name));
-	if (n <= 0 || name_proc(name, (size_t)n, &rest, &len) != proc_pid(j->proc))
+	ssize_t n = readlinkat(j->session->self_fds, number, text, sizeof(text));
+	if (n <= 0 || name_proc(text, (size_t)n, &rest, &len) != proc_pid(j->proc))
 		return false;
-	return descriptors(rest, len) || (kind == OWN_READABLE && S_ISREG(st.st_mode) && (st.st_mode & 0444) == 0444);
+	struct span name = strip_task(rest, len);
+	return is(name, "fd") || is(name, "fdinfo") || (kind == OWN_READABLE && own_file(name, &st));
 }
