@@ -372,6 +372,50 @@ static void paths(void)
 	rmdir("dir");
 }
 
+/* Sockets whose addresses no rule speaks of, as far as "default allow" gives them. */
+static void others(void)
+{
+	static const struct {
+		const char *name;
+		int domain, type, protocol;
+	} kinds[] = {
+		{ "raw icmp", AF_INET, SOCK_RAW, IPPROTO_ICMP },   { "raw tcp", AF_INET, SOCK_RAW, IPPROTO_TCP },
+		{ "raw icmpv6", AF_INET6, SOCK_RAW, IPPROTO_ICMPV6 }, { "raw raw", AF_INET, SOCK_RAW, IPPROTO_RAW },
+		{ "ping", AF_INET, SOCK_DGRAM, IPPROTO_ICMP },	   { "route", AF_NETLINK, SOCK_RAW, 0 },
+		{ "sock_diag", AF_NETLINK, SOCK_DGRAM, 4 },	   { "raw 0", AF_INET, SOCK_RAW, 0 },
+	};
+	static const int families[] = { AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, 77 };
+	static const int len[] = { 0, 1, 2, 8, 12, 16, 28, 128, 129 };
+	char name[96], to[256];
+
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		int s = socket(kinds[k].domain, kinds[k].type | SOCK_CLOEXEC, kinds[k].protocol);
+		say(kinds[k].name, s < 0 ? -1 : 0);
+		for (size_t i = 0; s >= 0 && i < sizeof(families) / sizeof(families[0]) * (sizeof(len) / sizeof(len[0])); i++) {
+			struct sockaddr_in a = v4("127.0.0.1", 0);
+			int n = len[i % (sizeof(len) / sizeof(len[0]))], family = families[i / (sizeof(len) / sizeof(len[0]))];
+			memset(to, 0, sizeof(to));
+			memcpy(to, &a, family == AF_INET || family == AF_UNSPEC ? sizeof(a) : 0);
+			memcpy(to, &(sa_family_t){ (sa_family_t)family }, sizeof(sa_family_t));
+			snprintf(name, sizeof(name), "%s connect family %d len %d", kinds[k].name, family, n);
+			say(name, syscall(SYS_connect, s, to, n));
+			snprintf(name, sizeof(name), "%s sendto family %d len %d", kinds[k].name, family, n);
+			say(name, syscall(SYS_sendto, s, "x", 1, MSG_DONTWAIT, to, n));
+			struct iovec iov = { "x", 1 };
+			struct msghdr m = { .msg_name = to, .msg_namelen = (socklen_t)n, .msg_iov = &iov, .msg_iovlen = 1 };
+			snprintf(name, sizeof(name), "%s sendmsg family %d len %d", kinds[k].name, family, n);
+			say(name, sendmsg(s, &m, MSG_DONTWAIT));
+			snprintf(name, sizeof(name), "%s bind family %d len %d", kinds[k].name, family, n);
+			say(name, syscall(SYS_bind, s, to, n));
+		}
+		if (s >= 0)
+			say(" listen", listen(s, 1));
+		if (s >= 0)
+			say(" no address", sendmsg(s, &(struct msghdr){ .msg_iov = &(struct iovec){ "x", 1 }, .msg_iovlen = 1 }, MSG_DONTWAIT));
+		close(s);
+	}
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_handler = on_pipe };
@@ -384,5 +428,6 @@ int main(void)
 	control();
 	states();
 	paths();
+	others();
 	return 0;
 }
