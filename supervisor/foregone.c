@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A person is not asked for what the kernel refuses anyway: an entry that must be new and exists, a file or directory that
- * this user may not write.
+ * this user may not write, a raw socket for somebody without powers.
  *
  * MUST: a name that a rule on stat hides, or a call that would have done something, is never answered here.
  */
@@ -77,6 +77,15 @@ static int may_enter(const char *call, const struct target *t)
 	return makes || removes ? may(t->dir, W_OK | X_OK) : 0;
 }
 
+/* Raw and packet sockets take CAP_NET_RAW, which nobody in the tree has where usher itself has no powers. */
+static int socket_refused(const struct job *j, const struct call *call)
+{
+	const struct span *name = &call->object[0].name;
+	bool raw = (name->len > 4 && memcmp(name->bytes, "raw:", 4) == 0) || (name->len == 6 && memcmp(name->bytes, "packet", 6) == 0);
+
+	return raw && !j->session->privileged ? -EPERM : 0;
+}
+
 static int target_refused(const struct job *j, const struct call *call, uint32_t i)
 {
 	const struct target *t = &j->target[i];
@@ -95,6 +104,8 @@ int foregone(struct job *j, const struct call *call)
 {
 	if (j->redirected || (call->object[0].ops & OP_EXEC))
 		return 0;
+	if (call->object[0].kind == OBJECT_SOCKET)
+		return socket_refused(j, call);
 	for (uint32_t i = 0; i < j->n_targets && i < call->n_objects; i++) {
 		int rc = target_refused(j, call, i);
 		if (rc < 0)

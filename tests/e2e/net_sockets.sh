@@ -53,6 +53,9 @@ same "an errno, a question denied" "generic EACCES audit EPROTONOSUPPORT diag ma
 ASK="exec:$T/etc/yes"
 same "a question allowed" "audit made" "$(under "$T/etc/ask.rules" audit)"
 unset ASK
+{ echo "$BASE"; echo 'ask socket raw packet'; } | rules raw-ask.rules
+if is_root; then want="raw ESOCKTNOSUPPORT packet EAFNOSUPPORT"; else want="raw EPERM packet EPERM"; fi
+same "nobody is asked for what the kernel refuses" "$want" "$(under "$T/etc/raw-ask.rules" raw packet 2>/dev/null)"
 { echo 'default allow'; echo 'allow socket netlink:generic limit=1/h'; } | rules limit.rules
 same "a limit" "generic made generic EPROTONOSUPPORT" "$(under "$T/etc/limit.rules" generic generic)"
 

@@ -46,9 +46,9 @@ static void compare(const struct ruleset *rs, const struct object *object)
 static void ask(const struct ruleset *rs)
 {
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		static const enum object_kind kinds[] = { OBJECT_FILE, OBJECT_UNIX, OBJECT_ABSTRACT };
+		static const enum object_kind kinds[] = { OBJECT_FILE, OBJECT_UNIX, OBJECT_ABSTRACT, OBJECT_SOCKET };
 		struct object o = { .name = { names[i], (uint32_t)strlen(names[i]) } };
-		for (size_t k = 0; k < 3; k++) {
+		for (size_t k = 0; k < 4; k++) {
 			o.kind = kinds[k];
 			compare(rs, &o);
 		}
@@ -57,6 +57,8 @@ static void ask(const struct ruleset *rs)
 	compare(rs, &inet);
 	inet.inet = (struct inet_endpoint){ .addr = { [10] = 0xff, [11] = 0xff, [12] = 10 }, .port = 53, .proto = PROTO_UDP };
 	compare(rs, &inet);
+	struct object raw = { .kind = OBJECT_SOCKET, .name = SPAN_LITERAL("raw:icmp") };
+	compare(rs, &raw);
 	struct object memfd = { .kind = OBJECT_MEMFD, .name = SPAN_LITERAL("memfd:x") };
 	compare(rs, &memfd);
 }
