@@ -43,3 +43,8 @@ check-e2e: all ## real programs, native against supervised (ONLY=NAME.. selects,
 check-adversarial: all ## attacks, each with its positive control (QUICK=1 for the short form)
 	$(call build-each,$(PROBE_BIN))
 	@$(TEST_ENV) tests/run-tests adversarial $(PROBE_BIN) $(PROBE_SH)
+
+.PHONY: crowds
+crowds: all ## 200 questions at once, answered in random order from two desks, again and again (ROUNDS=20)
+	$(call build-each,$(E2E_BIN))
+	@$(TEST_ENV) ROUNDS=$(or $(ROUNDS),20) tests/run-e2e tests/e2e/ask_many.sh

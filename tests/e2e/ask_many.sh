@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Two hundred questions at once, answered in random order from two desks; a desk that dies, usher stopped and continued.
+# Two hundred questions at once, answered in random order from two desks; a desk that dies, usher stopped and continued. ROUNDS=20 makes
+# it again and again (make crowds).
 . "$(dirname "$0")/lib.sh"
 
 if ! command -v python3 >/dev/null; then
@@ -49,27 +50,29 @@ for q in questions:
 P
 waits() { [ "$("$USHER" desk list | wc -l)" = "$1" ]; }
 
-"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/j" -- python3 "$T/ask.py" >"$T/out" 2>"$T/err" </dev/null &
-usher=$!
-check "all wait" wait_for waits 200
-kill -STOP $usher
-"$USHER" desk watch >/dev/null 2>&1 & # a desk that comes while usher stands still, and dies
-lost=$!
-sleep 0.3
-kill -9 $lost
-kill -CONT $usher
-check "usher goes on with all of them" wait_for waits 200
-timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/one" 2>"$T/one.err" &
-one=$!
-timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/two" 2>"$T/two.err" &
-two=$!
-wait $one $two
-wait $usher
-same "exit status" 0 $?
-same "each was answered once" "$(seq 200)" "$(sort -n "$T/one" "$T/two")"
-same "as it was answered" "$(for i in $(seq 200); do [ $((i % 2)) = 1 ] && echo "$i allow" || echo "$i deny"; done)" "$(sort -n "$T/out")"
-same "and is in the journal so" 200 "$("$USHER" log "$T/j" --json | grep -c '"type":"answer"')"
-check "which is whole" "$USHER" verify "$T/j"
+for round in $(seq "${ROUNDS:-1}"); do
+	"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/j$round" -- python3 "$T/ask.py" >"$T/out" 2>"$T/err" </dev/null &
+	usher=$!
+	check "all wait" wait_for waits 200
+	kill -STOP $usher
+	"$USHER" desk watch >/dev/null 2>&1 & # a desk that comes while usher stands still, and dies
+	lost=$!
+	sleep 0.3
+	kill -9 $lost
+	kill -CONT $usher
+	check "usher goes on with all of them" wait_for waits 200
+	timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/one" 2>"$T/one.err" &
+	one=$!
+	timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >"$T/two" 2>"$T/two.err" &
+	two=$!
+	wait $one $two
+	wait $usher
+	same "exit status" 0 $?
+	same "each was answered once" "$(seq 200)" "$(sort -n "$T/one" "$T/two")"
+	same "as it was answered" "$(for i in $(seq 200); do [ $((i % 2)) = 1 ] && echo "$i allow" || echo "$i deny"; done)" "$(sort -n "$T/out")"
+	same "and is in the journal so" 200 "$("$USHER" log "$T/j$round" --json | grep -c '"type":"answer"')"
+	check "which is whole" "$USHER" verify "$T/j$round"
+done
 
 # Forty callers are held, the first thread among them, when another thread of theirs execs: none of them is ever reported to have ended.
 cat >"$T/exec.py" <<'P'
@@ -84,7 +87,7 @@ threading.Thread(target=away).start()
 for i in range(2, 41): threading.Thread(target=one, args=(i,)).start()
 one(1)
 P
-"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/j2" -- python3 "$T/exec.py" >"$T/out2" 2>"$T/err2" </dev/null &
+"$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/jforty" -- python3 "$T/exec.py" >"$T/out2" 2>"$T/err2" </dev/null &
 usher=$!
 check "forty wait" wait_for waits 40
 touch go
@@ -95,5 +98,5 @@ check "the new image is asked about next" wait_for only 42
 timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >/dev/null 2>>"$T/three.err"
 wait $usher
 same "and goes on" "0 41 gone on" "$? $(tr '\n' ' ' <"$T/out2" | sed 's/ $//')"
-check "its journal is whole" "$USHER" verify "$T/j2"
+check "its journal is whole" "$USHER" verify "$T/jforty"
 finish

@@ -69,8 +69,8 @@ background() {
 }
 case_of "in the background" background
 lines() {
-	send "$W cat > got"
-	sleep 0.5; send "typed line"; type_in C-d
+	send "$W sh -c 'touch up; exec cat' > got" # once it runs the terminal is the command's: what is typed before is the shell's
+	until_made up >/dev/null && send "typed line"; type_in C-d
 	wait_for test -s "$T/project/got" && cat "$T/project/got"
 	send "echo back > b"; until_made b
 }
@@ -94,8 +94,8 @@ pipe() {
 }
 case_of "in a pipe" pipe
 shell() {
-	send "$W bash --norc --noprofile -i"
-	sleep 0.7; send 'sleep 30 & jobs | wc -l > j; kill %1; (exit 9); echo "inner $?" >> j; mv j jj; exit 4'
+	send "$W env PS1='inner> ' bash --norc --noprofile -i"
+	wait_for shows '^inner> '; send 'sleep 30 & jobs | wc -l > j; kill %1; (exit 9); echo "inner $?" >> j; mv j jj; exit 4'
 	until_made jj
 	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
 }
