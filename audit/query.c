@@ -260,13 +260,26 @@ static const struct word *find_word(const char *text, size_t len, bool alone)
 	return NULL;
 }
 
+static bool one_of(const char *text, const char *const *words)
+{
+	while (*words && strcmp(*words, text) != 0)
+		words++;
+	return *words;
+}
+
 static bool parse_value(struct term *t, uint64_t now)
 {
+	static const char *const verdicts[] = { "none", "allow", "rewrite", "ask", "deny", "kill", NULL };
+	static const char *const types[] = { "start", "call", "answer", "note", "seal", "end", NULL };
 	size_t len = strlen(t->text);
+	if (t->looks_at == KEY_VERDICT && t->kind == TERM_FIELD)
+		return one_of(t->text, verdicts);
+	if (t->looks_at == KEY_TYPE)
+		return one_of(t->text, types);
 	if (t->kind == TERM_OP)
 		return (t->low = op_parse(t->text, len)) != 0;
 	if (t->kind == TERM_PID || t->kind == TERM_SEQ)
-		return parse_range(t->text, &t->low, &t->high);
+		return parse_range(t->text, &t->low, &t->high) && t->low <= t->high;
 	if (t->kind == TERM_SINCE)
 		return parse_time(t->text, now, &t->low);
 	return t->kind != TERM_UNTIL || parse_time(t->text, now, &t->high);

@@ -127,7 +127,7 @@ static int compile_query(struct log *l)
 	int rc = query_new(l->words, l->n_words, stamp_now(), &l->query, &bad);
 	if (rc != -EINVAL)
 		return rc;
-	fprintf(stderr, "usher log: '%s' is no directory and no word of a query; 'usher log --help' lists them\n", bad);
+	log_bad_word(bad);
 	return 1;
 }
 

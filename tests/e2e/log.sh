@@ -31,6 +31,19 @@ chmod 600 "$T/etc/alert.rules"
 log "$T/alert" alert >"$T/out"; same "log alert finds what a rule with log=alert decided" "1 $T/project/no" "$(wc -l <"$T/out") $(grep -o "$T/project/no" "$T/out" | head -n 1)"
 log "$T/alert" '!alert' denied >"$T/out"; same "and nothing else is one" 0 "$(wc -l <"$T/out")"
 
+# A word that is none says what was meant or expected.
+while IFS='|' read -r word said; do
+	log "$T/a" "$word" >"$T/out"; has "log $word" "$said" "$T/out"
+done <<'E'
+deny|did you mean 'denied'?
+by=cat|did you mean 'by:cat'?
+tree|did you mean '--tree'?
+op:raed|behind op: read, modify
+since:yesterday|such as 2026
+verdict:denied|allow, deny, ask
+seq:5-1|the lower first
+E
+
 # Start and end say what was in force and what came of it.
 records "$T/a" >"$T/rec"
 python3 - "$T/rec" <<'P'
