@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/arrange.h"
 #include "supervisor/ask.h"
 #include "supervisor/memory.h"
@@ -29,14 +30,15 @@ struct letting {
 	pid_t tid;
 };
 
-/* All under the pool's lock but traced and looked, which are the thread's own. Made with the first call that is moved. */
+/* All under the pool's lock but the tracees and looked, which are the thread's own. Made with the first call that is moved. */
 struct stalls {
 	struct pool *pool;
 	pthread_cond_t wake;
 	struct parked *moving;   /* to be moved, newest first */
 	struct letting *letting;
 	bool stopping;
-	unsigned traced;
+	pid_t *tracee; /* who is traced; by number, as an end may be learned of twice */
+	unsigned traced, room;
 	unsigned looked; /* of the held ones, in this turn */
 };
 
@@ -159,12 +161,35 @@ void stall_stop_locked(struct pool *p)
 	pthread_cond_signal(&p->stalls->wake);
 }
 
+/* Room for one more tracee. False: there is no memory. */
+static bool tracee_room(struct stalls *s)
+{
+	unsigned room = s->room ? 2 * s->room : 64;
+
+	if (s->traced < s->room)
+		return true;
+	pid_t *more = reallocarray(s->tracee, room, sizeof(*more));
+	if (!more)
+		return false;
+	s->tracee = more;
+	s->room = room;
+	return true;
+}
+
+static void tracee_gone(struct stalls *s, pid_t tid)
+{
+	for (unsigned i = 0; i < s->traced; i++) {
+		if (s->tracee[i] == tid)
+			s->tracee[i--] = s->tracee[--s->traced];
+	}
+}
+
 /* TID has ended. */
 static void ended(struct stalls *s, pid_t tid)
 {
 	struct pool *p = s->pool;
 
-	s->traced -= s->traced > 0;
+	tracee_gone(s, tid);
 	pthread_mutex_lock(&p->lock);
 	for (struct parked *k = p->parked; k; k = k->next) {
 		if (k->stall == STALL_HELD && (pid_t)k->job->notif.pid == tid)
@@ -188,7 +213,7 @@ static bool missed(struct stalls *s, pid_t tid)
 static void detach(struct stalls *s, pid_t tid, int sig)
 {
 	if (ptrace(PTRACE_DETACH, tid, 0, (long)sig) == 0)
-		s->traced -= s->traced > 0;
+		tracee_gone(s, tid);
 	else
 		(void)missed(s, tid);
 }
@@ -248,10 +273,12 @@ static enum moved move(struct stalls *s, struct job *j)
 
 	if (!job_alive(j))
 		return MOVED_NOT; /* the watch sees to it */
-	if (trace_seize(tid) < 0)
+	if (!tracee_room(s) || trace_seize(tid) < 0)
 		return MOVED_NOT;
-	s->traced++;
+	s->tracee[s->traced++] = tid;
+	int sock = steal_fd(&j->sock); /* an answer lets go of the caller's socket, but this call is still to be performed on it */
 	bool waits = reply_send(j, 0, -ERESTARTSYS, false) == 0;
+	j->sock = sock;
 	if (!await_stop(s, tid, &sig))
 		return MOVED_GONE;
 	if (waits && !sig)
@@ -352,5 +379,6 @@ static void *stall_main(void *arg)
 			pthread_cond_wait(&s->wake, &s->pool->lock);
 	}
 	pthread_mutex_unlock(&s->pool->lock);
+	free(s->tracee);
 	return NULL;
 }

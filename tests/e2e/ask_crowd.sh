@@ -81,4 +81,28 @@ kill -9 $usher
 wait $usher 2>/dev/null
 check "when usher is killed nobody of them is left" wait_for test ! -e "/proc/$(head -n 1 "$T/out")"
 same "and nothing was read" 0 "$(grep -c content "$T/out")"
+
+# What was still to be done on a caller's socket is done on it when a held caller comes back.
+if command -v python3 >/dev/null; then
+	printf 'default allow\nask connect tcp:127.0.0.1:* timeout=120s\n' >"$T/etc/net.rules"
+	chmod 600 "$T/etc/net.rules"
+	cat >crowd.py <<'P'
+import socket, threading
+server = socket.create_server(("127.0.0.1", 0), backlog=64)
+def call():
+    with socket.socket() as s:
+        try: s.connect(server.getsockname()); print("connected\n", end="", flush=True)
+        except OSError as e: print(f"{e}\n", end="", flush=True)
+crowd = [threading.Thread(target=call) for _ in range(40)]
+for t in crowd: t.start()
+for t in crowd: t.join()
+P
+	"$USHER" run -p "$T/etc/net.rules" --ask=desk --journal "$T/jc" -- python3 crowd.py >"$T/out" 2>&1 </dev/null &
+	usher=$!
+	together() { [ "$(cat "$T"/jc/*.jsonl | grep -c '"event":"question"')" = 40 ]; }
+	check "40 connections wait" wait_for together
+	for id in $(desk list | awk '{print $1}'); do desk allow "$id" >/dev/null 2>&1; done
+	wait $usher
+	same "and each is made" "40 connected" "$(sort "$T/out" | uniq -c | sed 's/^ *//')"
+fi
 finish
