@@ -251,6 +251,43 @@ if command -v vim >/dev/null; then
 	wait_gone "content of secret"
 fi
 
+# The mouse is the program's, and no answer.
+cat >mouse.sh <<'M'
+stty raw -echo
+printf '\033[?1000h\033[?1006hready'
+head -c 9 >clicked
+: <secret
+head -c 1 >/dev/null
+printf '\033[?1006l\033[?1000l'
+stty sane
+echo the end
+M
+begin
+run "bash mouse.sh"
+wait_text ready
+keys -H 1b 5b 3c 30 3b 35 3b 36 4d
+wait_text "$ARMED"
+same "a click reaches the program" '1b5b3c303b353b364d' "$(od -An -tx1 clicked | tr -d ' \n')"
+keys -H 1b 5b 3c 30 3b 35 3b 36 4d
+sleep 1.2
+see "a click does not answer" "$ARMED"
+keys o
+wait_gone "$ARMED"
+keys q
+see "nor is it lost on the program" "the end"
+
+begin
+run "tmux -S $T/inner.sock -f /dev/null new-session 'cat secret; echo inner end; read -r x'"
+see "question over a nested tmux" "$ARMED"
+keys o
+see "its answer reaches what runs there" "content of secret"
+see "and the nested screen is drawn again" "[0]"
+"${TM[@]}" resize-window -t t -x 80 -y 25
+keys Enter
+see "it ends as ever" "[exited]"
+"${TM[@]}" resize-window -t t -x 90 -y 30
+sleep 0.3
+
 begin
 run "sh -c 'sleep 60; echo slept'"
 sleep 0.8
