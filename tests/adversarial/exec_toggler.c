@@ -33,6 +33,7 @@
 #define RAN_EVIL 42
 #define EXEC_FAILED 44
 #define CONTROL_TRIES 4000
+#define NOBODY_EVER 3
 
 struct count {
 	int good, evil, failed, killed, other;
@@ -63,7 +64,7 @@ static bool next_rewrite(unsigned me, unsigned i)
 
 	for (volatile int spin = 0; spin < 40 + (int)(i % 1500); spin++)
 		;
-	while (!atomic_load(&stop) && (turn = atomic_load(&race->turn)) != me)
+	while ((turn = atomic_load(&race->turn)) != me && !atomic_load(&stop))
 		syscall(SYS_futex, &race->turn, FUTEX_WAIT, turn, NULL, NULL, 0);
 	atomic_fetch_add_explicit(&race->rewrites, 1, memory_order_relaxed);
 	return !atomic_load(&stop);
@@ -210,7 +211,7 @@ static void attack(enum kind kind, const char *dir, int tries, struct count *c)
 	}
 	c->rewrites = atomic_load(&race->rewrites);
 	atomic_store(&stop, true);
-	turn_to(0);
+	turn_to(NOBODY_EVER); /* not what they may be about to wait on */
 	pthread_join(t, NULL);
 	if (beside > 0)
 		waitpid(beside, NULL, 0);
