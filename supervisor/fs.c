@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
+#include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
@@ -150,6 +153,25 @@ int fs_cwd_name(struct job *j, struct text *out)
 		return 0;
 	*out = t;
 	return seen_to_hold(j, name, (size_t)n);
+}
+
+int fs_base_named(struct job *j, struct base *out)
+{
+	struct open_how how = { .flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS };
+	struct text name;
+
+	*out = (struct base){ .fd = -1 };
+	if (j->scratch[PINNED_FD] >= 0)
+		return pinned(j, out);
+	if (!fs_cwd_name(j, &name) || name_below(job_text(j, name), name.len, "/proc", 5))
+		return fs_base(j, AT_FDCWD, out);
+	out->fd = (int)syscall(SYS_openat2, AT_FDCWD, job_text(j, name), &how, sizeof(how));
+	if (out->fd < 0)
+		return fs_base(j, AT_FDCWD, out);
+	out->name = name;
+	if (j->path[1].off)
+		pin(j, out);
+	return 0;
 }
 
 static int read_umask(struct job *j)

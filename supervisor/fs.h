@@ -22,6 +22,12 @@ void fs_base_done(struct base *b);
  */
 int fs_cwd_name(struct job *j, struct text *out);
 
+/*
+ * As fs_base() of the working directory, by the name it has now: half as long. For entries of it, whose name is what is decided; a rename
+ * of the directory in between makes it the one that has the name then, as fs_cwd_name() says.
+ */
+int fs_base_named(struct job *j, struct base *out);
+
 /* Whether NAME leads to the caller's working directory at this moment. */
 bool fs_cwd_holds(struct job *j, const char *name);
 

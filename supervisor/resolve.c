@@ -159,7 +159,9 @@ static int start(struct job *j, const struct look *l, struct start *s)
 		return -EXDEV;
 	int rc = fs_root(j, &s->root);
 	if (rc == 0 && (s->path[0] != '/' || scoped)) {
-		rc = fs_base(j, l->dirfd, &s->base);
+		bool named = l->dirfd == AT_FDCWD && (l->flags & LOOK_PARENT) && !l->resolve && s->root < 0;
+
+		rc = named ? fs_base_named(j, &s->base) : fs_base(j, l->dirfd, &s->base);
 		s->fd = s->base.fd;
 	}
 	if (rc == 0 && s->root >= 0 && !scoped)
