@@ -49,6 +49,8 @@ for crowd in 0 40; do # alone as a control, then among others
 	echo >go
 	check "$crowd: what waits can be killed" wait_for says "kill status 137"
 	check "$crowd: and ended" wait_for says "term status 143"
+	check "$crowd: and takes its question along" wait_for gone qkill
+	check "$crowd: both do" wait_for gone qterm
 	check "$crowd: a restarted call asks again" wait_for asks qrestart
 	check "$crowd: and is answered" desk allow "$(id_of qrestart)"
 	wait_for says opened
