@@ -1,7 +1,7 @@
 # Speed: one table, in one run, as ratios. Nothing here is a test.
 
 .PHONY: bench
-bench: all $(BUILD)/tests/bench/bare $(BUILD)/tests/bench/micro $(BUILD)/tests/bench/stack $(BUILD)/tests/bench/journal $(BUILD)/tests/bench/session $(BUILD)/tests/bench/rules ## one table of ratios (QUICK=1: under two minutes; ROWS="open make"; writes JSON=FILE)
+bench: all $(BUILD)/tests/bench/bare $(BUILD)/tests/bench/micro $(BUILD)/tests/bench/flood $(BUILD)/tests/bench/stack $(BUILD)/tests/bench/journal $(BUILD)/tests/bench/session $(BUILD)/tests/bench/rules ## one table of ratios (QUICK=1: under two minutes; ROWS="open make"; writes JSON=FILE)
 	@command -v python3 >/dev/null || { echo "bench needs python3"; exit 1; }
 	@$(TEST_ENV) tests/bench/run.py $(if $(QUICK),--quick) --json $(or $(JSON),$(BUILD)/bench.json) $(ROWS)
 	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/ask.py $(if $(QUICK),--quick))
