@@ -127,6 +127,10 @@ int main(int argc, char **argv)
 	struct journal *j;
 	struct proof proof;
 	double begin = now();
+	if (argc > 1 && argv[1][0] == '-') {
+		fprintf(stderr, "usage: journal [NEW-DIRECTORY [RECORDS [RECORDS-BEFORE]]]\n");
+		return 2;
+	}
 	int rc = journal_create(&(struct journal_options){ .dir = dir }, &j, &why);
 	if (rc != 0) {
 		fprintf(stderr, "journal: %s: %s\n", why, strerror(-rc));

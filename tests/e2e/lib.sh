@@ -31,6 +31,12 @@ echo 'default allow' >"$T/etc/allow.rules"
 printf 'allow read ** log=none\ndefault allow\n' >"$T/etc/reads.rules"
 chmod 600 "$T/etc/allow.rules" "$T/etc/reads.rules"
 
+rules() { # NAME, text on stdin: a rule file, $R
+	R=$T/etc/$1
+	cat >"$R"
+	chmod 600 "$R"
+}
+
 ok() { echo "ok $*"; }
 not_ok() { # NAME [what was seen]
 	echo "not ok $1"

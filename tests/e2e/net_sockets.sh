@@ -4,10 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 need python3
 fresh
-rules() { # NAME, text on stdin
-	cat >"$T/etc/$1"
-	chmod 600 "$T/etc/$1"
-}
 journal() { records "$(ls -dt "$T"/journal.* | head -n 1)"; } # the latest
 BASE='default deny
 allow read,exec,stat /**

@@ -4,11 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 need python3
 fresh
-rules() { # NAME: the rules on stdin
-	cat >"$T/etc/$1"
-	chmod 600 "$T/etc/$1"
-	R=$T/etc/$1
-}
 run() { supervise "$R" "$@" 2>"$T/err"; }
 errno_of() { # CALL...: a Python expression; prints the errno it fails with, or ok
 	python3 -c 'import os, sys, socket

@@ -13,6 +13,7 @@
 
 #include "rules/ruleset.h"
 #include "rules_plain.h"
+#include "rules_text.h"
 
 #define RULES 120
 #define ANCESTORS 4
@@ -25,18 +26,6 @@ static unsigned below(unsigned n)
 	seed ^= seed >> 7;
 	seed ^= seed << 17;
 	return (unsigned)(seed >> 33) % n;
-}
-
-static struct ruleset *parse(const char *text)
-{
-	struct diagnostics found = { 0 };
-	struct ruleset *rs = NULL;
-	int r = ruleset_parse("test", text, strlen(text), NULL, &found, &rs);
-	if (r)
-		diagnostics_print(&found, stderr, false);
-	diagnostics_free(&found);
-	assert_int_equal(r, 0);
-	return rs;
 }
 
 static struct span span(const char *text)

@@ -14,20 +14,9 @@
 
 #include "rules/ruleset.h"
 #include "rules_plain.h"
+#include "rules_text.h"
 
 /* ---- the compiled ones ---- */
-
-static struct ruleset *parse(const char *text)
-{
-	struct diagnostics found = { 0 };
-	struct ruleset *rs = NULL;
-	int r = ruleset_parse("test", text, strlen(text), NULL, &found, &rs);
-	if (r)
-		diagnostics_print(&found, stderr, false);
-	diagnostics_free(&found);
-	assert_int_equal(r, 0);
-	return rs;
-}
 
 static struct call reading(const char *name)
 {
