@@ -88,8 +88,8 @@ same "mv over a file asks once" 1 "$(questions mv from seen)"
 same "and does it" "" "$(ls from 2>/dev/null)"
 same "what must be new and exists is not asked" 0 "$(questions bash -c 'set -C; echo >seen; mkdir seen; ln -s x seen')"
 same "it exists: so says each" 3 "$(grep -c 'exist' "$T/err")"
-touch from
-same "of a name that is hidden nothing is told" 2 "$(questions mv from hidden)"
+# Not mv: told EEXIST and then ENOENT of one name it takes a mode it never read for the target's, and says anything.
+same "of a name that is hidden nothing is told" 2 "$(questions sh -c 'mkdir hidden; ln -s x hidden')"
 if is_root; then
 	skip "what this user may not write is not asked" "root may write all"
 else
@@ -101,4 +101,20 @@ else
 	same "it is refused as ever" 6 "$(grep -c 'Permission denied' "$T/err")"
 	chmod 755 closed
 fi
+
+# What a question says of what is there now and what would come.
+rules facts.rules < <(printf 'default allow\nask create,delete **/old.txt\nask exec **/tool.sh remember=session\n')
+printf 'one\ntwo\nthree\n' >old.txt
+printf 'one\n2\nthree\n' >new.txt
+printf '#!/bin/sh\n# sweeps up\necho swept\n' >tool.sh
+chmod 755 tool.sh
+"$USHER" run -p "$R" --ask="exec:cat >>$T/said; echo '{\"answer\":\"allow\"}'" --journal "$T/facts" -- sh -c 'mv -f new.txt old.txt; ./tool.sh; ./tool.sh' >"$T/out" 2>"$T/err"
+same "both were allowed" "swept swept 2" "$(xargs <"$T/out") $(sed -n 2p old.txt)"
+says() { grep -qF -- "$1" "$T/said"; }
+check "a rename over a text says how the two differ" says ' one\\n-two\\n+2\\n three'
+check "what is there now" says 'old.txt: file, 14 bytes, mode 0644'
+check "an exec shows the script's first lines" says '#!/bin/sh\\n# sweeps up\\necho swept'
+check "and the links on the way" says '/bin -> usr/bin'
+check "the program's hash" grep -qE '"key":"sha256","value":"[0-9a-f]{64}"' "$T/said"
+same "remember=session: asked once for both" 1 "$(grep -c '"call":"execve"' "$T/said")"
 finish
