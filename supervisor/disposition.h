@@ -28,7 +28,7 @@ enum call_when {
 	WHEN_UNSCOPED = 1 << 3,   /* the kernel has no signal scope (Landlock ABI 6) */
 	WHEN_DESCENT = 1 << 5,    /* a rule asks for ancestors: usher learns of every fork */
 	WHEN_SHOWN = 1 << 6,      /* a rule says show=asked: getpeername tells what was asked for */
-	WHEN_SOCKETS = 1 << 7,    /* some rule could give sockets that are not listed: net_filter.h asks, not libseccomp */
+	WHEN_SOCKETS = 1 << 7,    /* some rule could give sockets that are not listed: net_filter.h asks */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 

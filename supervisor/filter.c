@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libseccomp turns the table into a program; in front of it stand a few instructions of our own, because rules for
- * all numbers that do not exist would cost more at start than everything else:
- *
  *   architecture not native -> ENOSYS;  number -1 (a tracer skips the call) -> allow;
- *   open for reading, where that is left to the kernel -> allow;
- *   number above the table, or in one of its holes -> ENOSYS;  sockets that are not to exist (net_filter.h);
- *   else libseccomp's program.
+ *   sockets that are not to exist (net_filter.h);
+ *   else a tree over the numbers (filter_tree.h), which ends in the table's action or in its tests of registers;
+ *   holes of the table and all numbers above it -> ENOSYS.
  *
  * MUST: allowed calls are decided without loading an argument, so that the kernel's cache of
  * constantly allowed numbers serves them without running the program.
@@ -15,28 +12,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <seccomp.h>
+#include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/compiled_down.h"
 #include "supervisor/disposition.h"
+#include "supervisor/filter_tree.h"
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
 #include "supervisor/limits.h"
 #include "supervisor/net_shown.h"
 
-#define FRONT_MAX 128
+#define MAX_CALLS 1024
+#define MAX_LENGTH 2048
 #define O_TMPFILE_ALONE (O_TMPFILE & ~O_DIRECTORY)
-#define RET_ERRNO(e) (SECCOMP_RET_ERRNO | ((uint32_t)(e) & SECCOMP_RET_DATA))
-#define STATEMENT(code, k) ((struct sock_filter)BPF_STMT((code), (k)))
-#define JUMP(how, k, yes, no) ((struct sock_filter)BPF_JUMP(BPF_JMP | (how) | BPF_K, (uint32_t)(k), (yes), (no)))
 
 static unsigned mode_of(const struct filter_options *o)
 {
@@ -55,209 +49,221 @@ static unsigned mode_of(const struct filter_options *o)
 	return mode;
 }
 
-static struct scmp_arg_cmp compare(const struct comparison *c)
+/* What the functions below share for one program. */
+struct making {
+	const struct filter_options *options;
+	unsigned mode;
+};
+
+/* Jumps to the next condition are set when it is known where that begins. */
+struct exits {
+	unsigned at[6];
+	bool when[6]; /* taken when the comparison is true */
+	unsigned n;
+};
+
+static void leave(struct code *c, struct exits *x, struct sock_filter jump, bool when)
 {
-	switch ((enum compare)c->how) {
-	case COMPARE_INT:
-		return SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ, 0xffffffffU, c->value);
-	case COMPARE_BITS:
-		return SCMP_CMP64(c->arg, SCMP_CMP_MASKED_EQ, c->mask, c->value);
-	case COMPARE_NOT:
-		return SCMP_CMP64(c->arg, SCMP_CMP_NE, c->value, 0);
+	x->at[x->n] = c->n;
+	x->when[x->n++] = when;
+	code_add(c, jump);
+}
+
+static void land(struct code *c, const struct exits *x)
+{
+	for (unsigned i = 0; i < x->n && !c->too_long; i++) {
+		uint8_t far = (uint8_t)(c->n - x->at[i] - 1);
+
+		if (x->when[i])
+			c->at[x->at[i]].jt = far;
+		else
+			c->at[x->at[i]].jf = far;
+	}
+}
+
+static void test_all_bits(struct code *c, struct exits *x, const struct comparison *t)
+{
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+	leave(c, x, JUMP(BPF_JEQ, t->value, 0, 0), false);
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, HIGH_HALF(t->arg)));
+	leave(c, x, JUMP(BPF_JEQ, t->value >> 32, 0, 0), false);
+}
+
+static void test_differs(struct code *c, struct exits *x, const struct comparison *t)
+{
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+	code_add(c, JUMP(BPF_JEQ, t->value, 0, 2));
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, HIGH_HALF(t->arg)));
+	leave(c, x, JUMP(BPF_JEQ, t->value >> 32, 0, 0), true);
+}
+
+static void test(struct code *c, struct exits *x, const struct comparison *t)
+{
+	switch ((enum compare)t->how) {
 	case COMPARE_LONG:
+		test_all_bits(c, x, t);
+		return;
+	case COMPARE_NOT:
+		test_differs(c, x, t);
+		return;
 	case COMPARE_ANY:
+		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+		leave(c, x, JUMP(BPF_JSET, t->mask, 0, 0), false);
+		return;
+	case COMPARE_BITS:
+		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+		code_add(c, STATEMENT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)t->mask));
+		leave(c, x, JUMP(BPF_JEQ, t->value, 0, 0), false);
+		return;
+	case COMPARE_INT:
 	case COMPARE_NONE:
 		break;
 	}
-	return SCMP_CMP64(c->arg, SCMP_CMP_EQ, c->value, 0);
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+	leave(c, x, JUMP(BPF_JEQ, t->value, 0, 0), false);
 }
 
-static int add_condition(scmp_filter_ctx ctx, const struct condition *c)
+static bool holds(const struct condition *c, uint32_t nr, unsigned mode)
 {
-	struct scmp_arg_cmp args[2];
-	unsigned n = 0;
-	uint32_t action = c->error == CONDITION_TRAP ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO((unsigned)c->error);
-
-	while (n < 2 && c->test[n].how != COMPARE_NONE) {
-		args[n] = compare(&c->test[n]);
-		n++;
-	}
-	return seccomp_rule_add_array(ctx, action, c->nr, n, args);
+	return (uint32_t)c->nr == nr && (c->when & mode) == c->when;
 }
 
-static int add_conditions(scmp_filter_ctx ctx, unsigned mode)
+/* The first condition whose tests are all true decides; none: the kernel does the call. */
+static void decided(struct code *c, uint32_t nr, const void *context)
 {
-	const struct condition *c;
+	const struct making *m = context;
+	const struct condition *k;
 
-	for (unsigned i = 0; (c = condition_at(i)); i++) {
-		if ((c->when & mode) != c->when || c->test[0].how == COMPARE_ANY)
+	for (unsigned i = 0; (k = condition_at(i)); i++) {
+		struct exits next = { .n = 0 };
+
+		if (!holds(k, nr, m->mode))
 			continue;
-		int rc = add_condition(ctx, c);
-		if (rc < 0)
-			return rc;
+		for (unsigned j = 0; j < 2 && k->test[j].how != COMPARE_NONE; j++)
+			test(c, &next, &k->test[j]);
+		code_add(c, STATEMENT(BPF_RET | BPF_K, k->error == CONDITION_TRAP ? SECCOMP_RET_USER_NOTIF : RET_ERRNO(k->error)));
+		land(c, &next);
 	}
-	return 0;
-}
-
-static int add_calls(scmp_filter_ctx ctx, unsigned mode, const struct policy *policy)
-{
-	for (int nr = 0; nr < disposition_end(); nr++) {
-		const struct disposition *d = disposition_of(nr);
-		int rc = 0, error;
-		op_set op;
-
-		if ((d->when & mode) != d->when)
-			continue;
-		if (d->kind == CALL_REFUSED)
-			rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((unsigned)d->error), nr, 0, NULL);
-		else if (d->kind == CALL_MEDIATED && (error = compiled_down(policy, nr, &op)) > 0)
-			rc = seccomp_rule_add_array(ctx, SCMP_ACT_ERRNO((unsigned)error), nr, 0, NULL);
-		else if (d->kind == CALL_MEDIATED)
-			rc = seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, nr, 0, NULL);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
-}
-
-static int fill(scmp_filter_ctx ctx, const struct filter_options *o, const char **why)
-{
-	unsigned mode = mode_of(o);
-	int rc = seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-
-	if (rc == 0)
-		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
-	*why = "libseccomp does not take the filter's attributes (2.5 or newer is needed)";
-	if (rc < 0)
-		return rc;
-	*why = "libseccomp does not take a rule of the call table";
-	rc = add_calls(ctx, mode, o->policy);
-	return rc < 0 ? rc : add_conditions(ctx, mode);
-}
-
-static unsigned front_holes(struct sock_filter *f, unsigned n)
-{
-	int end = disposition_end();
-
-	for (int nr = 0; nr < end && n + 3 + NET_FILTER_LEN <= FRONT_MAX; nr++) {
-		int first = nr;
-
-		while (nr < end && disposition_of(nr)->kind == CALL_UNKNOWN)
-			nr++;
-		if (nr == first)
-			continue;
-		f[n++] = JUMP(BPF_JGE, first, 0, 2);
-		f[n++] = JUMP(BPF_JGE, nr, 1, 0);
-		f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
-	}
-	return n;
-}
-
-/* "Any of these bits" takes libseccomp a rule for each bit. */
-static unsigned front_bits(struct sock_filter *f, unsigned n, unsigned room)
-{
-	const struct condition *c;
-
-	for (unsigned i = 0; (c = condition_at(i)); i++) {
-		if (c->test[0].how != COMPARE_ANY)
-			continue;
-		if (n + 5 > room)
-			return room + 1;
-		f[n++] = JUMP(BPF_JEQ, c->nr, 0, 4);
-		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(c->test[0].arg));
-		f[n++] = JUMP(BPF_JSET, c->test[0].mask, 0, 1);
-		f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(c->error));
-		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	}
-	return n;
+	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
 
 /* Opens that can do nothing but read, by the flags in their register, which the kernel takes as an int. */
-static unsigned front_reads(struct sock_filter *f, unsigned n)
+static void reads(struct code *c, uint32_t nr, const void *context)
 {
-	static const struct {
-		int nr;
-		unsigned flags;
-	} opens[] = {
-#ifdef __NR_open
-		{ __NR_open, 1 },
-#endif
-		{ __NR_openat, 2 },
-	};
-
-	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++) {
-		f[n++] = JUMP(BPF_JEQ, opens[i].nr, 0, 4);
-		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(opens[i].flags));
-		f[n++] = JUMP(BPF_JSET, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | O_TMPFILE_ALONE, 1, 0);
-		f[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-		f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	}
-	return n;
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(nr == __NR_openat ? 2 : 1)));
+	code_add(c, JUMP(BPF_JSET, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | O_TMPFILE_ALONE, 1, 0));
+	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
 }
 
-/* Returns the number of instructions, more than FRONT_MAX when they do not fit. */
-static unsigned front(const struct filter_options *o, struct sock_filter *f)
+static bool is_open(uint32_t nr)
 {
+#ifdef __NR_open
+	if (nr == __NR_open)
+		return true;
+#endif
+	return nr == __NR_openat;
+}
+
+static bool has_condition(uint32_t nr, unsigned mode)
+{
+	const struct condition *k;
+
+	for (unsigned i = 0; (k = condition_at(i)); i++) {
+		if (holds(k, nr, mode))
+			return true;
+	}
+	return false;
+}
+
+static struct range mediated(uint32_t nr, const struct filter_options *o)
+{
+	struct range r = { .first = nr, .action = SECCOMP_RET_USER_NOTIF };
+	op_set op;
+	int error = compiled_down(o->policy, (int)nr, &op);
+
+	if (error > 0)
+		r.action = RET_ERRNO(error);
+	else if (o->reads && is_open(nr))
+		r.tests = reads;
+	return r;
+}
+
+static struct range range_of(uint32_t nr, const struct making *m)
+{
+	const struct disposition *d = disposition_of((int)nr);
+	struct range r = { .first = nr, .action = RET_ERRNO(ENOSYS) };
+
+	if (d->kind == CALL_UNKNOWN)
+		return r;
+	r.action = SECCOMP_RET_ALLOW;
+	if ((d->when & m->mode) != d->when)
+		return r;
+	if (d->kind == CALL_REFUSED)
+		r.action = RET_ERRNO(d->error);
+	else if (d->kind == CALL_MEDIATED)
+		r = mediated(nr, m->options);
+	else if (d->kind == CALL_DECIDED && has_condition(nr, m->mode))
+		r.tests = decided;
+	return r;
+}
+
+static unsigned add_range(struct range *all, unsigned n, struct range r)
+{
+	if (n && !r.tests && !all[n - 1].tests && all[n - 1].action == r.action)
+		return n;
+	all[n] = r;
+	return n + 1;
+}
+
+static void tree(struct code *c, const struct making *m)
+{
+	struct range all[MAX_CALLS + 1];
+	int end = disposition_end();
 	unsigned n = 0;
 
-	f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	f[n++] = JUMP(BPF_JEQ, NATIVE_AUDIT_ARCH, 1, 0);
-	f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
-	f[n++] = STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
-	f[n++] = JUMP(BPF_JEQ, UINT32_MAX, 0, 1);
-	f[n++] = STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	f[n++] = JUMP(BPF_JGE, disposition_end(), 0, 1);
-	f[n++] = STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS));
-	if (o->reads)
-		n = front_reads(f, n);
-	n = front_holes(f, n);
-	n = front_bits(f, n, FRONT_MAX - NET_FILTER_LEN);
-	if (n + NET_FILTER_LEN > FRONT_MAX)
-		return FRONT_MAX + 1;
-	net_filter(&o->sockets, f + n);
-	return n + NET_FILTER_LEN;
+	if (end > MAX_CALLS) {
+		c->too_long = true;
+		return;
+	}
+	for (int nr = 0; nr < end; nr++)
+		n = add_range(all, n, range_of((uint32_t)nr, m));
+	n = add_range(all, n, (struct range){ .first = (uint32_t)end, .action = RET_ERRNO(ENOSYS) });
+	filter_tree(c, all, n, m);
 }
 
-static int join(int fd, const struct filter_options *o, struct sock_fprog *out)
+static void front(struct code *c, const struct filter_options *o)
 {
-	struct sock_filter head[FRONT_MAX];
-	unsigned n = front(o, head);
-	struct stat st;
+	struct sock_filter sockets[NET_FILTER_LEN];
 
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	size_t body = (size_t)st.st_size;
-	if (n > FRONT_MAX || body == 0 || body % sizeof(head[0]) || n + body / sizeof(head[0]) > BPF_MAXINSNS)
-		return -E2BIG;
-	CLEANUP_FREE struct sock_filter *all = malloc(n * sizeof(head[0]) + body);
-	if (!all)
-		return -ENOMEM;
-	memcpy(all, head, n * sizeof(head[0]));
-	if (pread(fd, all + n, body, 0) != (ssize_t)body)
-		return -EIO;
-	out->len = (unsigned short)(n + body / sizeof(head[0]));
-	out->filter = steal_pointer(&all);
-	return 0;
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+	code_add(c, JUMP(BPF_JEQ, NATIVE_AUDIT_ARCH, 1, 0));
+	code_add(c, STATEMENT(BPF_RET | BPF_K, RET_ERRNO(ENOSYS)));
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	code_add(c, JUMP(BPF_JEQ, UINT32_MAX, 0, 1));
+	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	net_filter(&o->sockets, sockets);
+	for (unsigned i = 0; i < NET_FILTER_LEN; i++)
+		code_add(c, sockets[i]);
 }
 
 int filter_build(const struct filter_options *options, struct sock_fprog *out, const char **why)
 {
-	CLEANUP_FD int fd = memfd_create("usher-filter", MFD_CLOEXEC);
-	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
-	int rc = ctx && fd >= 0 ? 0 : -ENOMEM;
+	CLEANUP_FREE struct sock_filter *all = malloc(MAX_LENGTH * sizeof(*all));
+	struct code code = { .at = all, .room = MAX_LENGTH };
+	struct making making = { options, mode_of(options) };
 
 	*why = "no memory for the filter";
-	if (rc == 0)
-		rc = fill(ctx, options, why);
-	if (rc == 0) {
-		*why = "the filter could not be compiled";
-		rc = seccomp_export_bpf(ctx, fd);
-	}
-	if (rc == 0)
-		rc = join(fd, options, out);
-	if (ctx)
-		seccomp_release(ctx);
-	return rc;
+	if (!all)
+		return -ENOMEM;
+	front(&code, options);
+	tree(&code, &making);
+	*why = "the filter is longer than it may be";
+	if (code.too_long)
+		return -E2BIG;
+	out->len = (unsigned short)code.n;
+	out->filter = steal_pointer(&all);
+	return 0;
 }
 
 void filter_free(struct sock_fprog *program)

@@ -29,11 +29,13 @@
 /* The highest call number that is known. */
 #define NR_LAST __NR_file_setattr
 
-/* Offset of the low half of argument N in struct seccomp_data. */
+/* Offsets of the halves of argument N in struct seccomp_data. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n))
+#define HIGH_HALF(n) (LOW_HALF(n) + 4)
 #else
-#define LOW_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n) + 4)
+#define HIGH_HALF(n) (offsetof(struct seccomp_data, args) + 8 * (n))
+#define LOW_HALF(n) (HIGH_HALF(n) + 4)
 #endif
 
 /* Linux 5.19 */

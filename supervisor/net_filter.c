@@ -9,7 +9,6 @@
  * Without UDP its sockets get EAFNOSUPPORT: resolvers make one to order what they found by its own address, and that errno alone
  * all of them take for "not from here" instead of for a failure.
  *
- * Written out because libseccomp cannot say "is none of": refusing by blocks of values takes it 200 rules and 2 ms at start.
  */
 #include "supervisor/net_filter.h"
 

@@ -23,6 +23,7 @@
 #include "supervisor/disposition.h"
 #include "supervisor/filter.h"
 #include "supervisor/kernel.h"
+#include "tests/unit/bpf_run.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
 #define TRAP SECCOMP_RET_USER_NOTIF
@@ -34,56 +35,6 @@ static const struct filter_options root = { .domain = true, .scoped = true, .soc
 static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
 static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
-
-static uint32_t load(const struct seccomp_data *d, uint32_t off)
-{
-	uint32_t v;
-
-	assert_true(off % 4 == 0 && off + 4 <= sizeof(*d));
-	memcpy(&v, (const char *)d + off, 4);
-	return v;
-}
-
-/* Whether the jump at F is taken with accumulator A. */
-static int taken(const struct sock_filter *f, uint32_t a)
-{
-	switch (f->code) {
-	case BPF_JMP | BPF_JEQ | BPF_K:
-		return a == f->k;
-	case BPF_JMP | BPF_JGT | BPF_K:
-		return a > f->k;
-	case BPF_JMP | BPF_JGE | BPF_K:
-		return a >= f->k;
-	case BPF_JMP | BPF_JSET | BPF_K:
-		return (a & f->k) != 0;
-	default:
-		fail_msg("code %#x is not part of a seccomp program", f->code);
-		return 0;
-	}
-}
-
-/* The part of classic BPF that seccomp programs use. */
-static uint32_t run(const struct sock_fprog *p, const struct seccomp_data *d)
-{
-	uint32_t a = 0;
-
-	for (unsigned pc = 0; pc < p->len; pc++) {
-		const struct sock_filter *f = &p->filter[pc];
-
-		if (f->code == (BPF_RET | BPF_K))
-			return f->k;
-		if (f->code == (BPF_LD | BPF_W | BPF_ABS))
-			a = load(d, f->k);
-		else if (f->code == (BPF_ALU | BPF_AND | BPF_K))
-			a &= f->k;
-		else if (f->code == (BPF_JMP | BPF_JA))
-			pc += f->k;
-		else
-			pc += taken(f, a) ? f->jt : f->jf;
-	}
-	fail_msg("ran off the end");
-	return 0;
-}
 
 struct expectation {
 	const struct filter_options *mode;
@@ -221,7 +172,7 @@ static void registers_give_the_expected_action(void **state)
 
 		memcpy(d.args, x->arg, sizeof(d.args));
 		build(x->mode, &p);
-		uint32_t got = run(&p, &d);
+		uint32_t got = bpf_run(&p, &d);
 		if (got != x->action)
 			print_error("line %zu: call %d: %#x, expected %#x\n", i, x->nr, got, x->action);
 		assert_int_equal(got, x->action);
@@ -239,7 +190,7 @@ static void other_architectures_get_enosys(void **state)
 	for (size_t i = 0; i < sizeof(arch) / sizeof(arch[0]); i++) {
 		for (int nr = -1; nr < 500; nr++) {
 			struct seccomp_data d = { .nr = nr, .arch = arch[i] };
-			assert_int_equal(run(&p, &d), E(ENOSYS));
+			assert_int_equal(bpf_run(&p, &d), E(ENOSYS));
 		}
 	}
 	filter_free(&p);
@@ -277,7 +228,7 @@ static void table_and_program_agree(void **state)
 			struct seccomp_data data = { .nr = nr, .arch = NATIVE_AUDIT_ARCH };
 
 			if (d->kind != CALL_DECIDED)
-				assert_int_equal(run(&p, &data), plain_action(d, modes[m].mode));
+				assert_int_equal(bpf_run(&p, &data), plain_action(d, modes[m].mode));
 		}
 		filter_free(&p);
 	}
