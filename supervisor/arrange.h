@@ -45,7 +45,7 @@ struct stay {
 	unsigned calls;
 };
 
-/* Notes a call of thread TID; returns whether the receiver stays. Threads: the receiver. */
+/* Notes a call of thread TID (0: one for which nothing is held); returns whether the receiver stays. Threads: the receiver. */
 bool arrange_stays(struct stay *s, pid_t tid);
 
 /*

@@ -17,6 +17,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "audit/put.h"
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
@@ -278,11 +279,15 @@ int net_target(struct job *j, const struct socket_kind *kind, struct text bytes,
 /* A held socket's address: the kernel follows the magic link to the very inode. */
 static int held_path(const struct target *t, struct sockaddr_storage *out)
 {
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int n = snprintf(un.sun_path, sizeof(un.sun_path), "/proc/self/fd/%d", t->fd);
+	static const char fds[] = "/proc/self/fd/";
+	struct sockaddr_un *un = (struct sockaddr_un *)out;
+	char *at = un->sun_path + sizeof(fds) - 1;
 
-	memcpy(out, &un, sizeof(un));
-	return (int)(offsetof(struct sockaddr_un, sun_path) + (size_t)n + 1);
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path, fds, sizeof(fds) - 1);
+	at = put_number(at, (uint64_t)t->fd);
+	*at++ = '\0';
+	return (int)(at - (char *)out);
 }
 
 int net_destination(struct job *j, const struct target *t, struct text bytes, struct sockaddr_storage *out)

@@ -34,8 +34,8 @@ bool on_procfs(const struct job *j, int fd, const struct stat *st)
 
 	if (st->st_dev == j->session->proc_dev)
 		return true;
-	/* Directories of a procfs have no size. */
-	if (S_ISDIR(st->st_mode) && st->st_size)
+	/* Directories of a procfs have no size; sockets it has none. */
+	if ((S_ISDIR(st->st_mode) && st->st_size) || S_ISSOCK(st->st_mode))
 		return false;
 	/* Another procfs has a device number of its own, always an unnamed one. */
 	return major(st->st_dev) == 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;

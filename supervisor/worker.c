@@ -20,6 +20,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
+#include "supervisor/table.h"
 #include "supervisor/walk.h"
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
@@ -240,12 +241,18 @@ static void rearrange(struct worker *w, pid_t tid)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* A connect gives no descriptor, and wakes whoever accepts: the kernel finds places for the three best when none is held. */
+static bool wakes_another(const struct job *j)
+{
+	return j->row && (j->row->ops & OP_CONNECT);
+}
+
 /* After each call: whether the only receiver is held where the caller is. */
 static void stay(struct worker *w, pid_t tid)
 {
 	struct pool *p = w->session->pool;
 
-	if (p->want > 1 || !arrange_stays(&w->stay, tid))
+	if (p->want > 1 || !arrange_stays(&w->stay, wakes_another(&w->job) ? 0 : tid))
 		w->stays = -1;
 	else if (w->stays < 0)
 		w->stays = arrange_here(&p->arrangement);

@@ -35,6 +35,9 @@
 #ifndef SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
 #define SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV (1UL << 5)
 #endif
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL
+#endif
 #ifndef SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP
 #define SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP (1UL << 0)
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
@@ -194,7 +197,10 @@ static bool do_connect(const struct seccomp_notif *req, struct seccomp_notif_res
 
 	if (len > sizeof(addr) || process_vm_readv((pid_t)req->pid, &local, 1, &remote, 1, 0) != (ssize_t)len)
 		return false;
-	int pidfd = (int)syscall(SYS_pidfd_open, req->pid, 0);
+	/* The number is a thread's; before Linux 6.9 only a process's first thread has a pidfd. */
+	int pidfd = (int)syscall(SYS_pidfd_open, req->pid, PIDFD_THREAD);
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, req->pid, 0);
 	int sock = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, (int)req->data.args[0], 0);
 	bool done = sock >= 0 && !(addr.ss_family == AF_UNIX && ((char *)&addr)[2] != '/' && ((char *)&addr)[2]);
 	if (done && connect(sock, (struct sockaddr *)&addr, (socklen_t)len) < 0)

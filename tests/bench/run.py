@@ -45,11 +45,12 @@ def run(cmd, cwd, stdout=DEVNULL):
         raise Unfit(f"status {p.returncode}")
     return out
 
-def micro(name, count, workers="1"):
-    def row(prefix, work):
+def micro(name, count, workers="1", times=1):
+    """TIMES: where a run keeps the placement on cores that it began with, the median of so many."""
+    def once(prefix, work):
         with tempfile.TemporaryDirectory(dir=work) as d:
             return float(run([*prefix(), f"{BIN}/micro", name, str(count), workers], d, stdout=subprocess.PIPE)) / 1e9
-    return row
+    return lambda prefix, work: statistics.median(once(prefix, work) for _ in range(times))
 
 def neighbour(flooders, kind, outside=False):
     """What a process that asks every two milliseconds waits for an open and close, beside so many that do nothing else."""
@@ -177,7 +178,7 @@ def rows(ready, quick):
     r = {"open + close": micro("open", 2000 * k), "open relative": micro("open-relative", 2000 * k), "open 12 deep": micro("open-deep", 2000 * k),
          "open through a link": micro("open-link", 1000 * k), "open cold": micro("open-cold", 1000 * k), "open missing": micro("open-missing", 2000 * k), "create": micro("open-create", 1000 * k),
          "mkdir + rmdir": micro("mkdir", 1000 * k), "rename": micro("rename", 1000 * k), "unlink": micro("unlink", 1000 * k), "stat, no rule": micro("stat", 2000 * k),
-         "connect tcp": micro("connect-tcp", 1000 * k), "connect unix": micro("connect-unix", 1000 * k), "posix_spawn + wait": micro("spawn", 50 * k)}
+         "connect tcp": micro("connect-tcp", 1000 * k, times=5), "connect unix": micro("connect-unix", 1000 * k, times=5), "posix_spawn + wait": micro("spawn", 50 * k)}
     for n in ("2", "8") if quick else ("2", "4", "8"):
         r[f"open, {n} threads"] = micro("open", 500 * k, n)
         r[f"open, {n} processes"] = micro("open", 500 * k, "p" + n)
