@@ -6,7 +6,7 @@ run.py --compare OLD NEW                    the change of each row between two J
 Contenders take turns within each round, so that a busy moment hits all of them; a figure is the
 median over the rounds, its spread half the distance between the quartiles. Nothing is asserted. Needs
 USHER and BUILD in the environment; tools that are not installed are left out."""
-import contextlib, json, os, re, shutil, signal, socket, statistics, subprocess, sys, tempfile, threading, time
+import contextlib, io, json, os, re, shutil, signal, socket, statistics, subprocess, sys, tarfile, tempfile, threading, time
 
 USHER, BUILD = os.environ.get("USHER", ""), os.environ.get("BUILD", "")
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -25,7 +25,7 @@ def contenders(scratch, quick):
     for name, tool, args in (("bwrap", "bwrap", ["--bind", "/", "/", "--dev-bind", "/dev", "/dev", "--proc", "/proc", "--"]),
                              ("firejail", "firejail", ["--quiet", "--noprofile", "--"]),
                              ("strace", "strace", ["-f", "--seccomp-bpf", "-qq", "-o", "/dev/null", "-e", "trace=open,openat,creat,connect,mkdir,rmdir,rename,unlink,unlinkat,execve", "--"]),
-                             ("proot", "proot", [])):
+                             ("proot", "proot", []), ("srt", "srt", ["--"])):  # the npm package @anthropic-ai/sandbox-runtime
         if shutil.which(tool) and not (quick and tool != "bwrap"):
             c[name] = lambda tool=tool, args=args: [tool, *args]
     return c
@@ -132,8 +132,25 @@ server {{ listen 127.0.0.1:{port}; root {d}/www; location = /answer {{ return 20
         return 1 / float(rate[1])
     return row
 
+NPM = ("npm", "--offline", "--no-audit", "--no-fund", "--no-update-notifier", "--cache", "../cache")
 MODULES = ("argparse ast asyncio base64 bz2 calendar collections configparser csv ctypes datetime decimal difflib email enum fractions functools gzip hashlib heapq "
            "html http.client inspect ipaddress json logging lzma mailbox multiprocessing optparse pathlib pickle random shutil sqlite3 ssl statistics tarfile unittest xml.etree.ElementTree zipfile").split()
+
+def packages(work, n):
+    """A project that npm ci installs from N local archives of forty files each, with no registry."""
+    project, archives = work + "/npm/project", work + "/npm/archives"
+    os.makedirs(project)
+    os.makedirs(archives)
+    for i in range(n):
+        with tarfile.open(f"{archives}/m{i}.tgz", "w:gz") as t:
+            for name, text in [("package.json", json.dumps({"name": f"m{i}", "version": "1.0.0", "main": "f0.js"}))] + [(f"lib/f{k}.js", f"exports.n = {k};\n" * 30) for k in range(40)]:
+                info = tarfile.TarInfo("package/" + name)
+                info.size, info.mode = len(text), 0o644
+                t.addfile(info, io.BytesIO(text.encode()))
+    with open(project + "/package.json", "w") as f:
+        json.dump({"name": "bench", "version": "1.0.0", "dependencies": {f"m{i}": f"file:../archives/m{i}.tgz" for i in range(n)}}, f)
+    made = subprocess.run([*NPM, "install", "--package-lock-only"], cwd=project, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    return made.returncode == 0 and os.path.exists(project + "/package-lock.json")
 
 def prepare(work, quick):
     """Makes what the whole workloads stand on; a missing tool leaves its rows out."""
@@ -169,6 +186,11 @@ def prepare(work, quick):
     if p.returncode == 0 and p.stdout.strip() and have("gcc", "make"):
         shutil.copytree(p.stdout.strip(), work + "/lua")
         ready.add("make")
+    p = subprocess.run([HERE + "/../fetch-source", BUILD + "/sources", "zlib"], stdout=subprocess.PIPE, stderr=DEVNULL, text=True)
+    if p.returncode == 0 and p.stdout.strip() and have("gcc"):
+        shutil.copytree(p.stdout.strip(), work + "/zlib")
+        ready.add("configure")
+    if have("npm") and packages(work, 20 if quick else 60): ready.add("npm")
     if have("redis-server", "redis-benchmark"): ready.add("redis")
     if have("wrk") and shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"): ready.add("nginx")
     return ready
@@ -198,6 +220,8 @@ def rows(ready, quick):
         r["find /usr/include"] = whole("find /usr/include -name '*.h' >/dev/null")
     if "make" in ready and quick: r["make -j2, 8 files"] = whole("cd lua/src && make -s clean && make -s -j2 lapi.o lcode.o ldo.o lgc.o ltable.o lstring.o llex.o lmem.o CC=gcc MYCFLAGS=-O0")
     elif "make" in ready: r["make -j2 of lua"] = whole("cd lua/src && make -s clean && make -s -j2 linux CC=gcc")
+    if "configure" in ready: r["configure"] = whole("cd zlib && ./configure >/dev/null")
+    if "npm" in ready: r["npm ci"] = whole("cd npm/project && " + " ".join(NPM) + " ci >/dev/null")
     if "redis" in ready: r["redis set, get"] = redis(10000 * k)
     if "nginx" in ready:
         r["nginx, fixed answer"] = nginx("/answer", 1 if quick else 2)
