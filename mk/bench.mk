@@ -12,3 +12,7 @@ bench: all $(BUILD)/tests/bench/bare $(BUILD)/tests/bench/micro $(BUILD)/tests/b
 .PHONY: bench-compare
 bench-compare: ## what changed between two bench files: make bench-compare OLD=a.json NEW=b.json
 	@tests/bench/run.py --compare $(OLD) $(NEW)
+
+.PHONY: bench-model
+bench-model: ## a model of 2 to 64 cores, from the times of a bench file: JSON=FILE
+	@tests/bench/model.py $(or $(JSON),$(wildcard $(BUILD)/bench.json))
