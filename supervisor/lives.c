@@ -32,6 +32,7 @@
 #include "supervisor/session.h"
 
 #define PAUSE_MAX_MS 320
+#define AGE_PART 16 /* of what a life has lasted may go by between two looks: so much of its time may be missed at its end */
 #define PER_MS 50 /* so many lives looked at cost a millisecond more of pause */
 #define EVENTS 64
 #define NOTE_MAX (20 * 1024) /* a name of PATH_MAX bytes, escaped, and the rest */
@@ -52,7 +53,7 @@ struct lives {
 	struct session *session;
 	int epoll;
 	int timer;         /* in it: time to look at all that live */
-	int pause_ms;      /* until then; set by the rounds */
+	atomic_int pause_ms; /* until then */
 	atomic_bool armed;
 	pthread_mutex_t lock;
 	struct life *list; /* all that live */
@@ -79,8 +80,11 @@ static void link_life(struct lives *l, struct life *life)
 		l->list->prev = life;
 	l->list = life;
 	pthread_mutex_unlock(&l->lock);
-	if (!atomic_exchange(&l->armed, true))
+	/* A new one is looked at soon, however seldom the old ones are. */
+	if (!atomic_exchange(&l->armed, true) || atomic_load(&l->pause_ms) > LIVES_ROUND_MS) {
+		atomic_store(&l->pause_ms, LIVES_ROUND_MS);
 		arm(l, LIVES_ROUND_MS);
+	}
 }
 
 static void unlink_life(struct lives *l, struct life *life)
@@ -115,23 +119,38 @@ static bool look_at(struct life *life)
 	return busy;
 }
 
-/* Looks at all of them, less often while nothing happens or where there are many. */
+static int clamp(uint64_t ms)
+{
+	if (ms < LIVES_ROUND_MS)
+		return LIVES_ROUND_MS;
+	return ms < PAUSE_MAX_MS ? (int)ms : PAUSE_MAX_MS;
+}
+
+/* How long LIFE, which is busy, can do without a look. */
+static int patience(const struct life *life, uint64_t now)
+{
+	return clamp(now > life->began ? (now - life->began) / 1000000 / AGE_PART : 0);
+}
+
+/* Looks at all of them, less often while nothing happens, where those that are busy have lived for long, or where there are many. */
 static void look_at_all(struct lives *l)
 {
-	bool busy = false;
-	uint64_t times;
-	int n = 0;
+	int before = atomic_load(&l->pause_ms), pause = clamp((uint64_t)before * 2), n = 0;
+	uint64_t times, now = stamp_now();
 
 	if (read(l->timer, &times, sizeof(times)) < 0)
 		return;
 	pthread_mutex_lock(&l->lock);
-	for (struct life *life = l->list; life; life = life->next, n++)
-		busy = look_at(life) || busy;
+	for (struct life *life = l->list; life; life = life->next, n++) {
+		if (!look_at(life))
+			continue;
+		int at_most = patience(life, now);
+		pause = at_most < pause ? at_most : pause;
+	}
 	pthread_mutex_unlock(&l->lock);
-	l->pause_ms = busy ? LIVES_ROUND_MS + n / PER_MS : l->pause_ms * 2;
-	if (l->pause_ms > PAUSE_MAX_MS)
-		l->pause_ms = PAUSE_MAX_MS;
-	arm(l, l->pause_ms);
+	pause = clamp((uint64_t)(pause + n / PER_MS));
+	atomic_store(&l->pause_ms, pause);
+	arm(l, pause);
 }
 
 void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe)
