@@ -12,7 +12,8 @@
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
 #define SEQUENTIAL 3 /* up to here they do not: a shell that runs programs one by one */
 #define PINNED_MOST 8
-#define CROWD_MOST 4 /* receivers for a crowd, one for each four cores */
+#define CROWD_MOST 4  /* receivers for a crowd */
+#define FLOOD_FROM 24 /* different callers in a window */
 
 void arrange_init(struct arrangement *a)
 {
@@ -53,10 +54,16 @@ static struct window look(const struct arrangement *a)
 	return w;
 }
 
-static unsigned crowd(const struct arrangement *a)
+/*
+ * While a worker gives a caller its descriptor it waits for that caller to be run: with more callers than the cores can run others use the
+ * time. In a flood each walks the kernel's long list, under its lock: one for each core then.
+ */
+static unsigned crowd(const struct arrangement *a, unsigned callers)
 {
 	unsigned n = a->cores / 4;
 
+	if (callers > 2 * a->cores && a->cores < CROWD_MOST)
+		return callers < FLOOD_FROM ? a->cores + 1 : a->cores;
 	return n < 1 ? 1 : n > CROWD_MOST ? CROWD_MOST : n;
 }
 
@@ -77,7 +84,7 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 	if (w.changes < PARALLEL)
 		return now;
 	if (w.callers > a->cores)
-		return crowd(a);
+		return crowd(a, w.callers);
 	return w.callers < PINNED_MOST ? w.callers : PINNED_MOST;
 }
 

@@ -43,6 +43,7 @@ struct answered {
 };
 
 struct crowd {
+	pthread_mutex_t taking; /* never waited for */
 	pthread_mutex_t lock;
 	struct taken slot[CROWD_MAX];
 	uint16_t spare[CROWD_MAX];
@@ -69,6 +70,7 @@ static struct crowd *crowd_new(void)
 	if (!c)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->taking, NULL);
 	c->all = (struct list){ NONE, NONE };
 	for (int i = 0; i < CLASSES; i++)
 		c->class[i] = c->all;
@@ -154,18 +156,20 @@ static bool has_come(const struct pool *p)
 }
 
 /*
- * All that has come by now. Only while no other worker receives: it could take the call that was seen here, and the wait for
- * the next would hold up what is taken in. Should that happen all the same, the nudge ends the wait.
+ * All that has come by now. One worker at a time: another could take the call that was seen here. Who waits in the kernel already can do so all
+ * the same; then this one waits there, too, the others serve what is taken in, and should there be no other the nudge ends the wait.
  */
 static void take_in(struct pool *p, struct crowd *c)
 {
 	struct seccomp_notif n;
 	bool all = atomic_load(&c->served) % ALL_EVERY == 0;
 
-	for (bool more = true; more && p->receivers == 1 && has_come(p);) {
+	if (pthread_mutex_trylock(&c->taking))
+		return;
+	for (bool more = true; more && has_come(p);) {
 		memset(&n, 0, sizeof(n));
 		if (ioctl(p->session->listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
-			return;
+			break;
 		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);
 		pthread_mutex_lock(&c->lock);
 		take_in_locked(c, &n, process, now_us());
@@ -178,6 +182,7 @@ static void take_in(struct pool *p, struct crowd *c)
 		}
 		more = all && !full;
 	}
+	pthread_mutex_unlock(&c->taking);
 }
 
 bool crowd_next(struct pool *p, struct seccomp_notif *out)

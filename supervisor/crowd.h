@@ -17,7 +17,7 @@
 #include "supervisor/kernel.h"
 #include "supervisor/pool.h"
 
-#define CROWD_FROM 12 /* different callers among the latest ARRANGE_WINDOW calls */
+#define CROWD_FROM 4 /* different callers among the latest ARRANGE_WINDOW calls */
 #define CROWD_MAX 2048
 
 struct crowd;

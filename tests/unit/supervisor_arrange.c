@@ -115,6 +115,17 @@ static void receivers_follow_the_callers(void **state)
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i % 20, want);
 	assert_int_equal(want, 1);
+	a.cores = 2;
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 4, want);
+	assert_int_equal(want, 1);
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 5, want);
+	assert_int_equal(want, 3);
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 32, want);
+	assert_int_equal(want, 2);
+	a.cores = 4;
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i / ARRANGE_WINDOW, want);
 	assert_int_equal(want, 1);
