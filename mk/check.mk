@@ -6,7 +6,7 @@ check: deps-test ## install, build, test: what the README names; ends with "N pa
 
 .PHONY: check-all
 check-all: deps-test ## check, plus the long forms, clang, both sanitizers and the analyser
-	@MAKE="$(MAKE)" BUILD=$(BUILD) tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
+	@MAKE="$(MAKE)" BUILD=$(BUILD) LONG=1 tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
 
 # Unit and end-to-end tests with a sanitized usher.
 sanitized = $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e

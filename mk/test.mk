@@ -12,6 +12,7 @@ HELPER_CFLAGS = -std=c17 -O2 -g $(WARN)
 
 E2E_SH := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh))
 PROBE_SH := $(filter-out tests/adversarial/lib.sh,$(wildcard tests/adversarial/*.sh))
+PROBES = $(PROBE_BIN) $(PROBE_SH)
 TEST_ENV = USHER=$(abspath $(BUILD))/usher BUILD=$(abspath $(BUILD)) RESULTS=$(abspath $(BUILD))/results
 
 .SECONDEXPANSION:
@@ -40,9 +41,9 @@ check-e2e: all ## real programs, native against supervised (ONLY=NAME.. selects,
 	@$(TEST_ENV) tests/run-e2e $(or $(ONLY:%=tests/e2e/%.sh),$(E2E_SH))
 
 .PHONY: check-adversarial
-check-adversarial: all ## attacks, each with its positive control (QUICK=1 for the short form)
+check-adversarial: all ## attacks, each with its positive control, under a minute (LONG=1: more tries; RACE_SECONDS=60: each race so long; ONLY=NAME.. selects)
 	$(call build-each,$(PROBE_BIN))
-	@$(TEST_ENV) tests/run-tests adversarial $(PROBE_BIN) $(PROBE_SH)
+	@$(TEST_ENV) $(if $(or $(LONG),$(RACE_SECONDS)),,QUICK=1 JOBS=$(shell nproc)) tests/run-tests adversarial $(if $(ONLY),$(filter $(addprefix %/,$(ONLY) $(ONLY:%=%.sh)),$(PROBES)),$(PROBES))
 
 .PHONY: crowds
 crowds: all ## 200 questions at once, answered in random order from two desks, again and again (ROUNDS=20)
