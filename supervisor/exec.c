@@ -315,11 +315,7 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 	if (index != 0 || to->kind != OBJECT_FILE)
 		return -EPERM; /* an interpreter cannot be exchanged */
 	while (j->n_targets > 1) {
-		struct target *t = &j->target[--j->n_targets];
-		if (t->fd >= 0)
-			close(t->fd);
-		if (t->dir >= 0)
-			close(t->dir);
+		target_release(&j->target[--j->n_targets]);
 	}
 	if (!j->target[0].named.off)
 		j->target[0].named = j->target[0].name; /* what was asked for */

@@ -2,7 +2,7 @@
 /*
  * Where the caller stands, and what it watches: chdir, chroot, inotify_add_watch.
  *
- * chdir and chroot can only be done by the caller itself. They go on after the decision, though the name in its memory
+ * chdir, fchdir and chroot can only be done by the caller itself. They go on after the decision, though the name in its memory
  * may have changed by then: a working directory or a root grants nothing, since every later
  * use of it is decided on the object, under its name in usher's own root. Only a directory that a rule leads to from where none is
  * is taken by a descriptor.
@@ -50,6 +50,7 @@ static int chdir_inside(struct job *j)
 	creds_leave(&saved);
 	if (fd < 0)
 		return job_error(j, fd);
+	moves_begin(&j->session->places, (pid_t)j->notif.pid);
 	rc = inside_begin(j, &in, fd, true, &number);
 	if (rc == -EPERM) {
 		close(fd);
@@ -64,9 +65,27 @@ static int chdir_inside(struct job *j)
 	return rc < 0 ? inside_gone(j) : inside_end(j, &in, result);
 }
 
+/* What is known of working directories has to be read again: see place.h. */
+static int goes(struct job *j)
+{
+	moves_begin(&j->session->places, (pid_t)j->notif.pid);
+	return job_continue(j);
+}
+
+/* Where no rule names stat it grants nothing and nothing is decided. */
+int chdir_at_once(struct job *j)
+{
+	return j->session->mediates_stat ? PERFORM_AGAIN : goes(j);
+}
+
+int fchdir_at_once(struct job *j)
+{
+	return goes(j);
+}
+
 int chdir_perform(struct job *j)
 {
-	return j->word[CHDIR_INSIDE] ? chdir_inside(j) : job_continue(j);
+	return j->word[CHDIR_INSIDE] ? chdir_inside(j) : goes(j);
 }
 
 /* The caller goes where it said, if that is there: names below are led elsewhere from there. */
@@ -83,15 +102,9 @@ int chdir_redirect(struct job *j, uint32_t index, const struct object *to)
 	return rc == 0 && !t->exists ? -ENOENT : rc;
 }
 
-int umask_resolve(struct job *j)
+int umask_at_once(struct job *j)
 {
-	(void)j;
-	return 0;
-}
-
-int umask_perform(struct job *j)
-{
-	umask_moves(&j->session->umasks, (pid_t)j->notif.pid);
+	moves_begin(&j->session->umasks, (pid_t)j->notif.pid);
 	return job_continue(j);
 }
 

@@ -18,6 +18,7 @@
 
 #include "audit/put.h"
 #include "rules/cleanup.h"
+#include "supervisor/place.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/resolve_name.h"
@@ -45,7 +46,7 @@ static int open_link(struct job *j, const char *what)
 	return errno == ENOENT ? -ESRCH : -errno;
 }
 
-/* The working directory is pinned once for a call that names two things: both are looked up from the same. */
+/* Where the worker does not stand in it, the working directory is pinned once for a call that names two things: both are looked up from the same. */
 enum { PINNED_FD = 3, PINNED_NAME = 1 };
 
 static int pinned(struct job *j, struct base *out)
@@ -61,11 +62,20 @@ static void pin(struct job *j, const struct base *b)
 	j->data[PINNED_NAME] = b->name;
 }
 
+static bool stand(struct job *j, struct base *out)
+{
+	out->fd = place_stand(j, &out->name);
+	out->lent = out->fd >= 0;
+	return out->lent;
+}
+
 int fs_base(struct job *j, int dirfd, struct base *out)
 {
 	*out = (struct base){ .fd = -1 };
 	if (dirfd == AT_FDCWD && j->scratch[PINNED_FD] >= 0)
 		return pinned(j, out);
+	if (dirfd == AT_FDCWD && stand(j, out))
+		return 0;
 	int fd CLEANUP_FD = dirfd == AT_FDCWD ? open_link(j, "cwd") : caller_fd(j, dirfd);
 	if (fd < 0)
 		return fd;
@@ -85,9 +95,19 @@ int fs_base(struct job *j, int dirfd, struct base *out)
 
 void fs_base_done(struct base *b)
 {
-	if (b->fd >= 0)
+	if (b->fd >= 0 && !b->lent)
 		close(b->fd);
 	b->fd = -1;
+	b->lent = false;
+}
+
+int fs_base_take(struct base *b)
+{
+	int fd = b->fd;
+
+	b->fd = -1;
+	b->lent = false;
+	return fd;
 }
 
 static bool same(const struct stat *a, const struct stat *b)
@@ -163,6 +183,8 @@ int fs_base_named(struct job *j, struct base *out)
 	*out = (struct base){ .fd = -1 };
 	if (j->scratch[PINNED_FD] >= 0)
 		return pinned(j, out);
+	if (stand(j, out))
+		return 0;
 	if (!fs_cwd_name(j, &name) || name_below(job_text(j, name), name.len, "/proc", 5))
 		return fs_base(j, AT_FDCWD, out);
 	out->fd = (int)syscall(SYS_openat2, AT_FDCWD, job_text(j, name), &how, sizeof(how));
@@ -195,16 +217,16 @@ static int read_umask(struct job *j)
 
 int fs_umask(struct job *j)
 {
-	struct umasks *u = &j->session->umasks;
+	struct moves *u = &j->session->umasks;
 	pid_t tid = (pid_t)j->notif.pid;
 	int mask;
 
-	if (j->proc && umask_known(u, atomic_load(proc_umask(j->proc)), tid, &mask))
+	if (j->proc && moves_known(u, atomic_load(proc_umask(j->proc)), tid, &mask))
 		return mask;
-	uint64_t before = umask_before(u);
+	uint64_t before = moves_before(u);
 	mask = read_umask(j);
 	if (j->proc && mask >= 0)
-		atomic_store(proc_umask(j->proc), umask_remember(u, before, tid, mask));
+		atomic_store(proc_umask(j->proc), moves_remember(u, before, tid, mask));
 	return mask;
 }
 

@@ -8,12 +8,15 @@
 /* Where a relative name starts. */
 struct base {
 	int fd;           /* O_PATH descriptor, or the caller's own directory */
+	bool lent;        /* fd is the worker's: see place.h */
 	struct text name; /* canonical, in the job's arena */
 };
 
 /* The starting point of a path relative to DIRFD (AT_FDCWD: the working directory). 0, -EBADF, -ENOTDIR, or another negative errno. */
 int fs_base(struct job *j, int dirfd, struct base *out);
 void fs_base_done(struct base *b);
+/* B's descriptor, which is not B's any more; where it was lent it still is the worker's. */
+int fs_base_take(struct base *b);
 
 /*
  * The name of the caller's working directory, as the kernel has it now, into the arena: nothing is held. 1: it leads to the

@@ -2,6 +2,7 @@
 #include "supervisor/job.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,12 +18,19 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
+void target_release(struct target *t)
+{
+	if (t->lent)
+		t->dir = -1;
+	t->lent = false;
+	close_fd(&t->fd);
+	close_fd(&t->dir);
+}
+
 void job_drop_targets(struct job *j)
 {
-	for (uint32_t i = 0; i < j->n_targets; i++) {
-		close_fd(&j->target[i].fd);
-		close_fd(&j->target[i].dir);
-	}
+	for (uint32_t i = 0; i < j->n_targets; i++)
+		target_release(&j->target[i]);
 	j->n_targets = 0;
 	j->guarded = false;
 }
@@ -178,11 +186,27 @@ int job_result(struct job *j, long rc)
 	return rc < 0 ? job_error(j, -errno) : job_value(j, rc);
 }
 
+/* What is the worker's stays with it. */
+static int own_lent(struct job *j)
+{
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		struct target *t = &j->target[i];
+		int own = t->lent ? fcntl(t->dir, F_DUPFD_CLOEXEC, 3) : t->dir;
+		if (t->lent && own < 0)
+			return -errno;
+		t->dir = own;
+		t->lent = false;
+	}
+	return 0;
+}
+
 int job_pack(struct job *j, struct job **out)
 {
+	int rc = own_lent(j);
+	if (rc < 0)
+		return rc;
 	size_t size = offsetof(struct job, arena) + j->used;
 	struct job *packed = malloc(size);
-
 	if (!packed)
 		return -ENOMEM;
 	memcpy(packed, j, size);
@@ -202,7 +226,7 @@ void job_unpack(struct job *packed, struct job *j)
 
 void job_discard(struct job *packed)
 {
-	job_drop_targets(packed);
+	job_drop_targets(packed); /* nothing is lent to a packed one */
 	close_fd(&packed->sock);
 	close_fd(&packed->reply.fd);
 	for (size_t i = 0; i < sizeof(packed->scratch) / sizeof(packed->scratch[0]); i++)

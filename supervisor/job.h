@@ -47,6 +47,7 @@ struct target {
 	struct inet_endpoint inet;
 	int fd;            /* O_PATH descriptor of the object itself, -1 */
 	int dir;           /* O_PATH descriptor of its parent directory, -1 */
+	bool lent;         /* dir is the worker's own (place.h): not closed, duplicated when the job is packed */
 	struct text leaf;  /* last component below dir */
 	struct text below; /* tentative: the name of the working directory that name was made of, else absent */
 	bool exists;
@@ -119,6 +120,7 @@ struct job {
 	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
 	uid_t uid;               /* the caller's effective uid, where rules ask for it */
 	uint64_t flags;          /* the call's own flag word, for people and records; set by resolve */
+	int late;                /* why the second path could not be copied, a negative errno: said when the first was looked up; 0 */
 	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
 	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
@@ -163,6 +165,9 @@ static inline struct span job_span(const struct job *j, struct text t)
 
 /* Adds a target, all descriptors -1; NULL when there are too many. */
 struct target *job_target(struct job *j, enum object_kind kind, op_set ops);
+
+/* Closes what T holds: fd and dir are -1 then. */
+void target_release(struct target *t);
 
 /* The call as rules and records see it; spans point into J and into the process record. */
 void job_call(const struct job *j, struct call *out);

@@ -42,6 +42,7 @@ struct procs {
 	struct session *session;
 	unsigned shard_max;
 	struct handovers *handovers;
+	_Atomic uint64_t serials;
 	struct shard shard[SHARDS];
 };
 
@@ -372,6 +373,11 @@ void procs_free(struct procs *ps)
 	}
 	handovers_free(ps->handovers);
 	free(ps);
+}
+
+uint64_t procs_next_serial(struct procs *ps)
+{
+	return atomic_fetch_add(&ps->serials, 1) + 1;
 }
 
 struct handovers *procs_handovers(struct procs *ps)

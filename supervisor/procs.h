@@ -13,7 +13,7 @@
 #include <sys/types.h>
 
 #include "rules/call.h"
-#include "supervisor/umask.h"
+#include "supervisor/moves.h"
 
 struct procs;
 struct proc;
@@ -39,6 +39,9 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 
 /* Tells one image of P from the next: never the same again while P is held. */
 const void *proc_generation(const struct proc *p);
+
+/* As proc_generation(), and never the same for another process either, held or not. Never 0. */
+uint64_t proc_serial(const struct proc *p);
 
 /*
  * Who writes to P's memory by its number does it between these two, and sees first that the thread it writes for still waits. False: one of P's
@@ -79,7 +82,7 @@ struct lookups;
 _Atomic(struct lookups *) *proc_lookups(struct proc *p);
 
 /* A place for the umask that was read last for a thread of P. Atomic. */
-_Atomic umask_note *proc_umask(struct proc *p);
+_Atomic move_note *proc_umask(struct proc *p);
 
 /*
  * A dynamic loader runs in P and was approved for one program, the file DEV, INO: the first file it reads must be that one.

@@ -32,6 +32,7 @@ struct proc {
 	unsigned refs;  /* entries in the table and users */
 	unsigned users; /* holders outside the table */
 	_Atomic(struct lineage *) lineage;
+	_Atomic uint64_t serial;
 	struct retired *retired;
 	atomic_bool expects; /* expect_dev and expect_ino are valid; they change under lock */
 	atomic_bool stack_stops;
@@ -40,7 +41,7 @@ struct proc {
 	atomic_uint writers; /* threads of usher that write to its memory by its number */
 	atomic_uint execs;   /* of its threads, that may succeed */
 	struct script *script; /* what its interpreter runs; under lock */
-	_Atomic umask_note umask;
+	_Atomic move_note umask;
 	_Atomic(struct lookups *) lookups;
 	void *value;
 	void (*drop)(void *);
@@ -54,6 +55,9 @@ struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage);
 void proc_ref(struct proc *p, bool user);
 
 void proc_unref(struct proc *p, bool user);
+
+/* The next number that tells images apart, from 1. */
+uint64_t procs_next_serial(struct procs *ps);
 
 /* Whether somebody outside the table holds P. */
 bool proc_used(struct proc *p);

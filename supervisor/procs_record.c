@@ -27,6 +27,7 @@ struct proc *proc_new(struct procs *ps, pid_t pid, struct lineage *lineage)
 	p->procs = ps;
 	p->pid = pid;
 	atomic_init(&p->lineage, lineage);
+	atomic_init(&p->serial, procs_next_serial(ps));
 	return p;
 }
 
@@ -130,6 +131,7 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 		*r = (struct retired){ old, p->retired };
 		p->retired = steal_pointer(&r);
 		atomic_store(&p->lineage, fresh);
+		atomic_store(&p->serial, procs_next_serial(ps));
 		atomic_store(&p->expects, false);
 		atomic_store(&p->stack_stops, false);
 	}
@@ -141,6 +143,11 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 const void *proc_generation(const struct proc *p)
 {
 	return atomic_load(&p->lineage);
+}
+
+uint64_t proc_serial(const struct proc *p)
+{
+	return atomic_load(&p->serial);
 }
 
 bool proc_write_begin(struct proc *p)
@@ -241,7 +248,7 @@ _Atomic(struct lookups *) *proc_lookups(struct proc *p)
 	return &p->lookups;
 }
 
-_Atomic umask_note *proc_umask(struct proc *p)
+_Atomic move_note *proc_umask(struct proc *p)
 {
 	return &p->umask;
 }

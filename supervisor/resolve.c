@@ -87,9 +87,7 @@ static void take_identity(const struct job *j, struct target *t, const struct st
 
 static void unhold(struct target *t)
 {
-	cleanup_fd(&t->fd);
-	cleanup_fd(&t->dir);
-	t->fd = t->dir = -1;
+	target_release(t);
 	t->exists = false;
 }
 
@@ -268,21 +266,22 @@ static int look_parent(struct job *j, const struct look *want, struct start *s, 
 	struct text part = sp.dir ? job_copy(j, s->path, sp.dir) : job_copy(j, ".", 1);
 	if (!part.off)
 		return -ENOMEM;
-	if (sp.dir || s->root >= 0) {
+	if (!sp.dir && s->root < 0) { /* the path is not needed any more */
+		dir.name = s->base.name;
+		t->lent = s->base.lent;
+		t->dir = fs_base_take(&s->base);
+	} else {
 		struct look l = { .flags = LOOK_DIRECTORY, .resolve = s->resolve & ~(uint64_t)RESOLVE_IN_ROOT };
 		struct start here = *s;
 		here.path = job_text(j, part);
 		here.len = part.len;
 		rc = look_object(j, &l, &here, &dir);
-	} else {
-		dir.fd = steal_fd(&s->base.fd); /* the path is not needed any more */
-		dir.name = s->base.name;
+		int held CLEANUP_FD = dir.fd;
+		cleanup_fd(&dir.dir);
+		if (rc < 0)
+			return rc;
+		t->dir = steal_fd(&held);
 	}
-	int held CLEANUP_FD = dir.fd;
-	cleanup_fd(&dir.dir);
-	if (rc < 0)
-		return rc;
-	t->dir = steal_fd(&held);
 	rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
 	t->tentative = want->flags & LOOK_BLIND;
 	return rc < 0 || t->tentative ? rc : look_entry(j, t);

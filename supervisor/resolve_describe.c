@@ -155,7 +155,9 @@ static int resolve_cwd(struct job *j, op_set ops, struct target **out)
 		fs_base_done(&base);
 		return -ENOMEM;
 	}
-	t->fd = base.fd;
+	t->fd = base.lent ? fcntl(base.fd, F_DUPFD_CLOEXEC, 3) : base.fd;
+	if (t->fd < 0)
+		return -errno;
 	*out = t;
 	return resolve_describe(j, t);
 }

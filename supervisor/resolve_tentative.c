@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/place.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
@@ -71,7 +72,10 @@ static bool needs_walk(struct job *j, const char *name, size_t len)
 	return pid > 0 && pid != proc_pid(j->proc);
 }
 
-/* A name below the working directory as an absolute one: what is decided on is what is opened, wherever the directory goes. 1 or 0. */
+/*
+ * A name below a working directory that the worker does not stand in as an absolute one: what is decided on is what is opened,
+ * wherever the directory goes. 1 or 0.
+ */
 static int below_cwd(struct job *j, struct text folded, struct target *t)
 {
 	struct text cwd, name;
@@ -92,12 +96,14 @@ static int below_base(struct job *j, const struct look *l, struct text folded, s
 {
 	struct base base;
 
-	if (l->dirfd == AT_FDCWD && below_cwd(j, folded, t))
+	base.fd = l->dirfd == AT_FDCWD ? place_stand(j, &base.name) : -1;
+	base.lent = base.fd >= 0;
+	if (!base.lent && l->dirfd == AT_FDCWD && below_cwd(j, folded, t))
 		return 1;
-	int rc = fs_base(j, l->dirfd, &base);
-
+	int rc = base.lent ? 0 : fs_base(j, l->dirfd, &base);
 	if (rc < 0)
 		return rc;
+	t->lent = base.lent;
 	t->dir = base.fd;
 	t->leaf = folded;
 	t->name = join_name(j, base.name, job_text(j, folded), folded.len);

@@ -136,8 +136,9 @@ int getdents64_perform(struct job *j);
 int getdents_perform(struct job *j);
 
 /* file_place.c */
-int umask_resolve(struct job *j);
-int umask_perform(struct job *j);
+int umask_at_once(struct job *j);
+int chdir_at_once(struct job *j);
+int fchdir_at_once(struct job *j);
 int chdir_resolve(struct job *j);
 int chdir_perform(struct job *j);
 int chdir_redirect(struct job *j, uint32_t index, const struct object *to);

@@ -150,7 +150,7 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 		.policy = run->s.policy,
 		.privileged = run->s.privileged,
 		.sighted = privileges_read_any(),
-		.trap_stat = policy_mediates_stat(run->s.policy),
+		.trap_stat = run->s.mediates_stat,
 		.sockets = { .udp = can.udp, .others = can.others },
 		.domain = run->floor != NULL,
 		.reads = run->cover != NULL,
@@ -314,6 +314,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->asks_people = policy_may_ask(s->policy);
 	s->asks_uid = likeness_uid(s->policy);
 	s->uid = geteuid();
+	s->mediates_stat = policy_mediates_stat(s->policy);
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);

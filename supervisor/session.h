@@ -9,7 +9,7 @@
 
 #include "rules/verdict.h"
 #include "supervisor/interrupted.h"
-#include "supervisor/umask.h"
+#include "supervisor/moves.h"
 
 struct policy;
 struct questions;
@@ -39,13 +39,15 @@ struct session {
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
 	bool other_sockets;      /* some rule gives sockets whose addresses no rule speaks of */
 	bool reads_env;          /* some rule asks for the environment of an exec */
+	bool mediates_stat;      /* calls that look at names are decided on */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
-	struct umasks umasks;    /* when a umask has to be read again */
+	struct moves umasks;     /* when a umask has to be read again */
+	struct moves places;     /* and a working directory */
 	struct interruptions interruptions; /* calls that usher itself let a signal end */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */

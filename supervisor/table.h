@@ -38,7 +38,10 @@ struct sysrow {
 	bool changes;     /* has an effect others can see: an intent goes to the journal first */
 	bool may_block;   /* performing may wait for somebody: the worker gives up reception first */
 	op_set ops;       /* every operation this call may need, for the published table */
-	/* Answers without looking at arguments, caller or rules, and leaves no record: nothing else of the row is used then. NULL: no. */
+	/*
+	 * Answers without looking at arguments, caller or what rules say of it, and leaves no record: nothing else of the row is used
+	 * then. PERFORM_AGAIN: this time like any other. NULL: always.
+	 */
 	int (*at_once)(struct job *j);
 	/* What the kernel checks before it reads a path: 0 or the negative errno. NULL: nothing. Registers are narrowed by then. */
 	int (*check)(struct job *j);

@@ -387,13 +387,13 @@ void walk_new(struct worker *w)
 		reply_error(j, -ENOSYS);
 		return;
 	}
-	if (j->row->at_once) {
-		(void)j->row->at_once(j);
+	if (j->row->at_once && j->row->at_once(j) == PERFORM_DONE) {
 		conclude(w, false);
 		return;
 	}
 	int rc = procs_get(w->session->procs, (pid_t)j->notif.pid, &j->proc);
-	umask_settled(&w->session->umasks, (pid_t)j->notif.pid);
+	moves_settled(&w->session->umasks, (pid_t)j->notif.pid);
+	moves_settled(&w->session->places, (pid_t)j->notif.pid);
 	lap(w->laps, LAP_CALLER);
 	struct parked *back = rc == 0 ? stall_returned(w) : NULL;
 	if (back) {

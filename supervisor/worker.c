@@ -332,6 +332,7 @@ static int worker_spawn_locked(struct pool *p)
 	w->index = p->threads;
 	w->umask_set = -1;
 	w->room_fd = -1;
+	place_init(&w->place);
 	w->core = -1;
 	w->bound = UNBOUND_YET;
 	w->stays = -1;

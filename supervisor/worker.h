@@ -15,6 +15,7 @@
 #include "supervisor/arrange.h"
 #include "supervisor/job.h"
 #include "supervisor/laps.h"
+#include "supervisor/place.h"
 
 #define WORKER_SERVING 1 /* the call's number stands above these bits */
 #define WORKER_ADOPTED 2 /* its part was given to another worker */
@@ -42,6 +43,7 @@ struct worker {
 	timer_t timer;
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
+	struct place place;       /* the working directory it stands in */
 	/* the working directory whose name was last seen to lead to it: see fs_cwd_name() */
 	uint32_t cwd_tid;
 	size_t cwd_len;

@@ -6,7 +6,7 @@
 MODES=allow both file_errno <<'S'
 "$BIN/file_errno" .
 S
-for p in file_places file_rights file_limits; do
+for p in file_places file_rights file_limits file_moves; do
 	MODES=allow both $p <<<"\"\$BIN/$p\" ."
 done
 echo 'deny stat /nonexistent/**' >"$T/etc/stat.rules"
@@ -14,7 +14,7 @@ chmod 600 "$T/etc/stat.rules"
 MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_errno_stat <<'S'
 "$BIN/file_errno" .
 S
-for p in file_places file_rights file_limits; do
+for p in file_places file_rights file_limits file_moves; do
 	MODES=allow OPTIONS="-p $T/etc/stat.rules" both ${p}_stat <<<"\"\$BIN/$p\" ."
 done
 if is_root && command -v setpriv >/dev/null; then
@@ -23,7 +23,7 @@ chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_errno" .; chmod 755 fi
 setpriv --reuid=1000 --regid=1000 --clear-groups ./file_errno w
 chmod -R u+rwX w; rm -rf w
 S
-	for p in file_places file_rights file_limits; do
+	for p in file_places file_rights file_limits file_moves; do
 		MODES=allow both ${p}_dropped <<S
 chmod 755 "\$T"; mkdir w; chown 1000:1000 w; cp "\$BIN/$p" .; chmod 755 $p
 setpriv --reuid=1000 --regid=1000 --clear-groups ./$p w
@@ -33,4 +33,12 @@ S
 else
 	skip "a target that drops to another user" "needs root"
 fi
+rules moved.rules <<'R'
+deny create **/three/*
+default allow
+R
+fresh
+supervise "$R" bash -c 'mkdir one; cd one; /bin/mkdir a; /bin/mv ../one ../three; /bin/mkdir b; >c; mkdir -p /dev/null/x; exec mkdir d' >"$T/out" 2>"$T/err"
+same "a working directory goes by the name it has now" "a" "$(ls "$T/project/three")"
+same "and so do its records" "b c d" "$(records "$JOURNAL" | grep -a '"verdict":"deny"' | sed -nE 's,.*"object":"[^"]*/three/([^"]*)".*,\1,p' | paste -sd' ')"
 finish

@@ -23,6 +23,7 @@
 #include "supervisor/worker.h"
 
 struct stage {
+	uint64_t calls;
 	struct session session;
 	struct worker worker;
 	char dir[64];
@@ -59,6 +60,7 @@ static int set_up(void **state)
 	if (procs_new(&s->session, &s->session.procs) < 0)
 		return -1;
 	s->worker.session = &s->session;
+	place_init(&s->worker.place);
 	job_init(&s->worker.job, &s->session, &s->worker);
 	*state = s;
 	return 0;
@@ -70,6 +72,7 @@ static int tear_down(void **state)
 	char command[128];
 
 	job_reset(&s->worker.job);
+	place_leave(&s->worker.place);
 	procs_free(s->session.procs);
 	close(s->session.self_proc);
 	close(s->session.self_fds);
@@ -85,6 +88,7 @@ static struct job *fresh(struct stage *s)
 
 	job_reset(j);
 	j->notif.pid = (uint32_t)gettid();
+	j->notif.id = ++s->calls;
 	assert_int_equal(procs_get(s->session.procs, gettid(), &j->proc), 0);
 	return j;
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/moves.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
+
+/* A note: 32 bits of the count of moves, 22 of the thread's number, 9 of the value, one that is always set. */
+#define VALUE_SHIFT 1
+#define VALUE_MASK 0777
+#define TID_SHIFT 10
+#define TID_BITS 22
+#define TID_MASK ((1u << TID_BITS) - 1)
+#define COUNT_SHIFT 32
+
+static move_note note_of(uint64_t count, pid_t tid, int value)
+{
+	return count << COUNT_SHIFT | ((uint64_t)tid & TID_MASK) << TID_SHIFT | (uint64_t)value << VALUE_SHIFT | 1;
+}
+
+/* Threads that ended without another call leave their place here. */
+static bool ended(pid_t tid)
+{
+	return kill(tid, 0) < 0 && errno == ESRCH;
+}
+
+/* Whether TID waits in some other call, or outside of any: a shell that waits for its children after a cd makes no call usher sees. */
+static bool waits_elsewhere(pid_t tid)
+{
+	char path[32], text[32], *end;
+
+	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	long nr = strtol(text, &end, 10); /* "running": no number */
+	return end != text && nr != SYS_umask && nr != SYS_chdir && nr != SYS_fchdir;
+}
+
+/* A move that may not be done: whose, and which, so that a later one of the same thread is not taken for it. Never 0. */
+static uint64_t pending_of(uint64_t count, pid_t tid)
+{
+	return count << TID_BITS | ((uint64_t)tid & TID_MASK);
+}
+
+static pid_t whose(uint64_t pending)
+{
+	return (pid_t)(pending & TID_MASK);
+}
+
+static void settle(struct moves *m, unsigned i, uint64_t pending)
+{
+	if (atomic_compare_exchange_strong(&m->pending[i], &pending, 0))
+		atomic_fetch_sub(&m->pendings, 1);
+}
+
+void moves_settle(struct moves *m, pid_t tid)
+{
+	for (unsigned i = 0; i < MOVES_PENDING; i++) {
+		uint64_t pending = atomic_load(&m->pending[i]);
+		if (pending && whose(pending) == tid)
+			settle(m, i, pending);
+	}
+}
+
+static void settle_all(struct moves *m)
+{
+	for (unsigned i = 0; i < MOVES_PENDING; i++) {
+		uint64_t pending = atomic_load(&m->pending[i]);
+		if (pending && (ended(whose(pending)) || waits_elsewhere(whose(pending))))
+			settle(m, i, pending);
+	}
+}
+
+static bool enter(struct moves *m, uint64_t pending)
+{
+	for (unsigned i = 0; i < MOVES_PENDING; i++) {
+		uint64_t none = 0;
+		if (atomic_compare_exchange_strong(&m->pending[i], &none, pending))
+			return true;
+	}
+	return false;
+}
+
+void moves_begin(struct moves *m, pid_t tid)
+{
+	moves_settled(m, tid);
+	/* Counted first: a place without a count would let somebody remember. Without a place the count stays, and nothing is remembered any more. */
+	atomic_fetch_add(&m->pendings, 1);
+	uint64_t pending = pending_of(atomic_load(&m->count), tid);
+	if (!enter(m, pending)) {
+		settle_all(m);
+		(void)enter(m, pending);
+	}
+	atomic_fetch_add(&m->count, 1);
+}
+
+bool moves_known(struct moves *m, move_note note, pid_t tid, int *value)
+{
+	*value = (int)(note >> VALUE_SHIFT & VALUE_MASK);
+	return note && note == note_of(atomic_load(&m->count), tid, *value);
+}
+
+uint64_t moves_before(struct moves *m)
+{
+	return atomic_load(&m->count);
+}
+
+static bool all_settled(struct moves *m)
+{
+	if (!atomic_load(&m->pendings))
+		return true;
+	settle_all(m);
+	return false; /* next time */
+}
+
+move_note moves_remember(struct moves *m, uint64_t before, pid_t tid, int value)
+{
+	if (!all_settled(m) || atomic_load(&m->count) != before)
+		return 0;
+	return note_of(before, tid, value);
+}

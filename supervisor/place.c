@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/place.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "audit/put.h"
+#include "rules/cleanup.h"
+#include "supervisor/job.h"
+#include "supervisor/procs.h"
+#include "supervisor/resolve_name.h"
+#include "supervisor/session.h"
+#include "supervisor/worker.h"
+
+#define NO_MOUNT UINT64_MAX
+
+void place_init(struct place *p)
+{
+	*p = (struct place){ .fd = -1 };
+}
+
+void place_leave(struct place *p)
+{
+	uint64_t mount = p->mount;
+
+	cleanup_fd(&p->fd);
+	place_init(p);
+	p->mount = mount;
+}
+
+static uint64_t mount_of(int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
+		return NO_MOUNT;
+	return st.stx_mnt_id;
+}
+
+/* A new worker stands where usher was started, or where the worker that made it does: on the same mount. Names in a procfs mean the caller. */
+static uint64_t mount_here(void)
+{
+	struct statfs fs;
+
+	return statfs(".", &fs) == 0 && fs.f_type != PROC_SUPER_MAGIC ? mount_of(AT_FDCWD) : NO_MOUNT;
+}
+
+/* Whether FD is a directory to stand in, and the thread stands there now. */
+static bool go(struct place *p, int fd)
+{
+	if (!p->mount)
+		p->mount = mount_here();
+	return p->mount != NO_MOUNT && mount_of(fd) == p->mount && fchdir(fd) == 0;
+}
+
+static int open_cwd(const struct job *j)
+{
+	char path[32], *at = put_number(path, j->notif.pid);
+
+	*at++ = '/';
+	*at++ = 'c';
+	*at++ = 'w';
+	*at++ = 'd';
+	*at = '\0';
+	return openat(j->session->self_proc, path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+static bool known(const struct job *j, const struct place *p)
+{
+	int nothing;
+
+	return p->who && p->who == proc_serial(j->proc) && moves_known(&j->session->places, p->note, (pid_t)j->notif.pid, &nothing);
+}
+
+/* To where the caller stands now. What is remembered was read after what it is remembered by. */
+static void follow(const struct job *j, struct place *p)
+{
+	uint64_t who = proc_serial(j->proc), before = moves_before(&j->session->places);
+
+	place_leave(p);
+	int fd CLEANUP_FD = open_cwd(j);
+	if (fd < 0)
+		return;
+	if (go(p, fd))
+		p->fd = steal_fd(&fd);
+	p->who = who;
+	p->note = moves_remember(&j->session->places, before, (pid_t)j->notif.pid, 0);
+}
+
+/* The name of the directory that the thread stands in; nothing for one that is removed, or out of reach. */
+static bool name_here(struct job *j, struct text *name)
+{
+	struct text t = job_alloc(j, PATH_MAX);
+
+	if (!t.off)
+		return false;
+	long n = syscall(SYS_getcwd, job_text(j, t), PATH_MAX);
+	job_trim(j, &t, n > 0 ? (size_t)n - 1 : 0);
+	const char *text = job_text(j, t);
+	if (n <= 1 || text[0] != '/' || name_below(text, t.len, "/proc", 5))
+		return false;
+	*name = t;
+	return true;
+}
+
+int place_stand(struct job *j, struct text *name)
+{
+	struct place *p = j->worker ? &j->worker->place : NULL;
+
+	if (!p || !j->proc)
+		return -1;
+	if (!(p->who && p->job == j->notif.id) && !known(j, p))
+		follow(j, p);
+	p->job = j->notif.id;
+	return p->fd >= 0 && name_here(j, name) ? p->fd : -1;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a worker stands: in the working directory of the caller it served last, as long as that caller's is known not to
+ * have changed. Its name then costs a getcwd(2), a sixth of what asking /proc does.
+ *
+ * MUST: the name is the kernel's own for the directory that is held, at this moment; that it is the caller's is known from
+ * the notifications of chdir and fchdir (moves.h) and of exec; a worker stands nowhere but on the mount that usher was started on, which usher itself
+ * keeps busy anyway.
+ */
+#ifndef USHER_SUPERVISOR_PLACE_H
+#define USHER_SUPERVISOR_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/moves.h"
+
+struct job;
+struct text;
+
+struct place {
+	int fd;          /* O_PATH of the directory the worker stands in, -1: the caller's is none to stand in */
+	uint64_t who;    /* proc_serial() of the caller; 0: nothing is known */
+	move_note note;
+	uint64_t job;    /* the notification that was given fd last: it gets no other */
+	uint64_t mount;  /* the one to stand on; 0: not looked up yet */
+};
+
+/*
+ * The working directory of J's caller, its name in the arena. Returns a descriptor that stays the worker's (never to be closed,
+ * good until the next notification), or -1: ask /proc (fs_base()).
+ */
+int place_stand(struct job *j, struct text *name);
+
+void place_init(struct place *p);
+/* Closes what is held. The thread may go on to stand there. */
+void place_leave(struct place *p);
+
+#endif
