@@ -33,6 +33,12 @@ int file_object(struct job *j, int dirfd, unsigned path, unsigned flags, op_set 
 /* The object behind descriptor FD, which must be more than a path descriptor (EBADF), as the f-calls have it. */
 int file_descriptor(struct job *j, int fd, op_set ops, struct target **out);
 
+/*
+ * The same for calls that act on the descriptor: j->sock is the caller's own, and the target, tentative, holds nothing. Where that is not
+ * simply allowed it comes again with j->full and is as file_descriptor() has it, j->sock -1: what waits for an answer keeps nothing open.
+ */
+int file_opened(struct job *j, int fd, op_set ops, struct target **out);
+
 /* Performs ACT (a system call: -1 and errno) with the caller's credentials, and its umask when CREATES; replies with the result. */
 int file_act(struct job *j, bool creates, long (*act)(struct job *j));
 

@@ -68,18 +68,23 @@ int fchmod_resolve(struct job *j)
 	struct target *t;
 
 	j->word[FILE_A] = j->arg[1];
-	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 static long do_chmod(struct job *j)
 {
 	char path[PROC_PATH];
 
+	if (j->sock >= 0)
+		return fchmod(j->sock, (mode_t)j->word[FILE_A]);
 	/* A link has no mode of its own; kernels before 6.6 would set one. */
 	if (S_ISLNK(j->target[0].mode)) {
 		errno = EOPNOTSUPP;
 		return -1;
 	}
+	long rc = syscall(__NR_fchmodat2, j->target[0].fd, "", (mode_t)j->word[FILE_A], AT_EMPTY_PATH);
+	if (rc == 0 || errno != ENOSYS)
+		return rc;
 	return syscall(SYS_fchmodat, AT_FDCWD, file_proc_path(j->target[0].fd, path), (mode_t)j->word[FILE_A]);
 }
 
@@ -119,11 +124,13 @@ int fchown_resolve(struct job *j)
 
 	j->word[FILE_A] = j->arg[1];
 	j->word[FILE_B] = j->arg[2];
-	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 static long do_chown(struct job *j)
 {
+	if (j->sock >= 0)
+		return fchown(j->sock, (uid_t)j->word[FILE_A], (gid_t)j->word[FILE_B]);
 	return fchownat(j->target[0].fd, "", (uid_t)j->word[FILE_A], (gid_t)j->word[FILE_B], AT_EMPTY_PATH);
 }
 

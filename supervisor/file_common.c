@@ -86,19 +86,36 @@ int file_redirect_others(struct job *j, uint32_t index, int (*redirect)(struct j
 	return 0;
 }
 
+/* A name that is too long is as good as missing where the kernel looks at directories before entries. */
+static bool held_too_long(struct job *j, int rc, struct target **out)
+{
+	struct target *last = j->n_targets ? &j->target[j->n_targets - 1] : NULL;
+
+	if (rc != -ENAMETOOLONG || !last || last->dir < 0)
+		return false;
+	*out = last;
+	return true;
+}
+
 int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out)
 {
 	struct look l = { .dirfd = dirfd, .path = j->path[path], .flags = LOOK_PARENT };
 
+	if (path == 1 && j->late)
+		return j->late;
 	if (file_may_rewrite(j))
 		l.flags |= LOOK_ABSENT;
-	else if (want == ENTRY_NEW && !j->full)
-		l.flags |= LOOK_BLIND; /* where it is allowed the kernel says EEXIST itself */
+	else if (!j->full && (want == ENTRY_NEW || (want == ENTRY_THERE && !j->session->identity)))
+		l.flags |= LOOK_BLIND; /* where it is allowed the kernel says itself whether it is there */
 	int rc = resolve(j, &l, ops, out);
+	if (want == ENTRY_EITHER && held_too_long(j, rc, out))
+		return 0;
 	if (rc < 0)
 		return rc;
 	if ((*out)->dir < 0 && !file_rewritten(j))
 		return -ENOENT;
+	if ((*out)->tentative)
+		return 0;
 	if (want == ENTRY_THERE && !(*out)->exists)
 		return file_rewritten(j) ? 0 : -ENOENT;
 	if (want == ENTRY_NEW && (*out)->exists) /* whoever may not know of it hears of the verdict first, and of it only where that allows */
@@ -135,6 +152,27 @@ int file_descriptor(struct job *j, int fd, op_set ops, struct target **out)
 		return t->fd;
 	*out = t;
 	return resolve_describe(j, t);
+}
+
+/* O_PATH is EBADF in the kernel then, where it is allowed; else it is found here. */
+int file_opened(struct job *j, int fd, op_set ops, struct target **out)
+{
+	cleanup_fd(&j->sock);
+	j->sock = -1;
+	if (j->full)
+		return file_descriptor(j, fd, ops, out);
+	j->sock = caller_fd(j, fd);
+	if (j->sock < 0)
+		return j->sock;
+	struct target *t = job_target(j, OBJECT_FILE, ops);
+	if (!t)
+		return -ENOMEM;
+	*out = t;
+	t->tentative = true;
+	t->fd = j->sock;
+	int rc = resolve_describe(j, t);
+	t->fd = -1;
+	return rc;
 }
 
 int file_act(struct job *j, bool creates, long (*act)(struct job *j))

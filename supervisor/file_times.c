@@ -121,7 +121,7 @@ static int object_or_descriptor(struct job *j, unsigned look)
 	/* Without a path the descriptor is meant. */
 	if ((int)j->arg[0] == AT_FDCWD)
 		return -EFAULT;
-	return look ? -EINVAL : file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return look ? -EINVAL : file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 int futimesat_resolve(struct job *j)
@@ -144,6 +144,8 @@ static long do_times(struct job *j)
 {
 	struct timespec times[2];
 
+	if (j->sock >= 0)
+		return syscall(SYS_utimensat, j->sock, NULL, times_of(j, times), 0);
 	return syscall(SYS_utimensat, j->target[0].fd, "", times_of(j, times), AT_EMPTY_PATH);
 }
 

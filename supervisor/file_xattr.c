@@ -102,7 +102,7 @@ int fsetxattr_resolve(struct job *j)
 {
 	struct target *t;
 
-	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 static int check_at(uint64_t at)
@@ -154,6 +154,8 @@ static long do_setxattr(struct job *j)
 {
 	char path[PROC_PATH];
 
+	if (j->sock >= 0)
+		return fsetxattr(j->sock, job_text(j, j->data[0]), j->heap ? j->heap : "", j->word[FILE_A], (int)j->word[FILE_FLAGS]);
 	return setxattr(file_proc_path(j->target[0].fd, path), job_text(j, j->data[0]), j->heap ? j->heap : "",
 			j->word[FILE_A], (int)j->word[FILE_FLAGS]);
 }
@@ -182,7 +184,7 @@ int fremovexattr_resolve(struct job *j)
 {
 	struct target *t;
 
-	return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
 int removexattrat_check(struct job *j)
@@ -192,6 +194,11 @@ int removexattrat_check(struct job *j)
 
 int removexattrat_resolve(struct job *j)
 {
+	struct target *t;
+
+	/* Without a name the kernel takes a descriptor and nothing else, not the working directory either. */
+	if (!j->path[0].len && (j->arg[2] & AT_EMPTY_PATH))
+		return file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
 	return at_object(j, (unsigned)j->arg[2]);
 }
 
@@ -199,6 +206,8 @@ static long do_removexattr(struct job *j)
 {
 	char path[PROC_PATH];
 
+	if (j->sock >= 0)
+		return fremovexattr(j->sock, job_text(j, j->data[0]));
 	return removexattr(file_proc_path(j->target[0].fd, path), job_text(j, j->data[0]));
 }
 
@@ -258,29 +267,34 @@ int ioctl_resolve(struct job *j)
 
 	if (command != FS_IOC_FSSETXATTR && command != FS_IOC_SETFLAGS)
 		return -ENOTTY;
-	int rc = file_descriptor(j, (int)j->arg[0], OP_ATTR, &t);
+	int rc = file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 	if (rc < 0 || j->data[0].off)
 		return rc;
 	return memory_copy(j, j->arg[2], len, &j->data[0]);
 }
 
-/* On the caller's own descriptor: a file system may look at how it was opened. */
-int ioctl_perform(struct job *j)
+/* On the caller's own descriptor: a file system may look at how it was opened. One that was let go of meanwhile must be the same again. */
+static int take_again(struct job *j)
 {
-	struct fsxattr copy = { 0 };
-	struct creds saved;
-	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
 	struct stat st;
 
-	if (fd < 0)
-		return job_error(j, fd);
-	if (fstat(fd, &st) < 0 || st.st_dev != j->target[0].dev || st.st_ino != j->target[0].ino)
-		return job_error(j, -EBADF);
+	j->sock = caller_fd(j, (int)j->arg[0]);
+	if (j->sock < 0)
+		return j->sock;
+	return fstat(j->sock, &st) < 0 || st.st_dev != j->target[0].dev || st.st_ino != j->target[0].ino ? -EBADF : 0;
+}
+
+static long do_ioctl(struct job *j)
+{
+	struct fsxattr copy = { 0 };
+
 	memcpy(&copy, job_text(j, j->data[0]), j->data[0].len);
-	int rc = creds_enter(j, CREDS_FS, &saved);
-	if (rc < 0)
-		return job_error(j, rc);
-	rc = ioctl(fd, (unsigned long)(uint32_t)j->arg[1], &copy);
-	creds_leave(&saved);
-	return job_result(j, rc);
+	return ioctl(j->sock, (unsigned long)(uint32_t)j->arg[1], &copy);
+}
+
+int ioctl_perform(struct job *j)
+{
+	int rc = j->sock < 0 ? take_again(j) : 0;
+
+	return rc < 0 ? job_error(j, rc) : file_act(j, false, do_ioctl);
 }
