@@ -41,7 +41,7 @@ int decode(struct job *j)
 	}
 	int rc = j->row->check ? j->row->check(j) : 0;
 	if (rc == 0 && paths == 2 && wanted[0] && wanted[1])
-		return memory_two_paths(j, addr, j->path);
+		return memory_two_paths(j, addr, j->path, &j->late);
 	for (unsigned i = 0; i < paths && rc == 0; i++) {
 		if (wanted[i])
 			rc = memory_path(j, addr[i], &j->path[i]);

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,26 +28,34 @@
 #define NAME_ROOM (2 * 4096)
 #define PATIENCE 256        /* entries after which another worker takes over reception */
 
+#define OPS_KEPT (OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR)
+
+static enum verdict_kind decide(struct job *j, struct call *call, op_set ops, struct span name)
+{
+	struct verdict v = { 0 };
+
+	call->object[0].ops = ops;
+	call->object[0].name = name;
+	policy_decide(j->session->policy, call, &v);
+	return v.kind;
+}
+
 /* What is allowed to do at the new name but not at the old one, for an object with this identity. */
 static op_set gained(struct job *j, struct span from, struct span to, const struct stat *st)
 {
 	static const op_set ops[] = { OP_READ, OP_MODIFY, OP_DELETE, OP_ATTR };
 	op_set more = 0;
+	struct call call;
 
+	job_call(j, &call);
+	call.n_objects = 1;
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .identified = true, .dev = st->st_dev, .ino = st->st_ino, .nlink = st->st_nlink };
+	/* Nothing is gained where all was allowed. */
+	if (decide(j, &call, OPS_KEPT, from) == VERDICT_ALLOW)
+		return 0;
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		struct call call;
-		struct verdict before = { 0 }, after = { 0 };
-		job_call(j, &call);
-		call.n_objects = 1;
-		call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = ops[i], .name = from,
-						  .identified = true, .dev = st->st_dev, .ino = st->st_ino,
-						  .nlink = st->st_nlink };
-		policy_decide(j->session->policy, &call, &before);
-		if (before.kind == VERDICT_ALLOW)
-			continue;
-		call.object[0].name = to;
-		policy_decide(j->session->policy, &call, &after);
-		if (verdict_compare(before.kind, after.kind) > 0)
+		enum verdict_kind before = decide(j, &call, ops[i], from);
+		if (before != VERDICT_ALLOW && verdict_compare(before, decide(j, &call, ops[i], to)) > 0)
 			more |= ops[i];
 	}
 	return more;
@@ -179,7 +188,8 @@ static int missing(const struct job *j, unsigned flags)
 		return -EBUSY;
 	if (nameless(job_span(j, j->path[1])))
 		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
-	return -ENOENT;
+	const struct target *gone = &j->target[j->target[0].exists];
+	return gone->leaf.len > (uint32_t)NAME_MAX + gone->want_dir ? -ENAMETOOLONG : -ENOENT;
 }
 
 static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)

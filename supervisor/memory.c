@@ -155,14 +155,16 @@ static bool read_two(struct job *j, const uint64_t addr[2], char two[2][NAME_USU
 	return true;
 }
 
-int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2])
+int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2], int *late)
 {
 	char two[2][NAME_USUAL];
 	size_t len[2];
 
 	if (!read_two(j, addr, two, len)) {
 		int rc = memory_path(j, addr[0], &out[0]);
-		return rc < 0 ? rc : memory_path(j, addr[1], &out[1]);
+		if (rc == 0)
+			*late = memory_path(j, addr[1], &out[1]);
+		return rc;
 	}
 	for (int i = 0; i < 2; i++) {
 		out[i] = job_copy(j, two[i], len[i]);

@@ -39,8 +39,11 @@ int memory_put(int fd, uint64_t addr, const void *data, size_t len);
 /* A path argument into the arena: 0, or the errno the kernel would give (-EFAULT, -ENAMETOOLONG, -ENOENT is left to the resolver). */
 int memory_path(struct job *j, uint64_t addr, struct text *out);
 
-/* As memory_path() for each of two arguments in turn, in one read where both are short. */
-int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2]);
+/*
+ * As memory_path() for each of two arguments in turn, in one read where both are short. What is wrong with the second goes into *late: the
+ * kernel looks up the first before it says so.
+ */
+int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2], int *late);
 
 /* As memory_read() into the arena. */
 int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out);

@@ -4,11 +4,38 @@
  */
 #include <pthread.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
 
 #include "tests/e2e/places.h"
+
+/* What is wrong with the second name is said after the first was looked up. */
+static void second_names(void)
+{
+	static char big[5000], name[300];
+	const char *const first[] = { "nx", "sn", "nx/y", "sn/x", "", ".", (const char *)8, name, big };
+	const char *const second[] = { (const char *)8, big, name, "", "nx/y", "sn/x", "." };
+
+	memset(big, 'b', sizeof(big) - 1);
+	memset(name, 'n', sizeof(name) - 1);
+	put("sn", 0644);
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		for (size_t k = 0; k < sizeof(second) / sizeof(second[0]); k++) {
+			char what[64];
+			snprintf(what, sizeof(what), "rename %zu %zu", i, k);
+			say(what, syscall(SYS_renameat2, AT_FDCWD, first[i], AT_FDCWD, second[k], 0));
+			snprintf(what, sizeof(what), "link %zu %zu", i, k);
+			say(what, syscall(SYS_linkat, AT_FDCWD, first[i], AT_FDCWD, second[k], 0));
+			snprintf(what, sizeof(what), "symlink %zu %zu", i, k);
+			say(what, syscall(SYS_symlinkat, first[i], AT_FDCWD, second[k]));
+		}
+	}
+	say("removexattrat of nothing but a place", syscall(466, AT_FDCWD, "", AT_EMPTY_PATH, "user.k"));
+	say("by a null name", syscall(466, AT_FDCWD, NULL, AT_EMPTY_PATH, "user.k"));
+	unlink("sn");
+}
 
 static void descriptors(void)
 {
@@ -239,7 +266,7 @@ static void root_itself(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { descriptors, standard_input, gone_directory, other_root, threads, shared_fs, busy_text, root_itself };
+	static void (*const parts[])(void) = { second_names, descriptors, standard_input, gone_directory, other_root, threads, shared_fs, busy_text, root_itself };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
