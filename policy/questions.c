@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "policy/limits.h"
+#include "policy/policy.h"
 #include "policy/queue.h"
 #include "policy/reviews.h"
 #include "policy/thread.h"
@@ -191,6 +192,14 @@ static void *questions_main(void *arg)
 	return NULL;
 }
 
+int queue_serve(struct questions *qs)
+{
+	int rc = qs->served ? 0 : thread_start(&qs->thread, questions_main, qs);
+
+	qs->served = rc == 0;
+	return rc;
+}
+
 static void close_stages(struct questions *qs)
 {
 	for (int i = 0; i < qs->n_stages; i++) {
@@ -253,9 +262,9 @@ int questions_start(const struct questions_options *options, struct questions **
 		qs->n_stages = rc;
 		rc = open_stages(qs, why);
 	}
-	if (rc == 0) {
+	if (rc == 0 && (!options->policy || policy_may_ask(options->policy))) {
 		*why = "no thread for questions";
-		rc = thread_start(&qs->thread, questions_main, qs);
+		rc = queue_serve(qs);
 	}
 	if (rc < 0) {
 		questions_free(qs);
@@ -286,8 +295,10 @@ void questions_end(struct questions *qs)
 		pthread_cond_wait(&qs->idle, &qs->lock);
 	deny_rest(qs);
 	pthread_cond_signal(&qs->wake);
+	bool served = qs->served;
 	pthread_mutex_unlock(&qs->lock);
-	pthread_join(qs->thread, NULL);
+	if (served)
+		pthread_join(qs->thread, NULL);
 	close_stages(qs);
 }
 

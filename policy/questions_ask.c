@@ -88,6 +88,9 @@ static int ask_locked(struct questions *qs, const struct question *q, struct wai
 {
 	if (qs->stopping || too_many(qs, w->tree))
 		return -EAGAIN;
+	int rc = queue_serve(qs);
+	if (rc < 0)
+		return rc;
 	struct group *g = queue_same(qs, q);
 	struct answer granted = { 0 };
 	bool answered = !g && (granted_meanwhile(qs, q, &granted) || denied_unasked(qs, q, &granted));

@@ -84,6 +84,7 @@ struct questions {
 	uint64_t next_id;
 	uint32_t waiting;
 	uint32_t settling;
+	bool served;           /* the thread runs: it starts with the first question where no rule asks by itself */
 	bool stopping;
 	bool fresh;            /* some group is GROUP_NEW */
 	uint64_t sleeps_until; /* when the thread wakes by itself, 0: never */
@@ -100,6 +101,9 @@ struct questions {
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };
+
+/* Starts the thread unless it runs. With the lock held, or before others know QS. Returns 0 or a negative errno. */
+int queue_serve(struct questions *qs);
 
 /* All of these: with the lock held. */
 struct group *queue_group(struct questions *qs, uint64_t id);
