@@ -24,6 +24,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
 #include "supervisor/procs.h"
+#include "supervisor/procs_kernel.h"
 #include "supervisor/reply.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
@@ -95,12 +96,12 @@ static int exec_gone(struct job *j)
 }
 
 /* What it starts with besides image and arguments. */
-static void write_process(struct record *r, pid_t pid, const struct target *image)
+static void write_process(const struct session *s, struct record *r, pid_t pid, const struct target *image)
 {
-	char path[32], cwd[PATH_MAX];
+	char path[PROC_PATH], cwd[PATH_MAX];
 
-	snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
-	ssize_t n = readlink(path, cwd, sizeof(cwd));
+	put_proc_path(path, pid, "cwd");
+	ssize_t n = readlinkat(s->self_proc, path, cwd, sizeof(cwd));
 	if (n > 0)
 		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)n });
 	record_int(r, "session", getsid(pid));
@@ -114,7 +115,7 @@ static void note_script(struct job *j, pid_t pid)
 	const struct exec_plan *p = plan_of(j);
 	const struct target *image = &j->target[p->image];
 	enum script_language language = script_language(job_span(j, image->name));
-	char path[32], cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
+	char path[PROC_PATH], cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
 	struct span rest = { NULL, 0 };
 	struct script *s = NULL;
 	int whole;
@@ -125,8 +126,8 @@ static void note_script(struct job *j, pid_t pid)
 		rest.len = rest.len < sizeof(args) ? rest.len : (uint32_t)sizeof(args);
 		s = script_new(language, job_span(j, j->target[0].name), rest);
 	} else if (language != SCRIPT_NONE) {
-		snprintf(path, sizeof(path), "/proc/%d/cwd", pid);
-		ssize_t n = readlink(path, cwd, sizeof(cwd) - 1);
+		put_proc_path(path, pid, "cwd");
+		ssize_t n = readlinkat(j->session->self_proc, path, cwd, sizeof(cwd) - 1);
 		cwd[n > 0 ? n : 0] = '\0';
 		script_find(language, plan_raw(p), cwd, name, &rest);
 		rest = (struct span){ args, (uint32_t)args_join(rest, args, sizeof(args), &whole) };
@@ -149,7 +150,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
-	write_process(r, pid, t);
+	write_process(j->session, r, pid, t);
 	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
 		worker_blocking(j->worker);
 		trace_kill(pid);

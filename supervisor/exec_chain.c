@@ -18,10 +18,12 @@
 #include "policy/policy.h"
 #include "rules/cleanup.h"
 #include "supervisor/binfmt.h"
+#include "supervisor/exec_facts.h"
 #include "supervisor/exec_format.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 #define SCRIPT_MAX (256 * 1024) /* hashed where somebody may be asked */
 
@@ -164,7 +166,18 @@ static struct span leaf_of(struct span name)
 	return (struct span){ slash + 1, (uint32_t)(name.bytes + name.len - slash - 1) };
 }
 
-static int follow_elf(struct job *j, const struct target *t, int fd, const char *head)
+static int follow_facts(struct job *j, const struct target *t, const struct elf_facts *facts)
+{
+	if (facts->interpreter[0])
+		return expect_loader(j, facts->interpreter);
+	if (facts->library || format_loader_name(leaf_of(job_span(j, t->name))) ||
+	    format_loader_name(leaf_of(job_span(j, t->named))))
+		return follow_loader(j);
+	return 0;
+}
+
+/* The file was as ST says before it was opened. */
+static int follow_elf(struct job *j, const struct target *t, const struct stat *st, int fd, const char *head)
 {
 	struct elf_facts facts;
 	int err = format_elf(fd, head, &facts);
@@ -173,12 +186,8 @@ static int follow_elf(struct job *j, const struct target *t, int fd, const char 
 		return 0; /* the kernel will say so */
 	if (err)
 		return err;
-	if (facts.interpreter[0])
-		return expect_loader(j, facts.interpreter);
-	if (facts.library || format_loader_name(leaf_of(job_span(j, t->name))) ||
-	    format_loader_name(leaf_of(job_span(j, t->named))))
-		return follow_loader(j);
-	return 0;
+	facts_keep(&j->worker->facts, st, &facts);
+	return follow_facts(j, t, &facts);
 }
 
 /*
@@ -272,11 +281,17 @@ static bool by_binfmt(char head[FORMAT_HEAD], struct span self, struct script_li
 static int follow(struct job *j, struct target *t, struct span self, struct args *prefix, char head[FORMAT_HEAD], struct script_line *line)
 {
 	struct exec_plan *p = plan_of(j);
+	struct elf_facts facts;
+	struct stat st;
 
 	if (p->bound && bind_image(p, p->image, t->fd))
 		return -EPERM;
 	if (!S_ISREG(t->mode) || !(t->mode & 0111))
 		return 0; /* EACCES from the kernel */
+	if (fstat(t->fd, &st) < 0)
+		return -errno;
+	if (facts_known(&j->worker->facts, &st, &facts))
+		return follow_facts(j, t, &facts);
 	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	p->unreadable = fd < 0;
 	if (fd < 0)
@@ -285,7 +300,7 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	if (kind < 0)
 		return kind;
 	if (kind == FORMAT_ELF)
-		return follow_elf(j, t, fd, head);
+		return follow_elf(j, t, &st, fd, head);
 	p->other = kind == FORMAT_OTHER && !by_binfmt(head, self, line);
 	if (p->other)
 		return 0;
@@ -310,7 +325,7 @@ int chain_follow(struct job *j, struct span filename)
 	int more = classify(j, t);
 	unsigned skip = 1;
 
-	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = false;
+	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = plan_of(j)->unreadable = false;
 	plan_of(j)->program = 0;
 	plan_of(j)->bound = policy_may_ask(j->session->policy);
 	while (more >= 0) {

@@ -211,26 +211,17 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
 	return err;
 }
 
-int trace_mapping(pid_t pid, uint64_t addr, dev_t *dev, ino_t *ino)
+bool trace_maps(pid_t pid, uint64_t addr, dev_t dev, ino_t ino)
 {
 	struct mapping at;
 	struct stat st;
 	CLEANUP_FD int fd = mapping_open(pid);
 
-	if (fd < 0)
-		return fd;
-	int err = mapping_at(fd, addr, UINT_MAX, &at);
-	if (err)
-		return err;
-	if (at.name[0] != '/')
-		return -ENOENT;
-	*dev = at.dev;
-	*ino = at.ino;
+	if (fd < 0 || mapping_at(fd, addr, UINT_MAX, &at) || at.name[0] != '/' || at.ino != ino)
+		return false;
 	/*
 	 * Overlays and btrfs show one device in maps and another in stat: the file at that name then tells which, as long as
 	 * the inode number is the same (so that no other file can be slipped under the name).
 	 */
-	if (lstat(at.name, &st) == 0 && st.st_ino == at.ino)
-		*dev = st.st_dev;
-	return 0;
+	return at.dev == dev || (lstat(at.name, &st) == 0 && st.st_ino == at.ino && st.st_dev == dev);
 }

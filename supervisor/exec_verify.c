@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -15,24 +14,18 @@
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
+#include "supervisor/procs_kernel.h"
+#include "supervisor/session.h"
 
 #define FIRST 4096 /* of the new stack, read at once: usually all of argv and its strings */
 
-static bool exe_is(pid_t pid, dev_t dev, ino_t ino)
+static bool exe_is(const struct job *j, pid_t pid, dev_t dev, ino_t ino)
 {
-	char path[32];
+	char path[PROC_PATH];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
-	return stat(path, &st) == 0 && st.st_dev == dev && st.st_ino == ino;
-}
-
-static bool starts_in(pid_t pid, uint64_t ip, dev_t dev, ino_t ino)
-{
-	dev_t at_dev;
-	ino_t at_ino;
-
-	return trace_mapping(pid, ip, &at_dev, &at_ino) == 0 && at_dev == dev && at_ino == ino;
+	put_proc_path(path, pid, "exe");
+	return fstatat(j->session->self_proc, path, &st, 0) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
 /* Part of the stack that was read ahead. */
@@ -132,13 +125,13 @@ const char *verify_image(struct job *j, pid_t pid)
 	const struct target *t = &j->target[p->image];
 	exec_regs regs;
 
-	if (!exe_is(pid, t->dev, t->ino))
+	if (!exe_is(j, pid, t->dev, t->ino))
 		return "image";
 	if (trace_regs(pid, &regs))
 		return "registers";
-	if (p->loader && !starts_in(pid, REGS_IP(&regs), p->loader_dev, p->loader_ino))
+	if (p->loader && !trace_maps(pid, REGS_IP(&regs), p->loader_dev, p->loader_ino))
 		return "interpreter";
-	if (!p->loader && !starts_in(pid, REGS_IP(&regs), t->dev, t->ino))
+	if (!p->loader && !trace_maps(pid, REGS_IP(&regs), t->dev, t->ino))
 		return "interpreter";
 	if (!argv_is(pid, REGS_SP(&regs), p))
 		return "argv";

@@ -3,8 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -15,8 +13,10 @@
 #include "supervisor/disposition.h"
 #include "supervisor/job.h"
 #include "supervisor/memory.h"
+#include "supervisor/procs_kernel.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 /* A second signal that comes before the first instruction after the handler makes another frame of the same place. */
 #define SAME_MOMENT_NS 20000000u
@@ -65,21 +65,45 @@ struct frame {
 	uint64_t rip;
 };
 
+/*
+ * What /proc shows of the call that the caller waits in. The file is kept open for a shell's next child: it is of that very thread, and
+ * fails with ESRCH when another has its number.
+ */
+static ssize_t syscall_text(const struct job *j, char *text, size_t cap)
+{
+	struct worker *w = j->worker;
+	char name[PROC_PATH];
+
+	if (w->syscall_fd >= 0 && w->syscall_tid == j->notif.pid) {
+		ssize_t n = pread(w->syscall_fd, text, cap, 0);
+		if (n > 0)
+			return n;
+	}
+	cleanup_fd(&w->syscall_fd);
+	put_proc_path(name, (pid_t)j->notif.pid, "syscall");
+	w->syscall_fd = openat(j->session->self_proc, name, O_RDONLY | O_CLOEXEC);
+	w->syscall_tid = j->notif.pid;
+	return w->syscall_fd < 0 ? -1 : pread(w->syscall_fd, text, cap, 0);
+}
+
 /* The stack pointer of a thread that waits in a notification. False when the kernel does not tell. */
 static bool stack_pointer(const struct job *j, uint64_t *out)
 {
-	char name[32], text[256];
+	char text[256];
 
-	snprintf(name, sizeof(name), "%d/syscall", (int)j->notif.pid);
-	int fd CLEANUP_FD = openat(j->session->self_proc, name, O_RDONLY | O_CLOEXEC);
-	for (int tries = 0; tries < 100 && fd >= 0; tries++) {
-		ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	for (int tries = 0; tries < 100; tries++) {
+		ssize_t n = syscall_text(j, text, sizeof(text) - 1);
 		if (n <= 0)
 			return false;
 		text[n] = '\0';
 		/* number, six arguments, stack pointer, instruction pointer; "running" on its way into the wait */
-		if (sscanf(text, "%*d %*x %*x %*x %*x %*x %*x %" SCNx64, out) == 1)
+		const char *at = text;
+		for (int words = 0; at && words < 7; words++)
+			at = strchr(at + (words > 0), ' ');
+		if (at) {
+			*out = strtoull(at, NULL, 16);
 			return true;
+		}
 	}
 	return false;
 }

@@ -60,9 +60,9 @@ struct lives {
 	char note[NOTE_MAX];
 };
 
-int lives_open(struct lives *l, pid_t pid)
+int lives_open(struct lives *l, const struct thread_ref *leader)
 {
-	return l ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	return l && leader->process ? fcntl(leader->fd, F_DUPFD_CLOEXEC, 3) : -1;
 }
 
 static void arm(struct lives *l, int ms)
@@ -241,6 +241,8 @@ static void write_end(struct lives *l, struct life *life)
 	if (too_large)
 		limits_met(l->session->limits, LIMIT_FILESIZE, 0);
 	unlink_life(l, life);
+	/* The table of threads holds the same pidfd: closing this descriptor alone would not end what was asked for. */
+	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, life->fd, NULL);
 	close(life->fd);
 	free(life);
 }

@@ -26,8 +26,10 @@ int lives_fd(const struct lives *l);
 #define LIVES_ROUND_MS 20
 void lives_round(struct lives *l);
 
-/* A descriptor for lives_enter(), or -1. The caller proves that the number was the process's own. L may be NULL. */
-int lives_open(struct lives *l, pid_t pid);
+struct thread_ref;
+
+/* A descriptor for lives_enter() of the process whose leader LEADER is, or -1. L may be NULL. */
+int lives_open(struct lives *l, const struct thread_ref *leader);
 
 /* Process PID, which FD (taken over, may be -1) stands for, child of PPID, was seen for the first time, running EXE (copied). */
 void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe);

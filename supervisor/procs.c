@@ -220,13 +220,13 @@ static struct proc *parent_of(struct procs *ps, pid_t tgid, pid_t ppid, unsigned
 }
 
 /* The lineage of the process that has TID; PARENT (may be NULL) is its parent PPID or, if that is gone, an ancestor. Not inlined: its callers recurse. */
-static __attribute__((noinline)) int lineage_seen(pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct lineage **out)
+static __attribute__((noinline)) int lineage_seen(int proc, pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct lineage **out)
 {
 	struct lineage *from = parent ? atomic_load(&parent->lineage) : NULL;
 	struct lineage *then = NULL;
 	char name[PATH_MAX];
 	struct image image;
-	int err = thread_image(tid, from ? lineage_image(from) : NULL, name, sizeof(name), &image);
+	int err = thread_image(proc, tid, from ? lineage_image(from) : NULL, name, sizeof(name), &image);
 
 	if (err)
 		return err;
@@ -249,7 +249,7 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 			struct proc **out)
 {
 	struct lineage *lineage;
-	int err = lineage_seen(tgid, tid, ppid, parent, &lineage);
+	int err = lineage_seen(ps->session->self_proc, tgid, tid, ppid, parent, &lineage);
 
 	if (err) {
 		close(ref.fd);
@@ -265,10 +265,9 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 	if (parent && parent->pid == ppid)
 		proc_script_inherit(*out, parent);
 	const struct proc *made = *out;
-	int life = lives_open(ps->session->lives, tgid);
-	bool same = thread_alive(&ref); /* and so was the number when its life was opened */
+	int life = lives_open(ps->session->lives, &ref);
 	err = procs_enter(ps, tgid, ref, out);
-	if (!err && same && *out == made)
+	if (!err && *out == made)
 		lives_enter(ps->session->lives, life, tgid, ppid, lineage_image(atomic_load(&made->lineage))->exe);
 	else if (life >= 0)
 		close(life);

@@ -37,28 +37,28 @@ _Static_assert(sizeof(struct usher_pidfd_info) == 64, "PIDFD_INFO_SIZE_VER0");
 
 int thread_open(pid_t tid, struct thread_ref *out)
 {
-	int fd = (int)syscall(SYS_pidfd_open, tid, USHER_PIDFD_THREAD);
+	int fd = (int)syscall(SYS_pidfd_open, tid, 0);
 
 	if (fd >= 0) {
-		*out = (struct thread_ref){ fd, true };
-		return 0;
-	}
-	if (errno != EINVAL)
-		return -errno;
-	/* Before 6.9 only a leader has a pidfd; since then EINVAL says that no such thread exists. */
-	fd = (int)syscall(SYS_pidfd_open, tid, 0);
-	if (fd >= 0) {
-		*out = (struct thread_ref){ fd, true };
+		*out = (struct thread_ref){ fd, true, true };
 		return 0;
 	}
 	if (errno != EINVAL && errno != ENOENT)
+		return -errno;
+	/* No leader. Before 6.9 other threads have none; since then EINVAL says that no such thread exists. */
+	fd = (int)syscall(SYS_pidfd_open, tid, USHER_PIDFD_THREAD);
+	if (fd >= 0) {
+		*out = (struct thread_ref){ fd, true, false };
+		return 0;
+	}
+	if (errno != EINVAL)
 		return -errno;
 	char path[32];
 	snprintf(path, sizeof(path), "/proc/%d", tid);
 	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	*out = (struct thread_ref){ fd, false };
+	*out = (struct thread_ref){ fd, false, false };
 	return 0;
 }
 
@@ -107,20 +107,20 @@ int thread_family(const struct thread_ref *t, pid_t tid, pid_t *tgid, pid_t *ppi
 	return thread_alive(t) ? 0 : -ESRCH;
 }
 
-int thread_image(pid_t tid, const struct image *like, char *buf, size_t cap, struct image *out)
+int thread_image(int proc, pid_t tid, const struct image *like, char *buf, size_t cap, struct image *out)
 {
-	char path[32];
+	char path[PROC_PATH];
 	struct stat st;
 
-	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
-	if (stat(path, &st) < 0)
+	put_proc_path(path, tid, "exe");
+	if (fstatat(proc, path, &st, 0) < 0)
 		return -errno;
 	*out = (struct image){ .dev = st.st_dev, .ino = st.st_ino };
 	if (like && like->ino == out->ino && like->dev == out->dev) {
 		out->exe = like->exe;
 		return 0;
 	}
-	ssize_t n = readlink(path, buf, cap);
+	ssize_t n = readlinkat(proc, path, buf, cap);
 	if (n < 0)
 		return -errno;
 	if ((size_t)n == cap)

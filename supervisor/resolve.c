@@ -172,13 +172,21 @@ static int start(struct job *j, const struct look *l, struct start *s)
 /* The path as a canonical name, right if opening it meets no link. */
 static bool plain_name(struct job *j, const struct start *s, struct text *out)
 {
-	size_t n;
-	struct text t = job_alloc(j, s->len + 1);
-	char *to = job_text(j, t);
+	size_t n = 0, skip = 0;
 
-	if (!to || s->root >= 0 || j->full || s->resolve || !name_fold(s->path, s->len, to, &n))
+	if (s->root >= 0 || j->full || s->resolve)
 		return false;
-	job_trim(j, &t, n);
+	struct text t = job_alloc(j, s->len + TENTATIVE_PREFIX);
+	char *to = job_text(j, t);
+	if (!to)
+		return false;
+	if (s->path[0] == '/')
+		n = tentative_merged(s->path, s->len, to, &skip);
+	memcpy(to + n, s->path + skip, s->len - skip);
+	bool plain = name_fold(to, n + s->len - skip, to, &n);
+	job_trim(j, &t, plain ? n : 0);
+	if (!plain)
+		return false;
 	*out = to[0] == '/' ? t : join_name(j, s->base.name, to, n);
 	return out->off && !name_below(job_text(j, *out), out->len, "/proc", 5);
 }
@@ -190,7 +198,7 @@ static int look_plain(struct job *j, const struct start *s, uint64_t flags, stru
 
 	if (!plain_name(j, s, &t->name))
 		return 0;
-	t->fd = look_open(j, s->fd, s->path, flags, RESOLVE_NO_SYMLINKS);
+	t->fd = look_open(j, s->fd, s->path[0] == '/' ? job_text(j, t->name) : s->path, flags, RESOLVE_NO_SYMLINKS);
 	if (t->fd == -ELOOP || t->fd == -ENOENT)
 		return 0;
 	if (t->fd < 0)
@@ -250,7 +258,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	if (t->fd >= 0 && fstat(t->fd, &st) < 0)
 		return -errno;
 	if (t->fd >= 0 && !on_procfs(j, t->fd, &st))
-		return resolve_describe(j, t);
+		return resolve_describe_as(j, t, &st);
 	unhold(t);
 	return walk_by_hand(j, l, s, t);
 }

@@ -115,22 +115,25 @@ int resolve_describe(struct job *j, struct target *t)
 {
 	struct stat st;
 
-	if (fstat(t->fd, &st) < 0)
-		return -errno;
+	return fstat(t->fd, &st) < 0 ? -errno : resolve_describe_as(j, t, &st);
+}
+
+int resolve_describe_as(struct job *j, struct target *t, const struct stat *st)
+{
 	t->kind = OBJECT_FILE;
 	t->exists = true;
-	t->dev = st.st_dev;
-	t->ino = st.st_ino;
-	t->nlink = st.st_nlink;
-	t->mode = st.st_mode;
-	t->own = terminals_own(j->session->terminals, &st);
+	t->dev = st->st_dev;
+	t->ino = st->st_ino;
+	t->nlink = st->st_nlink;
+	t->mode = st->st_mode;
+	t->own = terminals_own(j->session->terminals, st);
 	int rc = descriptor_name(j, t->fd, &t->name);
 	if (rc < 0)
 		return rc;
 	if (!t->name.len || strncmp(job_text(j, t->name), UNREACHABLE, sizeof(UNREACHABLE) - 1) == 0)
 		return -EACCES;
-	name_nameless(j, t, &st);
-	return t->kind == OBJECT_FILE && on_procfs(j, t->fd, &st) ? check_proc(j, t) : 0;
+	name_nameless(j, t, st);
+	return t->kind == OBJECT_FILE && on_procfs(j, t->fd, st) ? check_proc(j, t) : 0;
 }
 
 int resolve_reopen(int fd, int flags)

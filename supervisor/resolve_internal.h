@@ -39,6 +39,9 @@ int walk_by_hand(struct job *j, const struct look *l, const struct start *s, str
 /* The name of directory FD, which is deeper than PATH_MAX, into the arena; -ENAMETOOLONG where it cannot be told. */
 int resolve_deep_name(struct job *j, int fd, struct text *out);
 
+/* As resolve_describe(), for T->fd that fstat(2) says ST of. */
+int resolve_describe_as(struct job *j, struct target *t, const struct stat *st);
+
 /* Refuses what no rule can allow, for the record: returns -EACCES. */
 int resolve_guarded(struct job *j);
 

@@ -22,10 +22,7 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
 
-#define PREFIX_ROOM 64
-
-/* On merged systems /lib, /bin, ... are links. Reading one costs much less than meeting it. Returns the length of what replaces SKIP bytes. */
-static size_t merged_prefix(const char *path, size_t len, char *to, size_t *skip)
+size_t tentative_merged(const char *path, size_t len, char *to, size_t *skip)
 {
 	static const char *const merged[] = { "/lib", "/lib64", "/bin", "/sbin", "/lib32", "/libx32" };
 
@@ -35,8 +32,8 @@ static size_t merged_prefix(const char *path, size_t len, char *to, size_t *skip
 		size_t n = strlen(merged[i]);
 		if (len <= n || path[n] != '/' || memcmp(path, merged[i], n) != 0)
 			continue;
-		ssize_t got = readlink(merged[i], to + 1, PREFIX_ROOM - 1);
-		if (got <= 0 || got == PREFIX_ROOM - 1 || to[1] == '/' || to[1] == '.')
+		ssize_t got = readlink(merged[i], to + 1, TENTATIVE_PREFIX - 1);
+		if (got <= 0 || got == TENTATIVE_PREFIX - 1 || to[1] == '/' || to[1] == '.')
 			return 0;
 		to[0] = '/';
 		*skip = n;
@@ -51,10 +48,10 @@ static size_t expand(struct job *j, const char *path, size_t len, char *to)
 	size_t skip = 0, n = 0;
 
 	if (len > 11 && memcmp(path, "/proc/self/", 11) == 0) {
-		n = (size_t)snprintf(to, PREFIX_ROOM, "/proc/%d", (int)proc_pid(j->proc));
+		n = (size_t)snprintf(to, TENTATIVE_PREFIX, "/proc/%d", (int)proc_pid(j->proc));
 		skip = 10;
 	} else if (path[0] == '/') {
-		n = merged_prefix(path, len, to, &skip);
+		n = tentative_merged(path, len, to, &skip);
 	}
 	memcpy(to + n, path + skip, len - skip);
 	return n + len - skip;
@@ -125,7 +122,7 @@ int tentative(struct job *j, const struct look *l, struct target *t)
 	    (l->resolve & ~(uint64_t)(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)) ||
 	    atomic_load_explicit(&j->session->roots_moved, memory_order_acquire))
 		return 0;
-	struct text folded = job_alloc(j, len + PREFIX_ROOM);
+	struct text folded = job_alloc(j, len + TENTATIVE_PREFIX);
 	char *to = job_text(j, folded);
 	if (!to)
 		return -ENOMEM;

@@ -11,4 +11,12 @@
  */
 int tentative(struct job *j, const struct look *l, struct target *t);
 
+#define TENTATIVE_PREFIX 64
+
+/*
+ * On merged systems /lib, /bin, ... are links. Reading one costs much less than meeting it. What one that PATH begins with means goes to TO
+ * (TENTATIVE_PREFIX bytes): returns its length, and in *skip that of what it replaces; 0: PATH begins with none.
+ */
+size_t tentative_merged(const char *path, size_t len, char *to, size_t *skip);
+
 #endif

@@ -333,6 +333,7 @@ static int worker_spawn_locked(struct pool *p)
 	w->umask_set = -1;
 	w->room_fd = -1;
 	place_init(&w->place);
+	w->syscall_fd = -1;
 	w->core = -1;
 	w->bound = UNBOUND_YET;
 	w->stays = -1;

@@ -13,6 +13,7 @@
 
 #include "audit/record.h"
 #include "supervisor/arrange.h"
+#include "supervisor/exec_facts.h"
 #include "supervisor/job.h"
 #include "supervisor/laps.h"
 #include "supervisor/place.h"
@@ -52,6 +53,10 @@ struct worker {
 	/* the descriptors of the caller that was asked about last: see open_room() */
 	uint32_t room_tid;
 	int room_fd;              /* O_PATH of its /proc/TID/fd, -1 when it is not held */
+	/* what the caller that was asked about last waits in: see interrupted.c */
+	uint32_t syscall_tid;
+	int syscall_fd;           /* of its /proc/TID/syscall, -1 when it is not held */
+	struct facts_kept facts;  /* of programs that were run before */
 	struct laps *laps;        /* NULL: nobody asked */
 	char path[4096 + 1];      /* scratch for one name */
 	struct record evidence;   /* the current job's record, in buffer record */

@@ -24,7 +24,7 @@
 static struct session session_for_self(void)
 {
 	/* As seen from a child: the test plays the command. */
-	return (struct session){ .command = getpid(), .guardian = getppid(), .usher = 1 };
+	return (struct session){ .command = getpid(), .guardian = getppid(), .usher = 1, .self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC) };
 }
 
 static pid_t child_pausing(void)
