@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/elf_note.h"
 #include "supervisor/resolve.h"
 
 #define PHDRS_MAX 64
@@ -31,28 +32,10 @@ static bool read_at(int fd, void *out, size_t len, uint64_t offset)
 static void note_build_id(struct image_file *f, int fd, const Elf64_Phdr *ph)
 {
 	char notes[NOTES_MAX];
-	size_t n = ph->p_filesz < NOTES_MAX ? (size_t)ph->p_filesz : NOTES_MAX, off = 0;
-	Elf64_Nhdr nh;
+	size_t n = ph->p_filesz < NOTES_MAX ? (size_t)ph->p_filesz : NOTES_MAX;
 
-	if (f->build_id_len || !read_at(fd, notes, n, ph->p_offset))
-		return;
-	while (off + sizeof(nh) <= n) {
-		memcpy(&nh, notes + off, sizeof(nh));
-		size_t name = off + sizeof(nh);
-
-		if (nh.n_namesz > n || nh.n_descsz > n)
-			return;
-		size_t desc = name + ((nh.n_namesz + 3u) & ~3u);
-		size_t end = desc + ((nh.n_descsz + 3u) & ~3u);
-		if (end > n)
-			return;
-		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && !memcmp(notes + name, "GNU", 4)) {
-			f->build_id_len = nh.n_descsz < IMAGE_BUILD_ID ? nh.n_descsz : IMAGE_BUILD_ID;
-			memcpy(f->build_id, notes + desc, f->build_id_len);
-			return;
-		}
-		off = end;
-	}
+	if (!f->build_id_len && read_at(fd, notes, n, ph->p_offset))
+		f->build_id_len = elf_note_build_id(notes, n, f->build_id, IMAGE_BUILD_ID);
 }
 
 static void read_tables(struct image_file *f, int fd)

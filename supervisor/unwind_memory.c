@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "supervisor/elf_note.h"
+
 #define MAPS_LINES 4096
 #define PHDRS_MAX 32
 #define NOTES_MAX 1024
@@ -141,26 +143,9 @@ static void examine_notes(struct view *v, struct module *m, uint64_t at, uint64_
 {
 	char notes[NOTES_MAX];
 	size_t n = len < sizeof(notes) ? (size_t)len : sizeof(notes);
-	Elf64_Nhdr nh;
 
-	if (m->build_id_len || !view_read(v, at, notes, n))
-		return;
-	for (size_t off = 0; off + sizeof(nh) <= n;) {
-		memcpy(&nh, notes + off, sizeof(nh));
-		size_t name = off + sizeof(nh);
-		if (nh.n_namesz > n || nh.n_descsz > n)
-			return;
-		size_t desc = name + ((nh.n_namesz + 3u) & ~3u);
-		size_t end = desc + ((nh.n_descsz + 3u) & ~3u);
-		if (end > n)
-			return;
-		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && !memcmp(notes + name, "GNU", 4)) {
-			m->build_id_len = nh.n_descsz < IMAGE_BUILD_ID ? nh.n_descsz : IMAGE_BUILD_ID;
-			memcpy(m->build_id, notes + desc, m->build_id_len);
-			return;
-		}
-		off = end;
-	}
+	if (!m->build_id_len && view_read(v, at, notes, n))
+		m->build_id_len = elf_note_build_id(notes, n, m->build_id, IMAGE_BUILD_ID);
 }
 
 /* What the headers in memory say. */
