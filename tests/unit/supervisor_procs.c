@@ -19,6 +19,7 @@
 
 #include "supervisor/job.h"
 #include "supervisor/procs.h"
+#include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
 static struct session session_for_self(void)
@@ -182,6 +183,89 @@ static void slot(void **state)
 	assert_int_equal(dropped, 2);
 }
 
+/* Who writes by number and who execs keep out of each other's way. */
+static void writers_and_execs(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *p;
+
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, getpid(), &p), 0);
+	assert_true(proc_write_begin(p));
+	assert_true(proc_write_begin(p)); /* another thread of usher's */
+	proc_write_end(p);
+	proc_write_end(p);
+	assert_true(proc_exec_begin(p));
+	assert_false(proc_write_begin(p));
+	assert_true(proc_exec_begin(p)); /* another of its threads */
+	proc_exec_end(p);
+	assert_false(proc_write_begin(p));
+	proc_exec_end(p);
+	assert_true(proc_write_begin(p));
+	proc_write_end(p);
+	proc_put(p);
+	procs_free(ps);
+}
+
+static void *write_for_a_moment(void *arg)
+{
+	usleep(30000);
+	proc_write_end(arg);
+	return NULL;
+}
+
+static void exec_waits_for_writers(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *p;
+	pthread_t t;
+
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, getpid(), &p), 0);
+	assert_true(proc_write_begin(p));
+	assert_int_equal(pthread_create(&t, NULL, write_for_a_moment, p), 0);
+	assert_true(proc_exec_begin(p));
+	pthread_join(t, NULL);
+	proc_exec_end(p);
+	/* One that does not end: no exec, and writes go on afterwards. */
+	assert_true(proc_write_begin(p));
+	assert_false(proc_exec_begin(p));
+	proc_write_end(p);
+	assert_true(proc_write_begin(p));
+	proc_write_end(p);
+	proc_put(p);
+	procs_free(ps);
+}
+
+/* A leader's reference stands for the process; another thread's does not. */
+static void references(void **state)
+{
+	struct thread_ref leader, other;
+	pthread_t t;
+	int fds[2];
+	pid_t tid;
+
+	assert_int_equal(thread_open(getpid(), &leader), 0);
+	assert_true(leader.pidfd && leader.process);
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(pthread_create(&t, NULL, thread_body, fds), 0);
+	assert_int_equal(read(fds[0], &tid, sizeof(tid)), sizeof(tid));
+	assert_int_equal(thread_open(tid, &other), 0);
+	assert_false(other.process);
+	assert_true(thread_alive(&leader) && thread_alive(&other));
+	pthread_cancel(t);
+	pthread_join(t, NULL);
+	usleep(20000);
+	assert_false(thread_alive(&other));
+	assert_int_equal(thread_open(tid, &other), -ESRCH);
+	close(other.fd);
+	close(leader.fd);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 static unsigned open_descriptors(void)
 {
 	unsigned n = 0;
@@ -220,7 +304,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked),
-		cmocka_unit_test(threads_share_a_record), cmocka_unit_test(slot), cmocka_unit_test(churn),
+		cmocka_unit_test(threads_share_a_record), cmocka_unit_test(slot),
+		cmocka_unit_test(writers_and_execs), cmocka_unit_test(exec_waits_for_writers), cmocka_unit_test(references), cmocka_unit_test(churn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
