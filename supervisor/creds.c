@@ -186,6 +186,43 @@ int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved)
 	return 0;
 }
 
+struct creds_home {
+	uid_t uid[3];
+	gid_t gid[3];
+	struct creds rest;
+};
+
+int creds_note_home(struct session *s)
+{
+	CLEANUP_FREE struct creds_home *h = s->privileged ? calloc(1, sizeof(*h)) : NULL;
+
+	if (!h)
+		return s->privileged ? -ENOMEM : 0;
+	if (getresuid(&h->uid[0], &h->uid[1], &h->uid[2]) < 0 || getresgid(&h->gid[0], &h->gid[1], &h->gid[2]) < 0)
+		return -errno;
+	int rc = save(&h->rest);
+	if (rc < 0)
+		free(h->rest.groups);
+	else
+		s->home = steal_pointer(&h);
+	return rc;
+}
+
+/* Capabilities first and last, as in creds_leave(). The file system's ids follow the effective ones. */
+int creds_go_home(const struct session *s)
+{
+	const struct creds_home *h = s->home;
+
+	if (!h || !atomic_load_explicit(&s->creds_moved, memory_order_acquire))
+		return 0;
+	if (caps_set(h->rest.caps) < 0 || syscall(SYS_setresuid, h->uid[0], h->uid[1], h->uid[2]) < 0 ||
+	    syscall(SYS_setresgid, h->gid[0], h->gid[1], h->gid[2]) < 0 ||
+	    syscall(SYS_setgroups, h->rest.n_groups, h->rest.groups) < 0 || set_fsids(h->rest.fsuid, h->rest.fsgid) < 0 ||
+	    caps_set(h->rest.caps) < 0)
+		return -EPERM;
+	return 0;
+}
+
 int creds_uid(struct job *j)
 {
 	struct session *s = j->session;

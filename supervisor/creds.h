@@ -32,6 +32,14 @@ enum creds_kind {
 int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved);
 
 /*
+ * A new thread has the credentials of whoever made it, which may have been a caller's right then. creds_note_home() notes in S what the
+ * calling thread is, at the start; creds_go_home() makes the calling thread that. Nothing is done unless usher is privileged, and some
+ * process of the tree has changed its own. 0, or a negative errno: then the thread must not serve anybody.
+ */
+int creds_note_home(struct session *s);
+int creds_go_home(const struct session *s);
+
+/*
  * Puts the caller's effective user into J, as far as rules ask for it. Its status is read only where it can differ from usher's own. 0, or
  * -ESRCH.
  */

@@ -44,6 +44,7 @@ struct session {
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
+	struct creds_home *home; /* what usher's threads are when they serve nobody (creds.h) */
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
 	struct moves umasks;     /* when a umask has to be read again */

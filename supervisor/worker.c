@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 
 #include "supervisor/ask.h"
+#include "supervisor/creds.h"
 #include "supervisor/crowd.h"
 #include "supervisor/cover.h"
 #include "supervisor/harden.h"
@@ -286,7 +287,7 @@ static void *worker_main(void *arg)
 
 	arrange_ahead();
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
-	if (unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
+	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		fprintf(stderr, "usher: make a worker: %s; the tree is ended\n", strerror(errno));
 		session_kill(w->session); /* who counts on it to receive would wait for ever */
 		return NULL;
@@ -388,7 +389,9 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	install_interrupt();
 	s->pool = p;
-	int rc = watch_open(p);
+	int rc = creds_note_home(s);
+	if (rc == 0)
+		rc = watch_open(p);
 	pthread_mutex_lock(&p->lock);
 	if (rc == 0)
 		rc = worker_spawn_locked(p);

@@ -111,4 +111,31 @@ udp sendmsg 6
 bind True
 unix b'unix'
 arrived b'query' b'query2'" "$(USHER=$USHER python3 "$T/etc/rewrite.py" "$T/tmp" 2>&1)"
+# Whoever waits acts as its caller, and makes the worker that takes over right then: that one must be nobody's.
+if is_root; then
+	cat > "$T/etc/dropped.py" <<'P'
+import os, socket, struct, time
+full = socket.create_server(("127.0.0.1", 0), backlog=0)
+taken = [socket.create_connection(full.getsockname(), 1)]
+def dropped():
+    os.setgroups([]); os.setresgid(1000, 1000, 1000); os.setresuid(1000, 1000, 1000)
+    for i in range(3):
+        s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 0, 200000))
+        try: s.connect(full.getsockname())
+        except OSError: pass
+        u = socket.socket(); u.bind(("127.0.0.1", 0)); u.listen(); c = socket.create_connection(u.getsockname())
+children = []
+for i in range(8):
+    children.append(os.fork())
+    if not children[-1]: dropped(); os._exit(0)
+for i in range(40):
+    open("mine", "w").close(); os.chown("mine", 4321, 4321); os.chmod("mine", 0o600); open("mine").close(); os.unlink("mine")
+    u = socket.socket(); u.bind(("127.0.0.1", 0)); u.listen(); c = socket.create_connection(u.getsockname())
+    time.sleep(.03)
+print("status", *{os.waitpid(pid, 0)[1] for pid in children})
+P
+	same "natively a dropped caller's waits disturb nobody" "status 0" "$(python3 "$T/etc/dropped.py" 2>&1)"
+	same "a worker made while a dropped caller waits is nobody's" "status 0" \
+		"$("$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/dropped.j" -- python3 "$T/etc/dropped.py" 2>&1)"
+fi
 finish
