@@ -62,9 +62,20 @@ static void pin(struct job *j, const struct base *b)
 	j->data[PINNED_NAME] = b->name;
 }
 
+/* Where the worker stands. The second name of a call starts where the first did, by the name that was read then. */
 static bool stand(struct job *j, struct base *out)
 {
-	out->fd = place_stand(j, &out->name);
+	struct text *seen = &j->data[PINNED_NAME];
+
+	if (j->n_targets > 1 && seen->off) {
+		out->fd = j->worker->place.fd;
+		out->name = *seen;
+		*seen = (struct text){ 0, 0 };
+	} else {
+		out->fd = place_stand(j, &out->name);
+		if (out->fd >= 0 && j->n_targets == 1 && j->path[1].off)
+			*seen = out->name;
+	}
 	out->lent = out->fd >= 0;
 	return out->lent;
 }
