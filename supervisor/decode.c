@@ -30,16 +30,18 @@ int decode(struct job *j)
 	bool wanted[2];
 	unsigned paths = 0;
 
-	for (unsigned i = 0; i < 6; i++) {
+	for (unsigned i = 0; i < 6; i++)
+		j->arg[i] = narrow((enum arg_kind)j->row->arg[i], j->notif.data.args[i]);
+	/* which may say that there is no path to read */
+	int rc = j->row->check ? j->row->check(j) : 0;
+	for (unsigned i = 0; i < 6 && paths < 2; i++) {
 		enum arg_kind kind = (enum arg_kind)j->row->arg[i];
 
-		j->arg[i] = narrow(kind, j->notif.data.args[i]);
-		if ((kind != ARG_PATH && kind != ARG_PATH_NULL) || paths == 2)
+		if (kind != ARG_PATH && kind != ARG_PATH_NULL)
 			continue;
 		wanted[paths] = kind == ARG_PATH || j->arg[i];
 		addr[paths++] = j->arg[i];
 	}
-	int rc = j->row->check ? j->row->check(j) : 0;
 	if (rc == 0 && paths == 2 && wanted[0] && wanted[1])
 		return memory_two_paths(j, addr, j->path, &j->late);
 	for (unsigned i = 0; i < paths && rc == 0; i++) {

@@ -36,7 +36,7 @@ struct steps {
 	char *pending;  /* what is left to walk, PENDING bytes */
 	size_t len;
 	/* the component at hand */
-	char comp[NAME_MAX + 1];
+	char comp[NAME_MAX + 2]; /* room for one that is too long: whether the kernel says so, or that nobody may search here, is its own affair */
 	size_t comp_len;
 	bool last;
 	bool slash;     /* slashes follow it */
@@ -53,11 +53,9 @@ static int next(struct steps *w)
 		;
 	if (!n)
 		return 0;
-	if (n > NAME_MAX)
-		return -ENAMETOOLONG;
-	memcpy(w->comp, w->pending + at, n);
-	w->comp[n] = '\0';
-	w->comp_len = n;
+	w->comp_len = n > NAME_MAX ? NAME_MAX + 1 : n;
+	memcpy(w->comp, w->pending + at, w->comp_len);
+	w->comp[w->comp_len] = '\0';
 	size_t rest = at + n;
 	w->slash = rest < w->len;
 	while (rest < w->len && w->pending[rest] == '/')
@@ -265,6 +263,8 @@ static int step(struct steps *w, struct target *t)
 		fd = openat(w->cur, w->comp, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		fd = fd < 0 ? -errno : fd;
 	}
+	if (fd == -ENOENT && w->comp_len > NAME_MAX)
+		return -ENAMETOOLONG;
 	if (fd == -ENOENT && (w->last || (w->look->flags & LOOK_ABSENT))) {
 		int rc = w->last ? missing(w, t) : absent(w, t);
 		return rc < 0 ? rc : 1;

@@ -32,6 +32,8 @@ static void second_names(void)
 			say(what, syscall(SYS_symlinkat, first[i], AT_FDCWD, second[k]));
 		}
 	}
+	struct timespec stay[2] = { { 0, UTIME_OMIT }, { 0, UTIME_OMIT } };
+	say("utimensat that changes nothing, of a bad name", syscall(SYS_utimensat, AT_FDCWD, 8, stay, 0));
 	say("removexattrat of nothing but a place", syscall(466, AT_FDCWD, "", AT_EMPTY_PATH, "user.k"));
 	say("by a null name", syscall(466, AT_FDCWD, NULL, AT_EMPTY_PATH, "user.k"));
 	unlink("sn");
