@@ -130,7 +130,9 @@ static int read_self(struct steps *w, const struct stat *dir, char *out, size_t 
 	return 0;
 }
 
-/* Whether the process directory that w->cur lies in belongs to the tree. 1: it does; 0: cur is in no process's directory. */
+enum { NOBODYS = 0, ANOTHERS, OWN };
+
+/* Whose process directory w->cur lies in: no process's, another process's of the tree, the caller's own; or a negative errno. */
 static int cur_process(struct steps *w)
 {
 	struct target dir = { .fd = w->cur, .dir = -1, .ops = OP_STAT };
@@ -142,23 +144,31 @@ static int cur_process(struct steps *w)
 		return rc;
 	pid_t pid = name_proc(job_text(w->j, dir.name), dir.name.len, &rest, &len);
 	if (pid < 0)
-		return 0;
+		return NOBODYS;
+	if (pid == proc_pid(w->j->proc))
+		return OWN;
 	/* Links below net/ and the like are plain ones, but all that a process directory has at its top are magic. */
-	return procs_inside(w->j->session->procs, pid) ? 1 : resolve_guarded(w->j);
+	return procs_inside(w->j->session->procs, pid) ? ANOTHERS : resolve_guarded(w->j);
 }
 
-/* Follows the magic link COMP of w->cur to its object. */
-static int follow_magic(struct steps *w, int *out)
+/* Follows the magic link COMP of w->cur, in WHOSE directory, to its object. The kernel lets a process follow its own always, those of others where it may trace them. */
+static int follow_magic(struct steps *w, int whose, int *out)
 {
+	struct creds saved;
+
 	if (w->look->resolve & (RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS))
 		return -ELOOP;
 	if (++w->links > MAX_LINKS)
 		return -ELOOP;
+	int rc = whose == OWN ? 0 : creds_enter(w->j, CREDS_FS, &saved);
+	if (rc < 0)
+		return rc;
 	int fd = openat(w->cur, w->comp, O_PATH | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
+	rc = fd < 0 ? -errno : 0;
+	if (whose != OWN)
+		creds_leave(&saved);
 	*out = fd;
-	return 0;
+	return rc;
 }
 
 /* A link at COMP, held by LINK. Returns 1 when *out is an object to go on from, 0 when the pending name was changed. */
@@ -175,11 +185,11 @@ static int follow(struct steps *w, int link, int *out)
 		int n = read_self(w, &dir, text, sizeof(text));
 		if (n > 0)
 			return put_before(w, text, (size_t)n);
-		int rc = cur_process(w);
-		if (rc < 0)
-			return rc;
-		if (rc > 0) {
-			rc = follow_magic(w, out);
+		int whose = cur_process(w);
+		if (whose < 0)
+			return whose;
+		if (whose != NOBODYS) {
+			int rc = follow_magic(w, whose, out);
 			return rc < 0 ? rc : 1;
 		}
 	}

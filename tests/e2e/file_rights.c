@@ -6,6 +6,7 @@
 #include <linux/capability.h>
 #include <linux/fs.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
@@ -290,9 +291,51 @@ static void changed_user(void)
 	own_calls("thread-self/fd", file, dir);
 }
 
+/* One who may not trace a process does not get through its links, to where the process stands or what it has open. */
+static void others_links(void)
+{
+	static const char *const below[] = { "cwd/f", "cwd/.", "cwd", "root/dev/null", "fd/9", "fd", "exe", "environ" };
+	int ready[2];
+	char c;
+
+	if (geteuid() != 0 || pipe(ready) < 0 || mkdir("hidden", 0700) < 0 || mkdir("hidden/open", 0755) < 0 || chdir("hidden/open") < 0)
+		return;
+	chmod(".", 0777);
+	put("f", 0666);
+	if (dup2(open("f", O_RDONLY), 9) != 9)
+		_exit(2);
+	fflush(stdout);
+	pid_t stands = fork();
+	if (stands == 0)
+		_exit(write(ready[1], "", 1) != 1 || pause());
+	close(9);
+	if (read(ready[0], &c, 1) != 1 || chdir("/") < 0)
+		_exit(2);
+	if (setgroups(0, NULL) < 0 || setresgid(1000, 1000, 0) < 0 || setresuid(1000, 1000, 0) < 0)
+		_exit(2);
+	printf("one who was root\n");
+	for (size_t i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		char path[128];
+		snprintf(path, sizeof(path), "/proc/%d/%s", (int)stands, below[i]);
+		printf("%s\n", below[i]);
+		say("read", open_close(path, O_RDONLY, 0));
+		say("write", open_close(path, O_WRONLY, 0));
+		say("path", open_close(path, O_PATH, 0));
+		say("chmod", chmod(path, 0777));
+		say("truncate", truncate(path, 0));
+		say("link", linkat(AT_FDCWD, path, AT_FDCWD, "/tmp/file_rights_link", AT_SYMLINK_FOLLOW));
+		say("rename", rename(path, "/tmp/file_rights_link"));
+		say("utimes", utimes(path, NULL));
+		say("go there", chdir(path));
+		say("exec", execl(path, path, NULL));
+	}
+	if (setresuid(0, 0, 0) == 0)
+		kill(stands, SIGKILL);
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user };
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
