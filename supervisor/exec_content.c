@@ -3,14 +3,13 @@
  * What rules with sha256= and trusted ask of an image: its content, and whether anybody but root could change it.
  *
  * MUST: what cannot be read has no hash, and so is not what a rule names; what was hashed is hashed again before the new
- * image runs, unless the kernel vouches that it was not written since.
+ * image runs, unless the tree cannot have written it since.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -20,8 +19,7 @@
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
-#define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14: asks, and runs nothing */
-#define SETTLED_S 2                   /* coarser than any file system's clock */
+#define SETTLED_S 2 /* coarser than any file system's clock */
 #define LARGE (1024 * 1024)
 
 static bool roots_alone(const struct stat *st)
@@ -30,21 +28,15 @@ static bool roots_alone(const struct stat *st)
 }
 
 /*
- * Whether a later look at its times will tell that FD's file was written: nobody has it open for writing now (the kernel would not run it then), and any
- * write from now on gets another time than the last one. Where the kernel cannot be asked (before Linux 6.14), a file of root's that the
- * user of the tree cannot write.
+ * Whether the tree cannot write the file, and so a later look at its times is enough. Where it can they do not tell: on a tmpfs what is
+ * written through a shared mapping moves none of them.
  */
-static bool settled(const struct job *j, int fd, const struct stat *st)
+static bool settled(const struct job *j, const struct stat *st)
 {
-	char *argv[] = { "check", NULL }, *envp[] = { NULL };
 	struct timespec now;
 
 	clock_gettime(CLOCK_REALTIME, &now);
-	if (now.tv_sec - st->st_ctim.tv_sec < SETTLED_S)
-		return false;
-	if (roots_alone(st) && j->session->uid != 0)
-		return true;
-	return syscall(SYS_execveat, fd, "", argv, envp, AT_EMPTY_PATH | USHER_AT_EXECVE_CHECK) == 0;
+	return now.tv_sec - st->st_ctim.tv_sec >= SETTLED_S && roots_alone(st) && j->session->uid != 0;
 }
 
 /* The content of T. Others are not kept waiting while a big file is read. */
@@ -58,7 +50,7 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 		return -EACCES;
 	if (hash_known(c, &before, hex))
 		return 0;
-	bool keep = settled(j, fd, &before);
+	bool keep = settled(j, &before);
 	if (before.st_size > LARGE)
 		worker_aside(j->worker);
 	int err = hash_read(fd, hex);

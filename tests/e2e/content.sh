@@ -37,6 +37,14 @@ cat "$P/keep" >"$P/kept"
 if command -v python3 >/dev/null; then
 	same "written through memory that was mapped before" "1" "$(run bash -c "sleep 2.1; $P/kept 1; coproc python3 $T/mapped.py $P/kept; read -r x <&\${COPROC[0]}; sleep 2.1; $P/kept 2; echo >&\${COPROC[1]}; wait; $P/kept 3" | xargs)"
 fi
+if command -v python3 >/dev/null && [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+	S=$(mktemp -d /dev/shm/usher-content.XXXXXX); at_exit "rm -rf $S"
+	cp "$P/keep" "$S/kept"
+	printf 'allow exec %s/kept sha256=%s\ndeny exec %s/kept\ndefault allow\n' "$S" "$(sum "$S/kept")" "$S" >"$R"
+	same "written through a mapping on a tmpfs, which moves no time" "1 2 same" "$(run bash -c "sleep 2.1; $S/kept 1; $S/kept 2; t=\$(stat -c %y%z $S/kept); echo | python3 $T/mapped.py $S/kept >/dev/null; [ \"\$t\" != \"\$(stat -c %y%z $S/kept)\" ] || echo same; $S/kept 3" | xargs)"
+else
+	skip "written through a mapping on a tmpfs"
+fi
 
 LAYERS=(-p "$T/etc/allow.rules" -p builtin:trusted)
 same "the system's programs are trusted" "x" "$(run /bin/echo x)"
