@@ -9,15 +9,12 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
-
-#define FIRST 4096 /* of the new stack, read at once: usually all of argv and its strings */
 
 static bool exe_is(const struct job *j, pid_t pid, dev_t dev, ino_t ino)
 {
@@ -28,44 +25,15 @@ static bool exe_is(const struct job *j, pid_t pid, dev_t dev, ino_t ino)
 	return fstatat(j->session->self_proc, path, &st, 0) == 0 && st.st_dev == dev && st.st_ino == ino;
 }
 
-/* Part of the stack that was read ahead. */
-struct window {
-	uint64_t at;
-	size_t len;
-	char bytes[FIRST];
-};
-
-static void window_read(pid_t pid, uint64_t sp, struct window *w)
-{
-	struct iovec mine = { w->bytes, FIRST }, theirs[2];
-	size_t first = 4096 - (sp & 4095);
-
-	/* Two pages: when the second is not there the first still counts. */
-	theirs[0] = (struct iovec){ (void *)(uintptr_t)sp, first < FIRST ? first : FIRST };
-	theirs[1] = (struct iovec){ (void *)(uintptr_t)(sp + first), FIRST - theirs[0].iov_len };
-	ssize_t n = process_vm_readv(pid, &mine, 1, theirs, theirs[1].iov_len ? 2 : 1, 0);
-	w->at = sp;
-	w->len = n < 0 ? 0 : (size_t)n;
-}
-
-static bool stack_read(pid_t pid, const struct window *w, uint64_t at, void *out, size_t len)
-{
-	if (at >= w->at && at - w->at <= w->len && len <= w->len - (at - w->at)) {
-		memcpy(out, w->bytes + (at - w->at), len);
-		return true;
-	}
-	return memory_read(pid, at, out, len) == 0;
-}
-
 /* Whether the stack holds exactly EXPECT at AT. */
-static bool stack_holds(pid_t pid, const struct window *w, uint64_t at, struct span expect)
+static bool stack_holds(pid_t pid, uint64_t at, struct span expect)
 {
-	char block[2048];
+	char block[4096];
 
 	while (expect.len) {
 		uint32_t n = expect.len < sizeof(block) ? expect.len : (uint32_t)sizeof(block);
 
-		if (!stack_read(pid, w, at, block, n) || memcmp(block, expect.bytes, n))
+		if (memory_read(pid, at, block, n) || memcmp(block, expect.bytes, n))
 			return false;
 		at += n;
 		expect.bytes += n;
@@ -74,21 +42,17 @@ static bool stack_holds(pid_t pid, const struct window *w, uint64_t at, struct s
 	return true;
 }
 
-/* The kernel lays the strings of argv one behind the other, the first where argv[0] points. */
+/* The kernel lays the strings of argv one behind the other, the first where argv[0] points: some thousand bytes from the pointers, as it likes. */
 static bool argv_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
 {
-	struct window w;
-	uint64_t count, first;
+	uint64_t head[2]; /* argc, argv[0] */
 
-	window_read(pid, sp, &w);
-	if (!stack_read(pid, &w, sp, &count, sizeof(count)) || count != p->argc)
-		return false;
-	if (!stack_read(pid, &w, sp + sizeof(count), &first, sizeof(first)))
+	if (memory_read(pid, sp, head, sizeof(head)) || head[0] != p->argc)
 		return false;
 	struct span raw = plan_raw(p);
 	raw.bytes += p->skip;
 	raw.len -= p->skip;
-	return stack_holds(pid, &w, first, plan_prefix(p)) && stack_holds(pid, &w, first + p->prefix_len, raw);
+	return stack_holds(pid, head[1], plan_prefix(p)) && stack_holds(pid, head[1] + p->prefix_len, raw);
 }
 
 /* The strings of the environment follow those of argv; its pointers follow argv's and a NULL. */
