@@ -223,6 +223,16 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 	return 0;
 }
 
+/* What the kernel says of data that cannot be read: where the socket could not send any, that comes first. Nothing is sent. */
+static long send_unreadable(struct sending *s, size_t n)
+{
+	if (!job_alive(s->j))
+		return -ESRCH;
+	s->iov = (struct iovec){ (void *)1, n };
+	long rc = sendmsg_as_caller(s, s->b->flags | MSG_DONTWAIT);
+	return rc < 0 && rc != -EAGAIN ? rc : -EFAULT;
+}
+
 static long send_payload(struct sending *s, struct payload *p)
 {
 	size_t taken = 0, sent = 0;
@@ -242,6 +252,8 @@ static long send_payload(struct sending *s, struct payload *p)
 		if ((size_t)n < want)
 			break;
 	} while (rc == 0 && taken < p->total);
+	if (rc == -EFAULT && !sent)
+		return send_unreadable(s, p->total);
 	return sent || rc >= 0 ? (long)sent : rc;
 }
 

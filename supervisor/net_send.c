@@ -24,6 +24,7 @@
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
 #endif
+#define MSG_COMPAT 0x80000000u /* the kernel's own: sendto() does not look at it, the others refuse it before they look at anything */
 
 static struct batch *batch_new(struct job *j, size_t n, unsigned flags)
 {
@@ -68,10 +69,9 @@ static int message_target(struct job *j, const struct batch *b, struct message *
 		return 0;
 	}
 	int rc = net_target(j, &b->kind, m->name, opens ? OP_CONNECT : OP_SEND, &m->target, &ignored);
-	if (ignored) {
-		m->name = (struct text){ 0, 0 };
-		m->pointed = false;
-	}
+	/* That there is one tells (a peer that is a mapped address is not reached then); that it says nothing holds if the socket turns into one of IPv4. */
+	if (ignored)
+		memset(job_text(j, m->name), 0, m->name.len);
 	return rc;
 }
 
@@ -112,7 +112,7 @@ int net_sendto_resolve(struct job *j)
 	if (b && b->complete)
 		return batch_targets(j, b);
 	if (!b)
-		b = batch_new(j, 1, (unsigned)j->arg[3]);
+		b = batch_new(j, 1, (unsigned)j->arg[3] & ~MSG_COMPAT);
 	if (!b)
 		return -ENOMEM;
 	int rc = net_socket(j, (int)j->arg[0], &b->kind);
@@ -167,6 +167,8 @@ int net_sendmsg_resolve(struct job *j)
 	struct batch *b = j->heap;
 	struct msghdr h;
 
+	if (j->arg[2] & MSG_COMPAT)
+		return -EINVAL;
 	if (b && b->complete)
 		return batch_targets(j, b);
 	if (!b)
@@ -210,6 +212,8 @@ int net_sendmmsg_resolve(struct job *j)
 	struct batch *b = j->heap;
 	uint64_t n = j->arg[2] > IOV_MAX ? IOV_MAX : j->arg[2];
 
+	if (j->arg[3] & MSG_COMPAT)
+		return -EINVAL;
 	if (b && b->complete)
 		return batch_targets(j, b);
 	if (!b)

@@ -34,7 +34,7 @@ bool net_unruled(const struct job *j, const struct socket_kind *kind);
 
 /*
  * Adds the target (two for a unix bind) that the address BYTES of the job stands for, with OP. *index is its number, or -1 when
- * there is nothing to decide; *ignored (may be NULL) tells that no address is to be passed. Pins a destination of 0.0.0.0 or :: in
+ * there is nothing to decide; *ignored (may be NULL) tells that nothing of the address is to be passed but its length. Pins a destination of 0.0.0.0 or :: in
  * BYTES. Returns 0, -ENOSPC when the job has no room for another target, or an errno as natively.
  */
 int net_target(struct job *j, const struct socket_kind *kind, struct text bytes, op_set op, int *index, bool *ignored);

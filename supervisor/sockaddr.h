@@ -19,7 +19,7 @@ enum address_use { ADDRESS_CONNECT, ADDRESS_BIND, ADDRESS_SEND };
 enum address_kind {
 	ADDRESS_UNKNOWN = 0, /* a socket family that is not mediated: refuse */
 	ADDRESS_NOBODY,      /* names nobody: the kernel refuses it, or dissolves a connection; pass it on as it is */
-	ADDRESS_IGNORED,     /* the kernel does not look at it: pass none */
+	ADDRESS_IGNORED,     /* the kernel does not look at it: pass none of its bytes */
 	ADDRESS_INET,
 	ADDRESS_PATH,
 	ADDRESS_ABSTRACT,    /* the name excludes the leading NUL */

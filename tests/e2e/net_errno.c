@@ -318,6 +318,22 @@ static void states(void)
 	say("nothing listens, non-blocking", connect(c, (struct sockaddr *)&a, sizeof(a)) < 0 && errno == EINPROGRESS ? 0 : -1);
 	close(c);
 	say("fastopen unspec", sendto(sock(AF_INET, SOCK_STREAM), "x", 1, MSG_FASTOPEN, (struct sockaddr *)&none, sizeof(none)));
+	struct sockaddr_in6 mapped = v6("::ffff:127.0.0.1", 9);
+	int six = sock(AF_INET6, SOCK_DGRAM);
+	say("connect udp6 to a mapped address", connect(six, (struct sockaddr *)&mapped, sizeof(mapped)));
+	say("send to the mapped peer", sendto(six, "x", 1, 0, NULL, 0));
+	say("sendto unspec past the mapped peer", sendto(six, "x", 1, 0, (struct sockaddr *)&none, sizeof(none)));
+	say("sendto unspec, two bytes", sendto(six, "x", 1, 0, (struct sockaddr *)&none, 2));
+	close(six);
+	c = sock(AF_INET, SOCK_STREAM);
+	say("unreadable on an unconnected socket", sendmsg(c, &(struct msghdr){ .msg_iov = &(struct iovec){ FAR, 5 }, .msg_iovlen = 1 }, MSG_NOSIGNAL));
+	close(c);
+	c = sock(AF_UNIX, SOCK_DGRAM);
+	say("unreadable to nobody", sendmsg(c, &(struct msghdr){ .msg_iov = &(struct iovec){ FAR, 5 }, .msg_iovlen = 1 }, 0));
+	say("compat flag, sendto", syscall(SYS_sendto, u, "x", 1, 0x80000000, &a, sizeof(a)));
+	say("compat flag, sendmsg", syscall(SYS_sendmsg, -1, &m, 0x80000000));
+	say("compat flag, sendmmsg of none", syscall(SYS_sendmmsg, u, NULL, 0, 0x80000000));
+	close(c);
 	say("bad flags", sendto(u, "x", 1, MSG_OOB, (struct sockaddr *)&a, sizeof(a)));
 }
 

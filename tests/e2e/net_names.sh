@@ -32,7 +32,7 @@ names 127.0.0.2 --host-record=one.test,10.9.0.2 || not_ok dnsmasq "$(cat "$T/dns
 MODES="allow yes"
 
 both dig <<'S'
-q() { dig +time=2 +tries=1 +nocookie "$@" 2>&1 | sort; }
+q() { dig +time=20 +tries=1 +nocookie "$@" 2>&1 | sort; }
 q +short one.test; q +short +tcp one.test; q +short AAAA six.test; q +short many.test; q +short @127.0.0.2 one.test; q +short -x 10.9.0.1
 q +short +bufsize=512 TXT long.test | wc -c; q +ignore +bufsize=512 TXT long.test | grep -o 'flags: .* tc'; q +short +tcp TXT long.test | wc -c; q none.test | grep -o NXDOMAIN\\\|REFUSED\\\|NOERROR; q @127.0.0.3 one.test | grep -c 'no servers\|refused'
 dig +short -f <(for i in $(seq 30); do echo one.test; echo six.test AAAA; done) | sort | uniq -c
