@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
@@ -18,6 +19,8 @@
 #define TID_BITS 22
 #define TID_MASK ((1u << TID_BITS) - 1)
 #define COUNT_SHIFT 32
+
+#define LOOK_MS 20
 
 static move_note note_of(uint64_t count, pid_t tid, int value)
 {
@@ -114,11 +117,22 @@ uint64_t moves_before(struct moves *m)
 	return atomic_load(&m->count);
 }
 
+static uint64_t coarse_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Looking costs microseconds for each that is pending: now and then is enough. */
 static bool all_settled(struct moves *m)
 {
 	if (!atomic_load(&m->pendings))
 		return true;
-	settle_all(m);
+	uint64_t last = atomic_load(&m->looked), now = coarse_ms();
+	if (now - last >= LOOK_MS && atomic_compare_exchange_strong(&m->looked, &last, now))
+		settle_all(m);
 	return false; /* next time */
 }
 

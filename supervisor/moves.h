@@ -21,6 +21,7 @@ struct moves {
 	_Atomic uint64_t count;                  /* moves so far */
 	_Atomic uint64_t pending[MOVES_PENDING]; /* those that may not be done yet; 0: free */
 	atomic_uint pendings;
+	_Atomic uint64_t looked;                 /* after whom of them was looked last: CLOCK_MONOTONIC_COARSE, milliseconds */
 };
 
 /* TID's call that moves is about to be let go on. */
