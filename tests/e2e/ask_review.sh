@@ -45,6 +45,8 @@ check "then allows" wait_for lists "read $T/w/q1"
 check "limit= asks beyond" wait_for asks "delete .*/two"
 desk allow "$(desk list | awk '/two/ {print $1}')"
 wait_for says a asked
+"$USHER" desk review show "$(review --all | awk '/delete/ && index($0, "out/one") {print $1; exit}')" >"$T/removed"
+check "and what was removed" grep -qE 'now +.*(file|bytes)' "$T/removed"
 check "wrong" review wrong "$(id_of out/two)" --message="not $(printf 'th\033is')"
 check "right" review right "$(id_of out/one)"
 if review right "$(id_of out/one)" 2>/dev/null; then not_ok "a mark is given once"; else ok "a mark is given once"; fi
