@@ -155,6 +155,15 @@ static bool has_come(const struct pool *p)
 	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN);
 }
 
+/* For who takes in: only others make more of it. */
+static bool room(struct crowd *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool some = c->spares > 0;
+	pthread_mutex_unlock(&c->lock);
+	return some;
+}
+
 /*
  * All that has come by now. One worker at a time: another could take the call that was seen here. Who waits in the kernel already can do so all
  * the same; then this one waits there, too, the others serve what is taken in, and should there be no other the nudge ends the wait.
@@ -166,21 +175,20 @@ static void take_in(struct pool *p, struct crowd *c)
 
 	if (pthread_mutex_trylock(&c->taking))
 		return;
-	for (bool more = true; more && has_come(p);) {
+	for (bool more = true; more && room(c) && has_come(p);) {
 		memset(&n, 0, sizeof(n));
 		if (ioctl(p->session->listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
 			break;
 		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);
 		pthread_mutex_lock(&c->lock);
 		take_in_locked(c, &n, process, now_us());
-		bool full = c->spares == 0;
 		pthread_mutex_unlock(&c->lock);
 		if (atomic_fetch_add(&p->taken_in, 1) == 0) {
 			pthread_mutex_lock(&p->lock);
 			watch_wake_locked(p);
 			pthread_mutex_unlock(&p->lock);
 		}
-		more = all && !full;
+		more = all;
 	}
 	pthread_mutex_unlock(&c->taking);
 }
@@ -191,8 +199,7 @@ bool crowd_next(struct pool *p, struct seccomp_notif *out)
 
 	if (!c)
 		return false;
-	if (atomic_load(&p->taken_in) < CROWD_MAX)
-		take_in(p, c);
+	take_in(p, c);
 	pthread_mutex_lock(&c->lock);
 	uint16_t i = choose_locked(c);
 	if (i != NONE) {

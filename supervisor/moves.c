@@ -19,6 +19,7 @@
 #define TID_BITS 22
 #define TID_MASK ((1u << TID_BITS) - 1)
 #define COUNT_SHIFT 32
+#define NEVER UINT64_MAX /* no count */
 
 #define LOOK_MS 20
 
@@ -112,9 +113,12 @@ bool moves_known(struct moves *m, move_note note, pid_t tid, int *value)
 	return note && note == note_of(atomic_load(&m->count), tid, *value);
 }
 
+/* A move that was begun may be done, and known to be, between the reading and what is remembered of it: pending now is enough. */
 uint64_t moves_before(struct moves *m)
 {
-	return atomic_load(&m->count);
+	uint64_t count = atomic_load(&m->count);
+
+	return atomic_load(&m->pendings) ? NEVER : count;
 }
 
 static uint64_t coarse_ms(void)

@@ -42,7 +42,7 @@ typedef uint64_t move_note;
 /* Whether NOTE is of thread TID and still right: *value is set then. */
 bool moves_known(struct moves *m, move_note note, pid_t tid, int *value);
 
-/* Before reading: what moves_remember() wants. */
+/* Before reading: what moves_remember() wants. While somebody may be moving it is nothing that could be remembered by. */
 uint64_t moves_before(struct moves *m);
 
 /* VALUE was read after BEFORE was taken: the note to keep, 0 when it may be out of date. */

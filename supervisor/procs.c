@@ -181,6 +181,7 @@ static int procs_enter(struct procs *ps, pid_t tid, struct thread_ref ref, struc
 	}
 	if (old)
 		shard_drop(sh, old);
+	proc_other_thread(*p);
 	*t = (struct thread){ .tid = tid, .ref = ref, .proc = *p };
 	proc_ref(*p, false);
 	struct thread **at = bucket_of(sh, tid);

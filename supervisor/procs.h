@@ -40,7 +40,7 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 /* Tells one image of P from the next: never the same again while P is held. */
 const void *proc_generation(const struct proc *p);
 
-/* As proc_generation(), and never the same for another process either, held or not. Never 0. */
+/* As proc_generation(), and never the same for another process either, held or not, nor for another thread that got the number of one that ended. Never 0. */
 uint64_t proc_serial(const struct proc *p);
 
 /*

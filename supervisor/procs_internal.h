@@ -56,6 +56,9 @@ void proc_ref(struct proc *p, bool user);
 
 void proc_unref(struct proc *p, bool user);
 
+/* A thread of P is entered: what was remembered of one by its number may have been of another, that ended. */
+void proc_other_thread(struct proc *p);
+
 /* The next number that tells images apart, from 1. */
 uint64_t procs_next_serial(struct procs *ps);
 

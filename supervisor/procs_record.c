@@ -145,6 +145,12 @@ const void *proc_generation(const struct proc *p)
 	return atomic_load(&p->lineage);
 }
 
+void proc_other_thread(struct proc *p)
+{
+	atomic_store(&p->umask, 0);
+	atomic_store(&p->serial, procs_next_serial(p->procs));
+}
+
 uint64_t proc_serial(const struct proc *p)
 {
 	return atomic_load(&p->serial);

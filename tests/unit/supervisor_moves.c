@@ -47,6 +47,19 @@ static void forgets(void **state)
 	assert_int_not_equal(moves_remember(&m, moves_before(&m), me, 1), 0);
 }
 
+/* A move that was under way when it was read, and is done when it is remembered: nobody knows which of the two was read. */
+static void overlaps(void **state)
+{
+	struct moves m = { 0 };
+	pid_t me = getpid();
+
+	moves_begin(&m, me);
+	uint64_t before = moves_before(&m);
+	moves_settled(&m, me);
+	assert_int_equal(moves_remember(&m, before, me + 1, 1), 0);
+	assert_int_not_equal(moves_remember(&m, moves_before(&m), me + 1, 1), 0);
+}
+
 /* Of a thread that runs it cannot be told whether it has moved, and nobody's place is remembered meanwhile. */
 static void waits(void **state)
 {
@@ -119,8 +132,8 @@ static void too_many(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(remembers), cmocka_unit_test(forgets), cmocka_unit_test(waits),
-		cmocka_unit_test(others), cmocka_unit_test(too_many),
+		cmocka_unit_test(remembers), cmocka_unit_test(forgets), cmocka_unit_test(overlaps),
+		cmocka_unit_test(waits), cmocka_unit_test(others), cmocka_unit_test(too_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

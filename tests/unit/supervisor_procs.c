@@ -239,6 +239,39 @@ static void exec_waits_for_writers(void **state)
 	procs_free(ps);
 }
 
+/* What is remembered of a thread by its number holds for no later thread of the same process with that number. */
+static void other_threads(void **state)
+{
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *p;
+	pid_t tid;
+	pthread_t t;
+	int fds[2];
+
+	assert_int_equal(pipe(fds), 0);
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, getpid(), &p), 0);
+	uint64_t before = proc_serial(p);
+	atomic_store(proc_umask(p), 1);
+	proc_put(p);
+	assert_int_equal(procs_get(ps, getpid(), &p), 0);
+	assert_int_equal(proc_serial(p), before);
+	assert_int_equal(atomic_load(proc_umask(p)), 1);
+	proc_put(p);
+	assert_int_equal(pthread_create(&t, NULL, thread_body, fds), 0);
+	assert_int_equal(read(fds[0], &tid, sizeof(tid)), sizeof(tid));
+	assert_int_equal(procs_get(ps, tid, &p), 0);
+	assert_int_not_equal(proc_serial(p), before);
+	assert_int_equal(atomic_load(proc_umask(p)), 0);
+	proc_put(p);
+	pthread_cancel(t);
+	pthread_join(t, NULL);
+	procs_free(ps);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* A leader's reference stands for the process; another thread's does not. */
 static void references(void **state)
 {
@@ -305,7 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked),
 		cmocka_unit_test(threads_share_a_record), cmocka_unit_test(slot),
-		cmocka_unit_test(writers_and_execs), cmocka_unit_test(exec_waits_for_writers), cmocka_unit_test(references), cmocka_unit_test(churn),
+		cmocka_unit_test(writers_and_execs), cmocka_unit_test(exec_waits_for_writers), cmocka_unit_test(references),
+		cmocka_unit_test(other_threads), cmocka_unit_test(churn),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
