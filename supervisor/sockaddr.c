@@ -67,7 +67,7 @@ static bool read_inet(const void *bytes, size_t len, struct inet_endpoint *e)
 
 /*
  * AF_UNSPEC: connect dissolves. bind and send on an IPv4 socket take it for IPv4; an IPv6
- * socket sends to its peer then, and since ADDRFORM can make it an IPv4 one meanwhile, no address is passed.
+ * socket sends to its peer then, and since ADDRFORM can make it an IPv4 one meanwhile, none of its bytes are passed.
  */
 static void decode_inet(const void *bytes, size_t len, const struct socket_kind *kind, enum address_use use,
 			struct address *out)
