@@ -10,7 +10,8 @@
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
 #define AHEAD 4       /* nice levels: two and a half times the weight */
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
-#define SEQUENTIAL 3 /* up to here they do not: a shell that runs programs one by one */
+#define SEQUENTIAL 3 /* up to here they do not */
+#define MANY 12      /* different callers: programs that run one by one make more calls each */
 #define PINNED_MOST 8
 #define CROWD_MOST 4  /* receivers for a crowd */
 #define FLOOD_FROM 24 /* different callers in a window */
@@ -33,25 +34,37 @@ void arrange_init(struct arrangement *a)
 struct window {
 	unsigned changes;
 	unsigned callers; /* different ones */
+	unsigned again;   /* of these came back after another had called */
 };
 
 static struct window look(const struct arrangement *a)
 {
 	pid_t seen[ARRANGE_WINDOW], before = 0;
+	bool back[ARRANGE_WINDOW] = { false };
 	struct window w = { 0 };
 
 	for (unsigned i = 0; i < ARRANGE_WINDOW; i++) {
 		pid_t tid = atomic_load_explicit(&a->recent[i], memory_order_relaxed);
 		unsigned k = 0;
 
-		w.changes += i && tid != before;
-		before = tid;
 		while (k < w.callers && seen[k] != tid)
 			k++;
-		if (k == w.callers)
+		if (k == w.callers) {
 			seen[w.callers++] = tid;
+		} else if (tid != before && !back[k]) {
+			back[k] = true;
+			w.again++;
+		}
+		w.changes += i && tid != before;
+		before = tid;
 	}
 	return w;
+}
+
+/* Programs that a shell, or posix_spawn, runs one by one: only who starts them comes back. So many that make a call each are no such row. */
+static bool in_turn(const struct window *w)
+{
+	return w->changes <= SEQUENTIAL || (w->again < 2 && w->callers < MANY);
 }
 
 /*
@@ -75,11 +88,13 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 	if (n % ARRANGE_WINDOW != ARRANGE_WINDOW - 1)
 		return now;
 	struct window w = look(a);
-	if (w.callers != atomic_load_explicit(&a->callers, memory_order_relaxed))
-		atomic_store_explicit(&a->callers, w.callers, memory_order_relaxed);
+	bool one = in_turn(&w);
+	unsigned callers = one ? 1 : w.callers;
+	if (callers != atomic_load_explicit(&a->callers, memory_order_relaxed))
+		atomic_store_explicit(&a->callers, callers, memory_order_relaxed);
 	if (a->cores == 1)
 		return now;
-	if (w.changes <= SEQUENTIAL)
+	if (one)
 		return 1;
 	if (w.changes < PARALLEL)
 		return now;

@@ -22,7 +22,7 @@ struct arrangement {
 	unsigned cores;                       /* usable cores, at most ARRANGE_CORES */
 	uint16_t core[ARRANGE_CORES];         /* their numbers */
 	atomic_uint calls;
-	atomic_uint callers;                  /* different ones in the window before */
+	atomic_uint callers;                  /* different ones in the window before, 1 where they came in turn */
 	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
 };
 

@@ -131,6 +131,25 @@ static void receivers_follow_the_callers(void **state)
 	assert_int_equal(want, 1);
 }
 
+/* A shell that runs programs one by one, some calls each: nobody waits beside another. */
+static void programs_in_turn_are_no_crowd(void **state)
+{
+	struct arrangement a;
+	unsigned want = 1;
+
+	(void)state;
+	memset(&a, 0, sizeof(a));
+	a.cores = 2;
+	for (int i = 0; i < 20 * ARRANGE_WINDOW; i++) {
+		want = arrange_note(&a, i % 5 == 4 ? 10 : 100 + i / 5, want);
+		assert_int_equal(want, 1);
+		assert_in_range(atomic_load(&a.callers), 0, 1);
+	}
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++) /* two rows of them beside each other */
+		want = arrange_note(&a, (i % 2 ? 10000 : 20000) + i / 10, want);
+	assert_in_range(want, 2, 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +158,7 @@ int main(void)
 		cmocka_unit_test(here_is_one_of_its_cores),
 		cmocka_unit_test(threads_are_equally_ahead),
 		cmocka_unit_test(receivers_follow_the_callers),
+		cmocka_unit_test(programs_in_turn_are_no_crowd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
