@@ -15,6 +15,8 @@
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
 
+#define TO_GROUP 4 /* PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9 */
+
 /* The process a pidfd stands for: its number, -EBADF when it is no pidfd, -ESRCH when the process is gone. */
 static int pidfd_pid(int pidfd)
 {
@@ -53,6 +55,8 @@ int guard_pidfd(struct job *j)
 		return pid;
 	if (pid > 0 && !procs_inside(j->session->procs, pid))
 		return -EPERM;
+	if (pid < 0 && j->arg[3] & TO_GROUP)
+		return -EPERM; /* the group outlives its leader, and whose it was nobody can say any more */
 	return 0;
 }
 
