@@ -313,26 +313,32 @@ void journal_intent_done(struct journal *j, uint32_t slot)
 		inflight_clear(j->inflight, slot);
 }
 
-void journal_close(struct journal *j, struct record *r)
+int journal_close(struct journal *j, struct record *r)
 {
 	if (!j)
-		return;
+		return 0;
 	keeper_stop(j);
 	if (j->anchors)
 		note_anchor(j, anchors_settle(j->anchors));
 	pthread_mutex_lock(&j->lock);
 	size_t len = r ? record_finish(r) : 0;
-	if (len && refusal(j, APPEND_RESERVED) == 0)
+	int rc = refusal(j, APPEND_RESERVED);
+	if (len && rc == 0)
 		append_line(j, r->buf + 1, len, APPEND_RESERVED);
 	struct checkpoint c = { 0 };
-	if (refusal(j, APPEND_RESERVED) == 0 && append_seal(j, true) == 0) {
+	if (rc == 0)
+		rc = refusal(j, APPEND_RESERVED);
+	if (rc == 0)
+		rc = append_seal(j, true);
+	if (rc == 0) {
 		j->closed = true;
 		journal_checkpoint(j, &c);
 	}
 	pthread_mutex_unlock(&j->lock);
 	if (j->anchors && c.seals)
 		anchors_send(j->anchors, &c, true); /* the journal is closed: a failure shows in the anchor's absence */
-	if (j->sync != SYNC_NONE)
-		fdatasync(j->seg->fd);
+	if (j->sync != SYNC_NONE && fdatasync(j->seg->fd) < 0 && rc == 0)
+		rc = -errno;
 	release(j);
+	return rc;
 }

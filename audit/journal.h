@@ -88,7 +88,7 @@ void journal_name_program(struct journal *j);
 /* The errno that stopped the journal, 0 while it works. */
 int journal_failed(const struct journal *j);
 
-/* Appends the end record R (may be NULL), seals, trims, closes. Safe on NULL. */
-void journal_close(struct journal *j, struct record *r);
+/* Appends the end record R (may be NULL), seals, trims, closes. Safe on NULL. Returns 0, or a negative errno when the journal stays without its end. */
+int journal_close(struct journal *j, struct record *r);
 
 #endif

@@ -236,7 +236,7 @@ int records_start(struct session *s, const struct run_options *o, const struct e
 	return rc;
 }
 
-void records_end(struct session *s, const struct supervise_result *result)
+int records_end(struct session *s, const struct supervise_result *result)
 {
 	char buf[2048];
 	struct record r;
@@ -260,6 +260,9 @@ void records_end(struct session *s, const struct supervise_result *result)
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)
 		record_int(&r, verdict_name(k), atomic_load(&s->verdicts[k]));
 	record_close(&r);
-	journal_close(s->journal, &r);
+	int rc = journal_close(s->journal, &r);
 	s->journal = NULL;
+	if (rc < 0 && !atomic_load(&s->journal_error))
+		fprintf(stderr, "usher: the journal could not be closed: %s\n", strerror(-rc));
+	return rc;
 }

@@ -12,7 +12,7 @@ struct environment;
 /* Writes what the session is: version, kernel, command, rules in full, mechanisms in force (ISOLATION: the namespaces, NULL: none). 0 or a negative errno (told). */
 int records_start(struct session *s, const struct run_options *o, const struct environment *e, const char *isolation);
 
-/* Writes how it ended and closes the journal. */
-void records_end(struct session *s, const struct supervise_result *r);
+/* Writes how it ended and closes the journal. Returns 0, or a negative errno (told) when the journal stays without its end. */
+int records_end(struct session *s, const struct supervise_result *r);
 
 #endif

@@ -55,6 +55,7 @@ struct run {
 	struct sock_fprog filter;
 	struct floor *floor;
 	const char *limited; /* the limit that has ended the tree */
+	bool unclosed;       /* the journal is without its end */
 	struct isolation isolation;
 	struct cover *cover;
 	struct environment environment;
@@ -429,8 +430,9 @@ static void run_close(struct run *run)
 	limits_settle(s->limits);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);
+	run->unclosed = true;
 	if (pool_settle(s->pool))
-		records_end(s, &run->result);
+		run->unclosed = records_end(s, &run->result) < 0;
 	else
 		fputs("usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n", stderr);
 	s->journal = NULL;
@@ -458,7 +460,8 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 		*by_signal = WTERMSIG(r->wait_status);
 		return 128 + *by_signal;
 	}
-	return WEXITSTATUS(r->wait_status);
+	/* Success says that the journal tells all of it. */
+	return run->unclosed && !WEXITSTATUS(r->wait_status) ? RUN_FAILED : WEXITSTATUS(r->wait_status);
 }
 
 /* What is in force, for the start record; NULL: nothing. */
