@@ -104,17 +104,23 @@ def free_port():
         s.bind(("127.0.0.1", 0))
         return s.getsockname()[1]
 
-def redis(requests):
+def redis(requests, client=False):
+    """Time for all requests; CLIENT: it is the client that is measured, by the rates it tells, and the server runs natively."""
     def row(prefix, work):
-        port = free_port()
-        with server([*prefix(), "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], work, port):
+        port, outer, inner = free_port(), [] if client else prefix(), prefix() if client else []
+        with server([*outer, "redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"], work, port):
             t = time.monotonic()
-            run(["redis-benchmark", "-p", str(port), "-n", str(requests), "-c", "20", "-q", "-t", "set,get"], work)
-            return time.monotonic() - t
+            out = run([*inner, "redis-benchmark", "-p", str(port), "-n", str(requests), "-c", "20", "-q", "-t", "set,get"], work, stdout=subprocess.PIPE).decode()
+            took = time.monotonic() - t
+        rates = re.findall(r"([0-9.]+) requests per second", out)
+        if client and len(rates) != 2:
+            raise Unfit("redis-benchmark does not tell its rates")
+        return sum(requests / float(r) for r in rates) if client else took
     return row
 
-def nginx(path, seconds):
+def nginx(path, seconds, client=False):
     def row(prefix, work):
+        outer, inner = [] if client else prefix(), prefix() if client else []
         port, d = free_port(), tempfile.mkdtemp(dir=work)
         os.mkdir(d + "/www")
         with open(d + "/www/page", "w") as f:
@@ -124,8 +130,8 @@ def nginx(path, seconds):
 events {{ worker_connections 64; }}
 http {{ access_log off; client_body_temp_path {d}/tb; proxy_temp_path {d}/tp; fastcgi_temp_path {d}/tf; uwsgi_temp_path {d}/tu; scgi_temp_path {d}/ts; keepalive_requests 1000000;
 server {{ listen 127.0.0.1:{port}; root {d}/www; location = /answer {{ return 200 "fixed"; }} }} }}""")
-        with server([*prefix(), shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", d + "/n.conf", "-e", d + "/err"], d, port):
-            out = run(["wrk", "-t1", "-c16", f"-d{seconds}", f"http://127.0.0.1:{port}{path}"], d, stdout=subprocess.PIPE).decode()
+        with server([*outer, shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin"), "-c", d + "/n.conf", "-e", d + "/err"], d, port):
+            out = run([*inner, "wrk", "-t1", "-c16", f"-d{seconds}", f"http://127.0.0.1:{port}{path}"], d, stdout=subprocess.PIPE).decode()
         rate = re.search(r"Requests/sec: *([0-9.]+)", out)
         if not rate or "Non-2xx" in out:
             raise Unfit("wrk did not get its answers")
@@ -222,9 +228,12 @@ def rows(ready, quick):
     elif "make" in ready: r["make -j2 of lua"] = whole("cd lua/src && make -s clean && make -s -j2 linux CC=gcc")
     if "configure" in ready: r["configure"] = whole("cd zlib && ./configure >/dev/null")
     if "npm" in ready: r["npm ci"] = whole("cd npm/project && " + " ".join(NPM) + " ci >/dev/null")
-    if "redis" in ready: r["redis set, get"] = redis(10000 * k)
+    if "redis" in ready:
+        r["redis set, get"] = redis(10000 * k)
+        r["redis, the client"] = redis(20000 * k, client=True)
     if "nginx" in ready:
         r["nginx, fixed answer"] = nginx("/answer", 1 if quick else 2)
+        r["nginx, the client"] = nginx("/answer", 1 if quick else 2, client=True)
         r["nginx, a file"] = nginx("/page", 1 if quick else 2)
     return r
 
