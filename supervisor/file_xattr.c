@@ -270,7 +270,9 @@ int ioctl_resolve(struct job *j)
 	int rc = file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 	if (rc < 0 || j->data[0].off)
 		return rc;
-	return memory_copy(j, j->arg[2], len, &j->data[0]);
+	rc = memory_copy(j, j->arg[2], len, &j->data[0]);
+	/* the kernel takes no path descriptor, and sees that first */
+	return rc == -EFAULT && j->sock >= 0 && (fcntl(j->sock, F_GETFL) & O_PATH) ? -EBADF : rc;
 }
 
 /* On the caller's own descriptor: a file system may look at how it was opened. One that was let go of meanwhile must be the same again. */

@@ -90,6 +90,9 @@ static void immutable(void)
 	say("append and truncate", open_close("immutable", O_WRONLY | O_APPEND | O_TRUNC, 0));
 	ioctl(fd, FS_IOC_SETFLAGS, &was);
 	look("immutable", "immutable");
+	fd = open("immutable", O_PATH | O_CLOEXEC);
+	say("set flags of a path", ioctl(fd, FS_IOC_SETFLAGS, &was));
+	say("from nowhere", syscall(SYS_ioctl, fd, FS_IOC_SETFLAGS, NULL));
 }
 
 static void other_user(void)
