@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -56,6 +57,8 @@ int segment_create(int dir, uint32_t number, struct segment **out)
 	s->fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->fd < 0)
 		return -errno;
+	/* Whoever makes it in a burst has a caller's umask. */
+	(void)fchmod(s->fd, 0600);
 	if (segment_may_map(s->fd)) {
 		void *map = mmap(NULL, SEGMENT_MAX, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 		s->map = map == MAP_FAILED ? NULL : map;
