@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -28,6 +29,7 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
+#include "supervisor/sticky.h"
 #include "supervisor/terminals.h"
 #include "supervisor/worker.h"
 
@@ -327,18 +329,34 @@ static int open_by_name(struct job *j, const struct target *t, const struct stat
 	return restore_flags(j, steal_fd(&fd));
 }
 
+/* The kernel looks at O_CREAT when it walks the name; what is held is opened without. */
+static int may_create_over(struct job *j, const struct target *t, const struct stat *st)
+{
+	struct stat dir;
+	struct text name = job_copy(j, job_text(j, t->name), t->name.len);
+	char *text = job_text(j, name), *slash = name.off && text[0] == '/' ? strrchr(text, '/') : NULL;
+
+	if (!slash)
+		return name.off ? 0 : -ENOMEM;
+	slash[slash == text] = '\0';
+	return lstat(text, &dir) < 0 ? 0 : sticky_create(j, &dir, st);
+}
+
 static int perform_existing(struct job *j, const struct target *t)
 {
 	struct stat st;
 
 	if (fstat(t->fd, &st) < 0)
 		return job_error(j, -errno);
+	if (creates(j) && !temporary(j) && S_ISDIR(st.st_mode))
+		return job_error(j, -EISDIR);
+	int rc = creates(j) && !temporary(j) ? may_create_over(j, t, &st) : 0;
+	if (rc < 0)
+		return job_error(j, rc);
 	if (S_ISLNK(st.st_mode))
 		return job_error(j, -ELOOP);
 	if (temporary(j))
 		return inject(j, restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
-	if (creates(j) && S_ISDIR(st.st_mode))
-		return job_error(j, -EISDIR);
 	if (is_own_tty(&st))
 		return inject(j, open_terminal(j));
 	int fd = open_by_name(j, t, &st);

@@ -263,6 +263,20 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	return walk_by_hand(j, l, s, t);
 }
 
+/* The directory of an entry is not the end of a name: a link to it is one on the way, which the kernel follows where it would not follow the last (sticky.h). */
+static int look_through(struct job *j, const struct look *l, const struct start *s, struct target *t)
+{
+	struct text on = join_name(j, job_copy(j, s->path, s->len), ".", 1);
+	struct start here = *s;
+
+	if (!on.off)
+		return -ENOMEM;
+	here.path = job_text(j, on);
+	here.len = on.len;
+	unhold(t);
+	return look_object(j, l, &here, t);
+}
+
 /* The entry itself: its directory is held and the last component never followed. */
 static int look_parent(struct job *j, const struct look *want, struct start *s, struct target *t)
 {
@@ -284,6 +298,8 @@ static int look_parent(struct job *j, const struct look *want, struct start *s, 
 		here.path = job_text(j, part);
 		here.len = part.len;
 		rc = look_object(j, &l, &here, &dir);
+		if (rc == -EACCES)
+			rc = look_through(j, &l, &here, &dir);
 		int held CLEANUP_FD = dir.fd;
 		cleanup_fd(&dir.dir);
 		if (rc < 0)

@@ -20,6 +20,7 @@
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
+#include "supervisor/sticky.h"
 
 #define MAX_LINKS 40
 #define PROC_ROOT_INO 1
@@ -175,7 +176,7 @@ static int follow_magic(struct steps *w, int whose, int *out)
 static int follow(struct steps *w, int link, int *out)
 {
 	char text[PATH_MAX];
-	struct stat dir;
+	struct stat dir, st;
 
 	if (w->look->resolve & RESOLVE_NO_SYMLINKS)
 		return -ELOOP;
@@ -194,9 +195,10 @@ static int follow(struct steps *w, int link, int *out)
 		}
 	}
 	ssize_t n = readlinkat(link, "", text, sizeof(text));
-	if (n < 0)
+	if (n < 0 || fstat(link, &st) < 0)
 		return -errno;
-	return put_before(w, text, (size_t)n);
+	int rc = w->last ? sticky_link(w->j, &dir, &st) : 0; /* a link on the way is followed everywhere */
+	return rc < 0 ? rc : put_before(w, text, (size_t)n);
 }
 
 /* The last component is not there: its directory is held. */

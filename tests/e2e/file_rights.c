@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/fsuid.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -336,9 +337,55 @@ static void others_links(void)
 		kill(stands, SIGKILL);
 }
 
+/* Links and files of others where everybody may make them: fs.protected_symlinks and its like hold however the name is said. */
+static void sticky(void)
+{
+	static const char *const names[] = { "st/%s", "/proc/self/cwd/st/%s", "st/../st/%s", "st/d/%s", "stl/%s" };
+	static const char *const entries[] = { "link", "linkdir/in", "dangling", "file", "fifo", "own" };
+
+	if (geteuid() != 0)
+		return;
+	mkdir("st", 0755);
+	mkdir("st/real", 0755);
+	put("st/real/in", 0666);
+	put("st/file", 0666);
+	put("st/own", 0666);
+	mkfifo("st/fifo", 0666);
+	if (symlink("real/in", "st/link") < 0 || symlink("real", "st/linkdir") < 0 || symlink("real/new", "st/dangling") < 0 ||
+	    symlink(".", "st/d") < 0 || symlink("st", "stl") < 0)
+		_exit(2);
+	static const char *const given[] = { "st/link", "st/linkdir", "st/dangling", "st/file", "st/fifo" };
+	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+		if (lchown(given[i], 1000, 1000) < 0)
+			_exit(2);
+	}
+	for (int who = 0; who < 3; who++) {
+		chmod("st", 01777);
+		if (who == 1 && seteuid(1000) < 0)
+			_exit(2);
+		if (who == 2 && (seteuid(0) < 0 || setfsuid(65534) != 0))
+			_exit(2);
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			for (size_t k = 0; k < sizeof(entries) / sizeof(entries[0]); k++) {
+				char path[128], *at = stpncpy(path, names[i], sizeof(path) - 40);
+				strcpy(at - 2, entries[k]);
+				printf("%d %s\n", who, path);
+				say("read", open_close(path, O_RDONLY | O_NONBLOCK, 0));
+				say("create", open_close(path, O_RDWR | O_CREAT | O_NONBLOCK, 0600));
+				say("truncate", open_close(path, O_RDWR | O_CREAT | O_TRUNC | O_NONBLOCK, 0600));
+				say("exclusive", open_close(path, O_RDWR | O_CREAT | O_EXCL | O_NONBLOCK, 0600));
+				say("nofollow", open_close(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600));
+				say("chmod", chmod(path, 0666));
+				say("mkdir below", mkdir(path, 0700));
+				unlink("st/real/new");
+			}
+		}
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links };
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
