@@ -70,20 +70,28 @@ run() {
 	timeout 120 "$USHER" run -p "$T/etc/stack.rules" --ask="${ASK:-deny}" --journal "$T/j" -- "$@" 2>"$T/err"
 }
 last() { cat "$T"/j/journal-*.jsonl | grep -a "$1" | tail -n 1; } # the last record that holds this
+whole() { # as run; again where a look on a busy machine has used up what time a stack has
+	local out
+	for _ in 1 2 3 4 5; do
+		out=$(run "$@")
+		grep -q '"unwind":"complete"' <<<"$(last '"stack":\[')" && break
+	done
+	echo "$out"
+}
 functions() { last '"stack":\[' | grep -ao '"function":"[^"]*"' | cut -d'"' -f4 | xargs; }
 
 for o in -O0 -O2; do
 	gcc $o -g -pthread -o deep deep.c || exit 1
-	same "$o: it goes on with its refusal" "0 done" "$(run ./deep "$P/secret")"
+	same "$o: it goes on with its refusal" "0 done" "$(whole ./deep "$P/secret")"
 	check "$o: every function is named" grep -q '\(__GI_\)\?\(__\)\?unlink.* innermost_one middle_one main .*_start' <<<"$(functions)"
 	check "$o: to the outermost frame" grep -q '"unwind":"complete"' <<<"$(last '"stack":\[')"
 done
 same "signals, threads and vfork" "0 done" "$(run ./deep "$P/secret" all)"
 same "each call is recorded once" 802 "$(cat "$T"/j/journal-*.jsonl | grep -ac '"call":"unlink".*"verdict":"deny"')"
-strip -o stripped deep && run ./stripped "$P/secret" >/dev/null
+strip -o stripped deep && whole ./stripped "$P/secret" >/dev/null
 check "a stripped program: object and offset" grep -q '"object":"'"$P"'/stripped","build_id":"[0-9a-f]*","offset":[0-9]*}' <<<"$(last '"stack":\[')"
 gcc -O2 -static -pthread -o static deep.c 2>/dev/null && {
-	same "a static program" "0 done" "$(run ./static "$P/secret")"
+	same "a static program" "0 done" "$(whole ./static "$P/secret")"
 	check "its function is named, and no more is claimed where it has no tables" grep -q 'unlink' <<<"$(functions)"
 	check "it is called partial then" grep -q '"unwind":"\(partial\|complete\)"' <<<"$(last '"stack":\[')"
 }
