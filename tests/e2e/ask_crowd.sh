@@ -19,7 +19,7 @@ id_of() { desk list | awk -v p="/$1 " 'index($0, p) {print $1}'; }
 handled() { [ "$(counted handler)" = "$1" ]; }
 counted() { grep -o -- "$1" "$T/out" | wc -l; } # a message is written in pieces: others' may stand between them
 says() { grep -q -- "$1" "$T/out"; }
-mkfifo go
+mkfifo go on # two: who opens the same one at once may still find the writer of before
 
 # shellcheck disable=SC2016
 for crowd in 0 40; do # alone as a control, then among others
@@ -30,7 +30,7 @@ for crowd in 0 40; do # alone as a control, then among others
 		for m in eintr restart exit exec; do ('"$BIN"'/ask_wait $m q$m; echo "$m status $?") & done
 		cat qkill & kill=$!
 		cat qterm & term=$!
-		read -r x <go
+		read -r x <on
 		kill -9 $kill; wait $kill; echo "kill status $?"
 		kill $term; wait $term; echo "term status $?"
 		wait; echo end' >>"$T/out" 2>&1 </dev/null &
@@ -47,7 +47,7 @@ for crowd in 0 40; do # alone as a control, then among others
 	check "$crowd: their questions are withdrawn" wait_for sh -c '! "$USHER" desk list | grep -q "/qexit \|/qexec "'
 	wait_for asks qkill
 	wait_for asks qterm
-	echo >go
+	echo >on
 	check "$crowd: what waits can be killed" wait_for says "kill status 137"
 	check "$crowd: and ended" wait_for says "term status 143"
 	check "$crowd: and takes its question along" wait_for gone qkill
