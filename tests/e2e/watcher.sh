@@ -54,7 +54,11 @@ for name in usher keeper guardian; do
 	done
 	same "$name: all descriptors are closed on exec" "" "${left[*]}"
 done
-check "usher: keys are in locked memory" test "$(field "$usher" VmLck | cut -d ' ' -f 1)" -gt 0
+if [ "${SANITIZED:-}" = 1 ] && grep -aq __asan_init "$USHER"; then
+	skip "keys in locked memory" "the address sanitizer makes mlock do nothing"
+else
+	check "usher: keys are in locked memory" test "$(field "$usher" VmLck | cut -d ' ' -f 1)" -gt 0
+fi
 if is_root; then
 	holders=()
 	for p in $(family $$); do
