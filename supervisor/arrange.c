@@ -14,7 +14,7 @@
 #define MANY 12      /* different callers: programs that run one by one make more calls each */
 #define PINNED_MOST 8
 #define CROWD_MOST 4  /* receivers for a crowd */
-#define FLOOD_FROM 24 /* different callers in a window */
+#define FLOOD_FROM 30 /* different callers in a window */
 
 void arrange_init(struct arrangement *a)
 {
@@ -67,16 +67,13 @@ static bool in_turn(const struct window *w)
 	return w->changes <= SEQUENTIAL || (w->again < 2 && w->callers < MANY);
 }
 
-/*
- * While a worker gives a caller its descriptor it waits for that caller to be run: with more callers than the cores can run others use the
- * time. In a flood each walks the kernel's long list, under its lock: one for each core then.
- */
+/* In a flood a worker waits long for its caller to be run, and for the kernel's list: others use the time. Beside fewer callers they would only be woken for nothing. */
 static unsigned crowd(const struct arrangement *a, unsigned callers)
 {
 	unsigned n = a->cores / 4;
 
-	if (callers > 2 * a->cores && a->cores < CROWD_MOST)
-		return callers < FLOOD_FROM ? a->cores + 1 : a->cores;
+	if (callers >= FLOOD_FROM && a->cores < CROWD_MOST)
+		return a->cores;
 	return n < 1 ? 1 : n > CROWD_MOST ? CROWD_MOST : n;
 }
 

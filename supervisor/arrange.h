@@ -3,8 +3,8 @@
  * How many workers receive, and where. One, free to move, serves callers that come one after another: with
  * SYNC_WAKE_UP it runs on each caller's core. While no more callers than there are cores interleave, one worker for each
  * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave, every worker that
- * waits is woken by every call and takes time from the callers: few receive then. When there are more than twice as many callers as
- * cores there is always one that waits, and one worker more than cores receives; in a flood, one for each core. docs/PERFORMANCE.md has the figures.
+ * waits is woken by every call and takes time from the callers: few receive then, and one for each core in a flood. docs/PERFORMANCE.md has the
+ * figures.
  */
 #ifndef USHER_SUPERVISOR_ARRANGE_H
 #define USHER_SUPERVISOR_ARRANGE_H

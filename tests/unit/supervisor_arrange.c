@@ -121,7 +121,7 @@ static void receivers_follow_the_callers(void **state)
 	assert_int_equal(want, 1);
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i % 5, want);
-	assert_int_equal(want, 3);
+	assert_int_equal(want, 1);
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i % 32, want);
 	assert_int_equal(want, 2);
@@ -147,7 +147,7 @@ static void programs_in_turn_are_no_crowd(void **state)
 	}
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++) /* two rows of them beside each other */
 		want = arrange_note(&a, (i % 2 ? 10000 : 20000) + i / 10, want);
-	assert_in_range(want, 2, 3);
+	assert_in_range(atomic_load(&a.callers), 4, ARRANGE_WINDOW);
 }
 
 int main(void)
