@@ -16,7 +16,7 @@ ask delete $T/w/out/** limit=1/h review timeout=60s
 R
 chmod 600 "$T/etc/review.rules"
 echo content >q1
-mkfifo go
+mkfifo go on # two: whoever wrote to the first may still have it open when the second is read
 desk() { "$USHER" desk "$@"; }
 review() { desk review "$@"; }
 session() { # NAME COMMAND...
@@ -30,7 +30,7 @@ says() { grep -q -- "$2" "$T/$1.out"; }
 lists() { review "${@:2}" | grep -q -- "$1"; }
 id_of() { review --all | awk -v p="$1" 'index($0, p) {print $1; exit}'; }
 
-session a sh -c 'touch out/one; touch out/two; mv out/one ../kept; touch out/one; mkdir out/one; echo created; cat q1; cat q1; rm out/one; rm out/two; echo asked; read -r x <go; touch out/two; echo again; read -r x <go; echo end'
+session a sh -c 'touch out/one; touch out/two; mv out/one ../kept; touch out/one; mkdir out/one; echo created; cat q1; cat q1; rm out/one; rm out/two; echo asked; read -r x <go; touch out/two; echo again; read -r x <on; echo end'
 check "nobody is asked" wait_for says a created
 check "what was done is listed" lists "open .*create $T/w/out/two by "
 check "equal calls are one, with a count" lists "2x .*create $T/w/out/one by"
@@ -54,7 +54,7 @@ if lists "create.*out/"; then not_ok "what is marked is done with" "$(review)"; 
 echo >go
 check "what was wrong and happens again is listed again" wait_for lists "open .*create $T/w/out/two"
 check "--all has the mark still" lists "wrong .*create $T/w/out/two" --all
-echo >go
+echo >on
 check "the end" wait_for says a end
 wait "$(cat "$T/a.pid")"
 check "it says what nobody has looked at" says a "nobody has looked: .*--journal=$T/a.j"
