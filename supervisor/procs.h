@@ -69,14 +69,6 @@ void proc_script_inherit(struct proc *child, struct proc *parent);
 void proc_stop_for_stack(struct proc *p);
 bool proc_stopped_for_stack(const struct proc *p);
 
-/*
- * A place for one value that another part keeps for each process (its view of cwd and umask, say). Taking it
- * leaves the place empty, so that two threads never share the value; giving it back drops what was put there in between. DROP
- * is called when the process record ends. take returns NULL when the place is empty.
- */
-void *proc_slot_take(struct proc *p);
-void proc_slot_give(struct proc *p, void *value, void (*drop)(void *));
-
 /* The place of what lookups.h keeps for P; ends with the record. */
 struct lookups;
 _Atomic(struct lookups *) *proc_lookups(struct proc *p);

@@ -43,8 +43,6 @@ struct proc {
 	struct script *script; /* what its interpreter runs; under lock */
 	_Atomic move_note umask;
 	_Atomic(struct lookups *) lookups;
-	void *value;
-	void (*drop)(void *);
 };
 
 

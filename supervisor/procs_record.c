@@ -44,8 +44,6 @@ static void retired_free(struct retired *r)
 
 static void proc_free(struct proc *p)
 {
-	if (p->value)
-		p->drop(p->value);
 	retired_free(p->retired);
 	script_put(p->script);
 	lookups_free(atomic_load(&p->lookups));
@@ -257,23 +255,4 @@ _Atomic(struct lookups *) *proc_lookups(struct proc *p)
 _Atomic move_note *proc_umask(struct proc *p)
 {
 	return &p->umask;
-}
-
-void *proc_slot_take(struct proc *p)
-{
-	pthread_mutex_lock(&p->lock);
-	void *value = steal_pointer(&p->value);
-	pthread_mutex_unlock(&p->lock);
-	return value;
-}
-
-void proc_slot_give(struct proc *p, void *value, void (*drop)(void *))
-{
-	pthread_mutex_lock(&p->lock);
-	void *old = p->value;
-	p->value = value;
-	p->drop = drop;
-	pthread_mutex_unlock(&p->lock);
-	if (old)
-		drop(old);
 }

@@ -154,35 +154,6 @@ static void threads_share_a_record(void **state)
 	close(fds[1]);
 }
 
-static int dropped;
-
-static void count_drop(void *value)
-{
-	dropped++;
-}
-
-static void slot(void **state)
-{
-	struct session s = session_for_self();
-	struct procs *ps;
-	struct proc *p;
-	int a, b;
-
-	dropped = 0;
-	assert_int_equal(procs_new(&s, &ps), 0);
-	assert_int_equal(procs_get(ps, getpid(), &p), 0);
-	assert_null(proc_slot_take(p));
-	proc_slot_give(p, &a, count_drop);
-	assert_ptr_equal(proc_slot_take(p), &a);
-	assert_null(proc_slot_take(p));
-	proc_slot_give(p, &a, count_drop);
-	proc_slot_give(p, &b, count_drop);
-	assert_int_equal(dropped, 1);
-	proc_put(p);
-	procs_free(ps);
-	assert_int_equal(dropped, 2);
-}
-
 /* Who writes by number and who execs keep out of each other's way. */
 static void writers_and_execs(void **state)
 {
