@@ -308,7 +308,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked),
-		cmocka_unit_test(threads_share_a_record), cmocka_unit_test(slot),
+		cmocka_unit_test(threads_share_a_record),
 		cmocka_unit_test(writers_and_execs), cmocka_unit_test(exec_waits_for_writers), cmocka_unit_test(references),
 		cmocka_unit_test(other_threads), cmocka_unit_test(churn),
 	};
