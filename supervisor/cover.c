@@ -23,6 +23,7 @@
 #include "policy/constant.h"
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/privileges.h"
 #include "supervisor/resolve_name.h"
 
 #define SEALED (MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC)
@@ -258,22 +259,8 @@ int cover_make(const struct cover_options *o, struct cover **out, const char **w
 static int lay_down(void)
 {
 	static const unsigned laid[] = { CAP_SYS_ADMIN, CAP_PERFMON };
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
 
-	if (syscall(SYS_capget, &head, data) < 0)
-		return -errno;
-	for (size_t i = 0; i < sizeof(laid) / sizeof(laid[0]); i++) {
-		uint32_t kept = ~(uint32_t)CAP_TO_MASK(laid[i]);
-		struct __user_cap_data_struct *word = &data[CAP_TO_INDEX(laid[i])];
-
-		if (prctl(PR_CAPBSET_DROP, laid[i], 0, 0, 0) < 0)
-			return -errno;
-		word->effective &= kept;
-		word->permitted &= kept;
-		word->inheritable &= kept;
-	}
-	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+	return privileges_lay_down(laid, sizeof(laid) / sizeof(laid[0]));
 }
 
 /* A worker that another worker has started is there already, and may not go anywhere any more. */

@@ -24,6 +24,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
+#include "supervisor/privileges.h"
 #include "supervisor/rescue.h"
 
 #define PATIENCE_MS 100
@@ -134,6 +135,11 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	if (rc < 0) {
 		errno = -rc;
 		fail(status, "limit the command");
+	}
+	rc = o->network_stays ? privileges_leave_network() : 0;
+	if (rc < 0) {
+		errno = -rc;
+		fail(status, "lay down CAP_NET_ADMIN");
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		fail(status, "set no_new_privs");

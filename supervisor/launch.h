@@ -38,6 +38,7 @@ struct launch_options {
 	const struct limits *limits;   /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
+	bool network_stays;            /* the command lays down CAP_NET_ADMIN: it changes no addresses and no routes */
 	bool ignore_children;          /* usher was started with SIGCHLD ignored */
 	sigset_t mask;                 /* the signal mask usher was started with */
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */

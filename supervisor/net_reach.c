@@ -125,10 +125,22 @@ static bool others_reach(const struct policy *policy)
 	return some;
 }
 
+static bool restricted(const struct policy *policy)
+{
+	const struct ruleset *layer;
+
+	for (size_t i = 1; (layer = policy_layer(policy, i)); i++) {
+		if (withholds_sockets(layer))
+			return true;
+	}
+	return false;
+}
+
 void net_reach(const struct policy *policy, struct net_reach *out)
 {
 	out->tcp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_TCP });
 	out->udp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
 	out->abstract = can_reach(policy, &(struct kind){ .object = OBJECT_ABSTRACT });
 	out->others = others_reach(policy);
+	out->restricted = restricted(policy);
 }

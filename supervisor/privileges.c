@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/privileges.h"
 
+#include <errno.h>
 #include <linux/capability.h>
+#include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -30,4 +33,31 @@ bool privileges_read_any(void)
 	struct caps c;
 
 	return caps_read(&c) && (c.word[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+}
+
+int privileges_lay_down(const unsigned *caps, size_t n)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct caps c;
+
+	if (!caps_read(&c))
+		return -errno;
+	for (size_t i = 0; i < n; i++) {
+		uint32_t kept = ~(uint32_t)CAP_TO_MASK(caps[i]);
+		struct __user_cap_data_struct *word = &c.word[CAP_TO_INDEX(caps[i])];
+
+		if (prctl(PR_CAPBSET_DROP, caps[i], 0, 0, 0) < 0 && errno != EPERM)
+			return -errno;
+		word->effective &= kept;
+		word->permitted &= kept;
+		word->inheritable &= kept;
+	}
+	return syscall(__NR_capset, &head, c.word) < 0 ? -errno : 0;
+}
+
+int privileges_leave_network(void)
+{
+	static const unsigned laid[] = { CAP_NET_ADMIN };
+
+	return privileges_lay_down(laid, 1);
 }

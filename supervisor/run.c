@@ -65,6 +65,7 @@ struct run {
 	struct supervise_result result;
 	struct victim victim;
 	int signals;
+	bool network_restricted; /* by some rule or default */
 	int number;          /* usher's process number for others, 0: its own */
 	bool working;        /* there may be calls */
 	char journal[PATH_MAX];
@@ -320,6 +321,7 @@ static int prepare(struct run *run, const struct run_options *o)
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);
 	s->other_sockets = can.others;
+	run->network_restricted = can.restricted;
 	rc = shown_wanted(s->policy) ? shown_new(&s->shown) : 0;
 	if (rc < 0)
 		return complain("make room for what getpeername shows", rc, NULL);
@@ -355,6 +357,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	if (rc < 0)
 		return rc;
 	run->launch.floor = run->floor;
+	run->launch.network_stays = run->s.privileged && run->network_restricted;
 	run->launch.isolation = &run->isolation;
 	run->launch.cover = run->cover;
 	run->launch.limits = run->s.limits;
@@ -364,7 +367,10 @@ static int start_command(struct run *run, const struct run_options *o)
 	victim_lower(&run->victim);
 	if (rc < 0)
 		return complain("start the command", rc, NULL);
-	rc = harden_process();
+	/* The first thread's, and so all others'. */
+	rc = run->launch.network_stays ? privileges_leave_network() : 0;
+	if (rc == 0)
+		rc = harden_process();
 	return rc < 0 ? complain("confine usher itself", rc, NULL) : 0;
 }
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Kinds of sockets that no endpoint speaks of: who gets them, what is recorded, that they work, and whose powers count.
 . "$(dirname "$0")/lib.sh"
-need python3
+need python3 ip
 fresh
 journal() { records "$(ls -dt "$T"/journal.* | head -n 1)"; } # the latest
 BASE='default deny
@@ -54,6 +54,20 @@ if is_root; then want="raw ESOCKTNOSUPPORT packet EAFNOSUPPORT"; else want="raw 
 same "nobody is asked for what the kernel refuses" "$want" "$(under "$T/etc/raw-ask.rules" raw packet 2>/dev/null)"
 { echo 'default allow'; echo 'allow socket netlink:generic limit=1/h'; } | rules limit.rules
 same "a limit" "generic made generic EPROTONOSUPPORT" "$(under "$T/etc/limit.rules" generic generic)"
+
+# Addresses and routes are not the tree's to change where rules restrict whom it reaches. In a network of its own, so that nothing else changes.
+network() { # RULES: what becomes of an address, a link and a route; by netlink and by ioctl
+	OPTIONS=--isolate=net supervise "$1" bash -c 'ip address add 192.0.2.7/32 dev lo; ip route add 198.51.100.0/24 dev lo; python3 -c "
+import fcntl, socket, struct
+fcntl.ioctl(socket.socket(2, 2), 0x8922, struct.pack(\"16si\", b\"lo\", 9000))" # SIOCSIFMTU
+ip -o link show lo | grep -o "mtu [0-9]*"; ip -o address show lo | grep -o 192.0.2.7; ip route show | grep -o 198.51.100.0' 2>/dev/null | xargs
+}
+if is_root; then
+	same "(control) root changes the network where nothing restricts it" "mtu 9000 192.0.2.7 198.51.100.0" "$(network allow)"
+	same "where an address is denied it stays as it is" "mtu 65536" "$(network "$T/etc/deny.rules")"
+	{ echo "$BASE"; echo 'allow connect,bind,send udp:*:* tcp:*:*'; echo 'allow exec /**'; echo 'allow socket *'; } | rules given.rules
+	same "also where all sockets are given" "mtu 65536" "$(network "$T/etc/given.rules")"
+fi
 
 # MPTCP connects as TCP does: rules on tcp hold.
 if [ -n "$(made mptcp)" ]; then
