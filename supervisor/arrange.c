@@ -67,13 +67,16 @@ static bool in_turn(const struct window *w)
 	return w->changes <= SEQUENTIAL || (w->again < 2 && w->callers < MANY);
 }
 
-/* In a flood a worker waits long for its caller to be run, and for the kernel's list: others use the time. Beside fewer callers they would only be woken for nothing. */
+/*
+ * While a worker gives a caller its descriptor it waits for that caller to be run: with more callers than cores there is always another that can be
+ * served meanwhile. In a flood each worker walks the kernel's long list, under its lock: one for each core then.
+ */
 static unsigned crowd(const struct arrangement *a, unsigned callers)
 {
 	unsigned n = a->cores / 4;
 
-	if (callers >= FLOOD_FROM && a->cores < CROWD_MOST)
-		return a->cores;
+	if (a->cores < CROWD_MOST)
+		return callers < FLOOD_FROM ? a->cores + 1 : a->cores;
 	return n < 1 ? 1 : n > CROWD_MOST ? CROWD_MOST : n;
 }
 

@@ -2,9 +2,9 @@
 /*
  * How many workers receive, and where. One, free to move, serves callers that come one after another: with
  * SYNC_WAKE_UP it runs on each caller's core. While no more callers than there are cores interleave, one worker for each
- * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave, every worker that
- * waits is woken by every call and takes time from the callers: few receive then, and one for each core in a flood. docs/PERFORMANCE.md has the
- * figures.
+ * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave one more than cores receives, because
+ * a worker that hands out a descriptor waits for its caller; with four cores and more only few do, since every worker that waits is woken by every
+ * call and takes time from the callers. docs/PERFORMANCE.md has the figures.
  */
 #ifndef USHER_SUPERVISOR_ARRANGE_H
 #define USHER_SUPERVISOR_ARRANGE_H
