@@ -50,8 +50,8 @@ static int report_exit(int fd, int status, const struct rusage *used)
 	return report_write(fd, &r);
 }
 
-/* Reaps whatever ended and reports on the command. Returns false when no child is left; *KILLING: usher does not hear of it any more. */
-static bool reap(pid_t command, int status, bool *killing)
+/* Reaps whatever ended and reports on the command. Returns false when no child is left; *LOST: usher does not hear of it any more. */
+static bool reap(pid_t command, int status, bool *lost)
 {
 	for (;;) {
 		int st;
@@ -70,24 +70,45 @@ static bool reap(pid_t command, int status, bool *killing)
 		else if (WIFCONTINUED(st))
 			(void)report_send(status, REPORT_CONTINUED, 0, NULL);
 		else if (report_exit(status, st, &used) < 0)
-			*killing = true;
+			*lost = true;
 	}
 }
 
-static bool ordered_to_kill(int control, const struct rescue *rescue)
+/* An order, or the end of usher, which may have left a terminal behind. */
+static bool ordered_to_kill(int control, bool *lost)
 {
 	char order;
 	ssize_t n = read(control, &order, 1);
 
-	if (n == 0 && rescue)
-		rescue_terminal(rescue);
+	*lost |= n == 0;
 	return n == 0 || (n > 0 && order == GUARDIAN_KILL);
+}
+
+static void save_terminal(const struct rescue *rescue, bool lost, bool *saved)
+{
+	if (!lost || *saved)
+		return;
+	*saved = true;
+	if (rescue)
+		rescue_terminal(rescue);
+}
+
+/*
+ * The command may have ended because usher was killed, whose descriptors the kernel closes one after another: the last report may have been
+ * taken, and the end of the orders not be seen yet.
+ */
+static bool usher_ends(int control, const struct rescue *rescue)
+{
+	struct pollfd fd = { control, POLLIN, 0 };
+
+	return (poll(&fd, 1, 0) > 0 && (fd.revents & POLLHUP)) || (rescue && rescue_overdue(rescue));
 }
 
 void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue)
 {
 	pid_t self = getpid();
 	unsigned round = 0;
+	bool lost = false, saved = false;
 	sigset_t set;
 
 	sigfillset(&set);
@@ -101,17 +122,21 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 	/* Without it nothing tells of children that end. */
 	killing |= children < 0;
 
-	while (reap(command, status, &killing)) {
-		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : control, POLLIN, 0 } };
+	while (reap(command, status, &lost)) {
 		struct signalfd_siginfo si;
 
+		save_terminal(rescue, lost, &saved);
+		killing |= lost;
+		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : control, POLLIN, 0 } };
 		int n = poll(fds, 2, killing ? guardian_kill_round(self, round++) : -1);
 		if (n > 0 && fds[0].revents)
 			while (read(children, &si, sizeof(si)) > 0)
 				;
-		if (n > 0 && fds[1].revents && ordered_to_kill(control, rescue))
+		if (n > 0 && fds[1].revents && ordered_to_kill(control, &lost))
 			killing = true;
+		save_terminal(rescue, lost, &saved);
 		killing |= getppid() != keeper;
 	}
+	save_terminal(rescue, lost || usher_ends(control, rescue), &saved);
 	_exit(0);
 }

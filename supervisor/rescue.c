@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/rescue.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "rules/cleanup.h"
+
+#define FLAGS_FIELD 9
+#define PF_EXITING 0x4UL /* include/linux/sched.h */
 
 struct rescue *rescue_new(int tty)
 {
@@ -10,6 +19,7 @@ struct rescue *rescue_new(int tty)
 
 	if (r == MAP_FAILED)
 		return NULL;
+	r->usher = getpid();
 	r->tty = tty;
 	return r;
 }
@@ -28,4 +38,26 @@ void rescue_terminal(const struct rescue *r)
 		return; /* hung up: there is nobody to see it */
 	if (r->raw)
 		(void)tcsetattr(r->tty, TCSANOW, &r->modes);
+}
+
+/* Fields of /proc/PID/stat behind the name: state, five numbers, and the kernel's flags of the task. */
+static bool exiting(pid_t pid)
+{
+	char path[32], text[512];
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return true;
+	text[n] = '\0';
+	const char *at = strrchr(text, ')');
+	for (int field = 2; at && field < FLAGS_FIELD; field++)
+		at = strchr(at + 1, ' ');
+	return !at || (strtoul(at, NULL, 10) & PF_EXITING);
+}
+
+bool rescue_overdue(const struct rescue *r)
+{
+	return (r->raw || r->asking) && exiting(r->usher);
 }

@@ -11,6 +11,7 @@
 #include <termios.h>
 
 struct rescue {
+	pid_t usher;
 	int tty;              /* the real terminal, by its number in usher's descriptor table */
 	struct termios modes; /* as they are to be again */
 	volatile bool raw;    /* usher has changed them */
@@ -23,5 +24,8 @@ void rescue_free(struct rescue *r);
 
 /* Async-signal-safe. From a process that does not have the terminal as its own, so that no job control stops it. */
 void rescue_terminal(const struct rescue *r);
+
+/* Whether the terminal is still as usher left it, and usher, which would give it back, is about to be gone. Async-signal-safe. */
+bool rescue_overdue(const struct rescue *r);
 
 #endif
