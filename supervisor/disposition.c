@@ -3,7 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/fs.h>
+#include <linux/fscrypt.h>
+#include <linux/fsverity.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -30,8 +33,11 @@ static const struct disposition table[] = {
 #define TIOCVHANGUP_ 0x5437
 #define USERFAULTFD_IOC_NEW_ _IO(0xAA, 0)
 #define FAT_SET_ATTRIBUTES _IOW('r', 0x11, uint32_t)
-#define BTRFS_(n) _IOW(0x94, n, char[4096])
-#define XFS_OPEN_BY_HANDLE _IOWR('X', 107, char[56])
+/* Of ext4 and XFS, whose headers are the kernel's own: by the sizes of their arguments. */
+#define EXT4_NONE(n) _IO('f', n)
+#define EXT4_WRITE(n, size) _IOW('f', n, char[size])
+#define XFS_WRITE(n, size) _IOW('X', n, char[size])
+#define XFS_BOTH(n, size) _IOWR('X', n, char[size])
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
 #endif
