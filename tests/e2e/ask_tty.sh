@@ -43,6 +43,15 @@ wait_gone() {
 	done
 	return 1
 }
+shell_back() { # TYPED: the shell has it and asks for the next line; what is typed while a session still ends is the session's
+	local i
+	wait_text "$1" || return 1
+	for i in $(seq 300); do
+		[ "$(screen | grep -v '^ *$' | tail -n 1)" != '$' ] || return 0
+		sleep 0.1
+	done
+	return 1
+}
 begin() { # a clean screen
 	keys C-l
 	keys clear Enter
@@ -294,12 +303,12 @@ run "sh -c 'sleep 60; echo slept'"
 sleep 0.8
 keys C-z
 see "Ctrl-Z stops" "Stopped"
-keys 'stty | grep -o raw; stty -a | grep -o " icanon"' Enter
-see "the terminal is cooked then" " icanon"
+keys 'stty -a | grep -q " icanon" && echo coo""ked' Enter
+see "the terminal is cooked then" "cooked"
 keys fg Enter
 sleep 0.5
 keys C-c
-sleep 0.5
+shell_back '^C'
 keys 'echo status $?' Enter
 see "fg and Ctrl-C" "status 130"
 
@@ -307,12 +316,12 @@ begin
 run "cat secret"
 wait_text "$ARMED"
 keys C-c
-sleep 0.5
+shell_back ''
 keys 'echo status $?' Enter
 see "Ctrl-C at a question reaches the program" "status 130"
 
 begin
-run "sh -c 'cat secret & cat secret2 & wait; echo both'"
+run "sh -c 'cat secret & cat secret2 & wait; echo bo''th'"
 wait_text "$ARMED"
 keys o
 sleep 0.3
@@ -347,7 +356,7 @@ see "job control inside" "Stopped"
 keys 'kill -9 %1; wait' Enter
 sleep 0.5
 keys 'exit 7' Enter
-sleep 0.5
+shell_back 'exit 7'
 keys 'echo status $?' Enter
 see "its exit status" "status 7"
 see_not "no complaint about job control" "no job control"
@@ -355,8 +364,8 @@ see_not "no complaint about job control" "no job control"
 begin
 keys 'stty -a >before; '
 run "cat numbers"
-sleep 0.5
-keys 'stty -a >after; cmp before after && echo modes same' Enter
+shell_back 500
+keys "stty -a >after; cmp before after && echo modes s''ame" Enter
 see "modes are as before" "modes same"
 
 # The program cannot answer by itself: not through its own terminal, and not through the real one.
