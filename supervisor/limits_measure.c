@@ -102,8 +102,9 @@ static void mark(struct census *c, pid_t guardian)
 
 int census_take(struct census *c, pid_t guardian, struct usage *out)
 {
-	uint64_t ticks = 0, page = (uint64_t)sysconf(_SC_PAGESIZE), hertz = (uint64_t)sysconf(_SC_CLK_TCK);
-	int rc = scan(c);
+	long page = sysconf(_SC_PAGESIZE), hertz = sysconf(_SC_CLK_TCK);
+	int rc = page > 0 && hertz > 0 ? scan(c) : -EINVAL;
+	uint64_t ticks = 0;
 
 	*out = (struct usage){ 0 };
 	if (rc < 0)
@@ -116,10 +117,10 @@ int census_take(struct census *c, pid_t guardian, struct usage *out)
 		if (!p->below)
 			continue;
 		ticks += p->ticks;
-		out->bytes += p->pages * page;
+		out->bytes += p->pages * (uint64_t)page;
 		out->processes++;
 	}
-	out->cpu_ms = ticks * 1000 / hertz;
+	out->cpu_ms = ticks * 1000 / (uint64_t)hertz;
 	return 0;
 }
 
