@@ -26,6 +26,7 @@
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
 
+#define UNRECEIVED_MAX 100
 #define ASIDE_MAX 4
 #define SETTLE_MS 3000
 
@@ -211,6 +212,16 @@ static void await_caller(struct worker *w)
 		(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
 }
 
+/* A listener that gives nothing any more would leave every caller waiting. */
+static void give_up_receiving(struct worker *w, int error)
+{
+	if (++w->unreceived < UNRECEIVED_MAX)
+		return;
+	fprintf(stderr, "usher: receive a call: %s; the tree is ended\n", strerror(error));
+	session_kill(w->session);
+	(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
+}
+
 /* Where several receive each stays on a core of its own; a single one runs where the caller wakes it, or stays there. */
 static void settle(struct worker *w)
 {
@@ -267,11 +278,15 @@ static bool receive(struct worker *w)
 	if (crowd_there(w->session->pool) && crowd_next(w->session->pool, n))
 		return true;
 	memset(n, 0, sizeof(*n));
-	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0)
+	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0) {
+		w->unreceived = 0;
 		return true;
+	}
 	if (errno == ENOENT)
-		await_caller(w);
-	return false; /* EINTR, or ENOENT: the caller was killed in between, or there are no callers any more */
+		await_caller(w); /* the caller was killed in between, or there are no callers any more */
+	else if (errno != EINTR)
+		give_up_receiving(w, errno);
+	return false;
 }
 
 /* A call that comes when the session is over is not answered. In this order: who settles sees the worker walk, or it sees the end. */

@@ -30,6 +30,7 @@ struct worker {
 	bool dropped;             /* credentials differ from usher's own */
 	bool aside;               /* counted in the pool's aside */
 	bool receiving;           /* counted in the pool's receivers */
+	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
