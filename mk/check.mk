@@ -8,8 +8,8 @@ check: deps-test ## install, build, test: what the README names; ends with "N pa
 check-all: deps-test ## check, plus the long forms, clang, both sanitizers and the analyser
 	@MAKE="$(MAKE)" BUILD=$(BUILD) LONG=1 tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
 
-# Unit and end-to-end tests with a sanitized usher.
-sanitized = $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e
+# Unit and end-to-end tests with a sanitized usher, which is some ten times slower: nothing is to be ended for that.
+sanitized = TEST_TIMEOUT=$(or $(TEST_TIMEOUT),3000) $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e
 
 .PHONY: asan
 asan: ## unit and end-to-end tests under the address and undefined-behaviour sanitizers

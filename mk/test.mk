@@ -12,7 +12,11 @@ HELPER_CFLAGS = -std=c17 -O2 -g $(WARN)
 
 E2E_SH := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh))
 PROBE_SH := $(filter-out tests/adversarial/lib.sh,$(wildcard tests/adversarial/*.sh))
-PROBES = $(PROBE_BIN) $(PROBE_SH)
+# The longest first, so that none is left alone at the end.
+PROBE_LONG = $(filter $(foreach p,avail_limits.sh watcher_kill exec_approval.sh files_escape avail_surroundings.sh parity,%/$(p)),$(PROBE_SH) $(PROBE_BIN))
+PROBES = $(PROBE_LONG) $(filter-out $(PROBE_LONG),$(PROBE_SH) $(PROBE_BIN))
+# Some wait more than they work: one more than there are cores.
+PROBE_JOBS = $(shell expr $$(nproc) + 1)
 TEST_ENV = USHER=$(abspath $(BUILD))/usher BUILD=$(abspath $(BUILD)) RESULTS=$(abspath $(BUILD))/results
 
 .SECONDEXPANSION:
@@ -43,7 +47,7 @@ check-e2e: all ## real programs, native against supervised (ONLY=NAME.. selects,
 .PHONY: check-adversarial
 check-adversarial: all ## attacks, each with its positive control, under a minute (LONG=1: more tries; RACE_SECONDS=60: each race so long; ONLY=NAME.. selects)
 	$(call build-each,$(PROBE_BIN))
-	@$(TEST_ENV) $(if $(or $(LONG),$(RACE_SECONDS)),,QUICK=1 JOBS=$(shell nproc)) tests/run-tests adversarial $(if $(ONLY),$(filter $(addprefix %/,$(ONLY) $(ONLY:%=%.sh)),$(PROBES)),$(PROBES))
+	@$(TEST_ENV) $(if $(or $(LONG),$(RACE_SECONDS)),,QUICK=1 JOBS=$(PROBE_JOBS)) tests/run-tests adversarial $(if $(ONLY),$(filter $(addprefix %/,$(ONLY) $(ONLY:%=%.sh)),$(PROBES)),$(PROBES))
 
 .PHONY: crowds
 crowds: all ## 200 questions at once, answered in random order from two desks, again and again (ROUNDS=20)

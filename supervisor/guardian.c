@@ -81,7 +81,7 @@ static bool ordered_to_kill(int control, bool *lost)
 	ssize_t n = read(control, &order, 1);
 
 	*lost |= n == 0;
-	return n == 0 || (n > 0 && order == GUARDIAN_KILL);
+	return n == 0 || (n > 0 && order == GUARDIAN_KILL) || (n < 0 && errno != EINTR);
 }
 
 static void save_terminal(const struct rescue *rescue, bool lost, bool *saved)
@@ -107,7 +107,7 @@ static bool usher_ends(int control, const struct rescue *rescue)
 void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue)
 {
 	pid_t self = getpid();
-	unsigned round = 0;
+	unsigned round = 0, deaf = 0;
 	bool lost = false, saved = false;
 	sigset_t set;
 
@@ -134,8 +134,9 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 				;
 		if (n > 0 && fds[1].revents && ordered_to_kill(control, &lost))
 			killing = true;
+		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
 		save_terminal(rescue, lost, &saved);
-		killing |= getppid() != keeper;
+		killing |= getppid() != keeper || deaf >= GUARDIAN_DEAF;
 	}
 	save_terminal(rescue, lost || usher_ends(control, rescue), &saved);
 	_exit(0);

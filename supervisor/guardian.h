@@ -18,6 +18,9 @@
 /* Orders on the control pipe. Its end of file means GUARDIAN_KILL. */
 #define GUARDIAN_KILL 'K'
 
+/* Waits in a row that may fail: who cannot hear orders any more ends the tree. */
+#define GUARDIAN_DEAF 100
+
 /* Reports on the status socket, from the guardian and, until its exec, from the command. */
 enum report_kind {
 	REPORT_COMMAND = 1, /* value: the command's pid */

@@ -83,7 +83,7 @@ static bool reap(pid_t guardian, bool *gone, int *status)
 void keeper_main(pid_t guardian, int control)
 {
 	pid_t self = getpid();
-	unsigned round = 0;
+	unsigned round = 0, deaf = 0;
 	bool killing = false;
 	int status = 0;
 	sigset_t set;
@@ -107,6 +107,8 @@ void keeper_main(pid_t guardian, int control)
 			killing = true;
 			(void)poll(fds, 1, GRACE_MS);
 		}
+		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
+		killing |= deaf >= GUARDIAN_DEAF;
 		while (read(children, &si, sizeof(si)) > 0)
 			;
 	}
