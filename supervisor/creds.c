@@ -208,17 +208,34 @@ int creds_note_home(struct session *s)
 	return rc;
 }
 
+/* Those at the start, but for what a worker that made this one has laid down for good (cover.h). */
+static int caps_of_home(const struct creds_home *h, struct __user_cap_data_struct out[2])
+{
+	struct __user_cap_data_struct now[2];
+
+	if (caps_get(now) < 0)
+		return -EPERM;
+	for (int i = 0; i < 2; i++) {
+		out[i] = h->rest.caps[i];
+		out[i].permitted &= now[i].permitted;
+		out[i].effective &= out[i].permitted;
+		out[i].inheritable &= now[i].inheritable | out[i].permitted;
+	}
+	return 0;
+}
+
 /* Capabilities first and last, as in creds_leave(). The file system's ids follow the effective ones. */
 int creds_go_home(const struct session *s)
 {
 	const struct creds_home *h = s->home;
+	struct __user_cap_data_struct caps[2];
 
 	if (!h || !atomic_load_explicit(&s->creds_moved, memory_order_acquire))
 		return 0;
-	if (caps_set(h->rest.caps) < 0 || syscall(SYS_setresuid, h->uid[0], h->uid[1], h->uid[2]) < 0 ||
+	if (caps_of_home(h, caps) < 0 || caps_set(caps) < 0 || syscall(SYS_setresuid, h->uid[0], h->uid[1], h->uid[2]) < 0 ||
 	    syscall(SYS_setresgid, h->gid[0], h->gid[1], h->gid[2]) < 0 ||
 	    syscall(SYS_setgroups, h->rest.n_groups, h->rest.groups) < 0 || set_fsids(h->rest.fsuid, h->rest.fsgid) < 0 ||
-	    caps_set(h->rest.caps) < 0)
+	    caps_set(caps) < 0)
 		return -EPERM;
 	return 0;
 }

@@ -95,4 +95,12 @@ ls d | sort; find . -type f | sort; tar cf - d | tar tf - | wc -l; cat </dev/nul
 cat nothing 2>&1 || :; cat d 2>&1 || :; cp -a d c; mv c/f c/g; mv c "$PWD/z"; ls z; cd z; pwd; cat g; ln g h; stat -c %h g
 sh -c 'exec 3<g; cat <&3'; head -c 4 /dev/zero | od -An -tx1; : >|"$TMPDIR/t"; cat "$TMPDIR/t"; test -r /dev/tty; ls /proc/self/fd | head -n 3
 S
+
+# Workers are made by workers, which have laid down what opens other processes; also when some program has changed its user meanwhile.
+if is_root; then MODES=reads both "who waits, after a change of user" <<'S'
+mkfifo one two three; setpriv --reuid 0 true
+echo 1 >one & echo 2 >two & echo 3 >three & sleep 0.3
+cat one two three; wait
+S
+fi
 finish
