@@ -21,6 +21,7 @@
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_script.h"
 #include "supervisor/exec_trace.h"
+#include "supervisor/exec_traced.h"
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
 #include "supervisor/procs.h"
@@ -32,6 +33,8 @@
 #include "supervisor/walk.h"
 
 #define SCRIPT_ARGS 1024 /* of a script's arguments, kept for later records */
+
+#define SEIZES_MOST 5000 /* while usher itself traces the caller, or its tracer, a fifth of a millisecond apart */
 
 #define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
 
@@ -76,6 +79,7 @@ int exec_resolve(struct job *j)
 	struct target *t;
 	struct look look;
 
+	going_back(&j->session->tracers, j);
 	if (handover_give(j))
 		return -ESRCH; /* a call that another worker restarted and waits for: not ours */
 	int err = look_of(j, &look);
@@ -136,30 +140,41 @@ static void note_script(struct job *j, pid_t pid)
 	proc_script_set(j->proc, s);
 }
 
-/* The tracee was stopped with a new image. Lets it run, or ends it. */
-static void exec_arrived(struct job *j, pid_t pid)
+int exec_admit(struct job *j, pid_t pid, const char *differs)
 {
 	const struct target *t = &j->target[plan_of(j)->image];
-	const char *differs = verify_image(j, pid);
 	struct record *r = &j->worker->evidence;
 
 	if (differs) {
 		record_text(r, "raced", differs);
 		(void)walk_record(j, -EPERM);
-		worker_blocking(j->worker);
-		trace_kill(pid);
-		return;
+		return -EPERM;
 	}
 	write_process(j->session, r, pid, t);
-	if (walk_record(j, 0) < 0 || proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino) < 0) {
-		worker_blocking(j->worker);
-		trace_kill(pid);
-		return;
-	}
+	int err = walk_record(j, 0);
+	if (!err)
+		err = proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino);
+	if (err < 0)
+		return err;
 	note_script(j, pid);
 	if (plan_of(j)->program && !j->session->cover) {
 		const struct target *program = &j->target[plan_of(j)->program];
 		proc_expect(j->proc, program->dev, program->ino);
+	}
+	return 0;
+}
+
+/* The tracee was stopped with a new image. Lets it run, or ends it. */
+static void exec_arrived(struct job *j, pid_t pid)
+{
+	exec_regs regs;
+
+	tracers_renamed(&j->session->tracers, (pid_t)j->notif.pid, pid);
+	const char *differs = trace_regs(pid, &regs) ? "registers" : verify_image(j, pid, REGS_IP(&regs), REGS_SP(&regs));
+	if (exec_admit(j, pid, differs) < 0) {
+		worker_blocking(j->worker);
+		trace_kill(pid);
+		return;
 	}
 	trace_release(pid, 0);
 }
@@ -251,16 +266,28 @@ int exec_hopeless(const struct job *j)
 	return p->other ? -ENOEXEC : 0;
 }
 
+/* Who is traced already is not usher's to hold. */
+static int hold_caller(struct job *j, pid_t tid)
+{
+	int err;
+
+	for (int tries = 0; (err = trace_seize(tid)) == -EPERM && tries < SEIZES_MOST; tries++) {
+		if (exec_traced(j) != -EAGAIN)
+			return -EALREADY;
+	}
+	if (err == -EPERM)
+		record_text(&j->worker->evidence, "unverified", "the caller cannot be traced");
+	return err;
+}
+
 /* Holds the caller, answers, and sees what comes of it. */
 static int exec_held(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
-	int err = trace_seize(tid);
+	int err = hold_caller(j, tid);
 
-	if (err == -EPERM) {
-		record_text(&j->worker->evidence, "unverified", "the caller is traced");
-		atomic_fetch_add_explicit(&j->session->held_elsewhere, 1, memory_order_relaxed);
-	}
+	if (err == -EALREADY)
+		return PERFORM_DONE;
 	if (err)
 		return job_error(j, err == -ESRCH ? -EPERM : err);
 	if (j->rewritten.off && handover_restart(j, &tid) < 0)

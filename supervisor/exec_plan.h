@@ -90,7 +90,7 @@ int plan_edit(struct job *j, const struct exec_edit *e);
  */
 int exec_point(struct job *j, pid_t *tid, int *sig);
 
-/* What differs between the plan and the new image of PID, which TID stops before its first instruction; NULL: nothing. */
-const char *verify_image(struct job *j, pid_t pid);
+/* What differs between the plan and the new image of PID, which stands before its first instruction, at IP with stack SP; NULL: nothing. */
+const char *verify_image(struct job *j, pid_t pid, uint64_t ip, uint64_t sp);
 
 #endif

@@ -66,15 +66,33 @@ static inline void regs_again(exec_regs *r, long nr)
 	r->orig_rax = -1ULL; /* no call that the kernel could restart */
 }
 
-static inline void regs_call(exec_regs *r, long nr, const uint64_t arg[6])
+static inline void regs_arguments(exec_regs *r, const uint64_t arg[6])
 {
-	regs_again(r, nr);
 	r->rdi = arg[0];
 	r->rsi = arg[1];
 	r->rdx = arg[2];
 	r->r10 = arg[3];
 	r->r8 = arg[4];
 	r->r9 = arg[5];
+}
+
+static inline void regs_call(exec_regs *r, long nr, const uint64_t arg[6])
+{
+	regs_again(r, nr);
+	regs_arguments(r, arg);
+}
+
+/* The thread, stopped on its way into a call, makes call NR instead. */
+static inline void regs_exchange(exec_regs *r, long nr, const uint64_t arg[6])
+{
+	r->orig_rax = (unsigned long long)nr;
+	regs_arguments(r, arg);
+}
+
+/* The number of the call that the thread is in. */
+static inline long regs_number(const exec_regs *r)
+{
+	return (long)r->orig_rax;
 }
 
 #elif defined(__aarch64__)
@@ -129,6 +147,16 @@ static inline void regs_call(exec_regs *r, long nr, const uint64_t arg[6])
 	(void)r;
 	(void)nr;
 	(void)arg;
+}
+
+static inline void regs_exchange(exec_regs *r, long nr, const uint64_t arg[6])
+{
+	regs_call(r, nr, arg);
+}
+
+static inline long regs_number(const exec_regs *r)
+{
+	return (long)r->regs[8];
 }
 
 static inline void regs_exec_restore(exec_regs *r, const uint64_t arg[6], int at)

@@ -83,23 +83,20 @@ static bool env_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
 	return memcmp(hash, p->env_hash, sizeof(hash)) == 0;
 }
 
-const char *verify_image(struct job *j, pid_t pid)
+const char *verify_image(struct job *j, pid_t pid, uint64_t ip, uint64_t sp)
 {
 	const struct exec_plan *p = plan_of(j);
 	const struct target *t = &j->target[p->image];
-	exec_regs regs;
 
 	if (!exe_is(j, pid, t->dev, t->ino))
 		return "image";
-	if (trace_regs(pid, &regs))
-		return "registers";
-	if (p->loader && !trace_maps(pid, REGS_IP(&regs), p->loader_dev, p->loader_ino))
+	if (p->loader && !trace_maps(pid, ip, p->loader_dev, p->loader_ino))
 		return "interpreter";
-	if (!p->loader && !trace_maps(pid, REGS_IP(&regs), t->dev, t->ino))
+	if (!p->loader && !trace_maps(pid, ip, t->dev, t->ino))
 		return "interpreter";
-	if (!argv_is(pid, REGS_SP(&regs), p))
+	if (!argv_is(pid, sp, p))
 		return "argv";
-	if (p->env_known && !env_is(pid, REGS_SP(&regs), p))
+	if (p->env_known && !env_is(pid, sp, p))
 		return "environment";
 	if ((j->answered && chain_unchanged(j)) || !content_same(j))
 		return "content";

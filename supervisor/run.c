@@ -46,6 +46,7 @@
 #include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
 #include "supervisor/terminals.h"
+#include "supervisor/thread_state.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
 
@@ -374,6 +375,15 @@ static int start_command(struct run *run, const struct run_options *o)
 	return rc < 0 ? complain("confine usher itself", rc, NULL) : 0;
 }
 
+/* How many filters of seccomp there are where nobody has added any. */
+static void count_filters(struct session *s)
+{
+	struct thread_state st;
+
+	if (thread_state(s->self_proc, s->command, &st) == 0)
+		s->tracers.filters = st.filters;
+}
+
 static int start_workers(struct run *run)
 {
 	struct session *s = &run->s;
@@ -384,6 +394,7 @@ static int start_workers(struct run *run)
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
+	count_filters(s);
 	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
@@ -410,11 +421,13 @@ static void tell_nameless(const struct session *s)
 }
 
 /* All that debuggers say is that it is not permitted. */
-static void tell_traced(const struct session *s)
+static void tell_traced(struct session *s)
 {
-	if (atomic_load(&s->held_elsewhere) && !s->quiet)
-		fputs("usher: refused to start a program that a debugger traces already: nobody else can verify its exec; start it first, then attach (gdb -p, strace -p)\n",
-		      stderr);
+	const char *why = atomic_load(&s->unverified);
+
+	if (why && !s->quiet)
+		fprintf(stderr, "usher: refused to start a program under a debugger, as nobody could verify its exec: %s; start it first, then attach (gdb -p, strace -p)\n",
+			why);
 }
 
 static void run_close(struct run *run)

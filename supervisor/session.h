@@ -10,6 +10,7 @@
 #include "rules/verdict.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/moves.h"
+#include "supervisor/tracer.h"
 
 struct policy;
 struct questions;
@@ -68,7 +69,8 @@ struct session {
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
 	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
 	atomic_uint refused;     /* denied calls, for the closing line */
-	atomic_uint held_elsewhere; /* execs refused because somebody else traced the caller */
+	struct tracers tracers;  /* of the tree, that usher holds for the execs of whom they trace */
+	_Atomic(const char *) unverified; /* why an exec of a traced caller was refused last; NULL: none was */
 	atomic_uint nameless;    /* of them: execs of programs without a name that nobody was asked about */
 	int tell;                /* the terminal that the command writes to, -1 */
 	bool quiet;              /* say nothing but errors */

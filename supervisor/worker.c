@@ -402,6 +402,7 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&p->contents.lock, NULL);
 	stacks_init(&p->stacks);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
+	tracers_init(&s->tracers);
 	install_interrupt();
 	s->pool = p;
 	int rc = creds_note_home(s);

@@ -61,9 +61,7 @@ if command -v gdb >/dev/null && command -v gcc >/dev/null; then
 		rm -rf "$T/j"
 		same "but not where programs differ in their rights" "" "$("$USHER" run -p "$T/etc/by.rules" --ask=deny --journal "$T/j" -- bash -c "$attach" 2>/dev/null)"
 		rm -rf "$T/j"
-		u gdb -q -batch -nx -iex "set debuginfod enabled off" -ex run ./waits >/dev/null
-		check "nor does it start a program: the terminal says what does" grep -q 'start it first, then attach' "$T/err"
-		check "and the journal why" grep -q '"unverified":"the caller is traced"' "$T"/j/journal-*.jsonl
+		same "nor does it start a program there" "" "$("$USHER" run -p "$T/etc/by.rules" --ask=deny --journal "$T/j" -- gdb -q -batch -nx -iex "set debuginfod enabled off" -ex run /bin/true 2>/dev/null | grep -a exited)"
 	else skip "a debugger" "cannot attach here"; fi
 	rm -f waits waits.c
 else skip "a debugger" "no gdb"; fi

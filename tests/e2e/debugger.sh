@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Debuggers that start what they debug, and tracers of trees: as natively, and no way round the rules.
+. "$(dirname "$0")/lib.sh"
+
+need gcc
+gdb=; strace=
+command -v gdb >/dev/null && [ "$(gdb -q -batch -nx -ex run /bin/true 2>/dev/null | grep -c 'exited normally')" = 1 ] && gdb=1
+command -v strace >/dev/null && strace -o /dev/null /bin/true 2>/dev/null && strace=1
+[ -n "$gdb$strace" ] || skip_all "neither gdb nor strace can start a program here"
+mkdir -p "$T/bin"
+cat >"$T/prog.c" <<'C'
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+int twice(int n) { return 2 * n; }
+int main(int argc, char **argv)
+{
+	setvbuf(stdout, NULL, _IONBF, 0);
+	printf("%d %s\n", twice(argc), argc > 1 ? argv[1] : "-");
+	if (argc > 2 && !strcmp(argv[1], "exec"))
+		execv(argv[2], argv + 2);
+	return 3;
+}
+C
+gcc -g -O0 -o "$T/bin/prog" "$T/prog.c" || skip_all "gcc makes no program"
+cat >"$T/threads.c" <<'C'
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+static void *rest(void *arg) { pause(); return arg; }
+int main(void)
+{
+	pthread_t t;
+	char *argv[] = { "true", NULL };
+	pthread_create(&t, NULL, rest, NULL);
+	execv("/bin/true", argv);
+	perror("exec");
+	_exit(9);
+}
+C
+gcc -pthread -o "$T/bin/threads" "$T/threads.c" || skip_all "gcc makes no program with threads"
+export PROG=$T/bin/prog
+MODES="reads allow agent"
+# Numbers of processes and addresses differ.
+export PLAIN='sed -E -e s/\(process\ [0-9]+\)/(process)/ -e s/0x[0-9a-f]+/0x/g -e /libthread_db/d'
+export GDB='gdb -q -batch -nx -iex "set debuginfod enabled off"'
+
+if [ -n "$gdb" ]; then
+	both "gdb starts a program and stops at a breakpoint" <<'E'
+eval "$GDB" -ex "'break twice'" -ex run -ex bt -ex "'print n'" -ex finish -ex c --args "$PROG" word 2>err | $PLAIN; rm -f err
+E
+	both "gdb without a shell, twice" <<'E'
+eval "$GDB" -iex "'set startup-with-shell off'" -ex run -ex run --args "$PROG" word 2>err | $PLAIN; rm -f err
+E
+	both "gdb over an exec of the program" <<'E'
+eval "$GDB" -ex "'catch exec'" -ex run -ex c --args "$PROG" exec /bin/echo gone on 2>err | grep -v "Reading\|symbols" | $PLAIN; rm -f err
+E
+	both "gdb follows a child" <<'E'
+eval "$GDB" -ex "'set follow-fork-mode child'" -ex "'set detach-on-fork off'" -ex "'catch exec'" -ex run -ex c --args /bin/sh -c "'$PROG child; true'" 2>err | grep -a '^4 child'; rm -f err
+E
+	rules no.rules <<R
+deny exec $T/bin/threads
+default allow
+R
+	supervise "$R" bash -c "eval \"\$GDB\" -ex run $T/bin/threads" >"$T/out" 2>&1
+	check "what may not run does not run under gdb" grep -q 'Permission denied' "$T/out"
+	rules other.rules <<R
+rewrite exec $T/bin/prog -> /bin/echo
+default allow
+R
+	supervise "$R" bash -c "eval \"\$GDB\" -ex run $T/bin/prog" >"$T/out" 2>&1
+	check "another program in its place: refused, and why" grep -q 'leads it to another program' "$T/out"
+	check "the journal says it, too" grep -q '"unverified":"a rule leads it' "$JOURNAL"/journal-*.jsonl
+	rules ask.rules <<R
+ask exec $T/bin/prog
+default allow
+R
+	ASK="exec:$T/etc/yes" supervise "$R" bash -c "eval \"\$GDB\" -ex run $T/bin/prog" >"$T/out" 2>&1
+	check "who is asked may allow it" grep -q '^2 -' "$T/out"
+else skip gdb "it cannot start a program here"; fi
+
+if [ -n "$strace" ]; then
+	both "strace of one program" 3 <<'E'
+strace -o trace "$PROG" word; rc=$?
+grep -c '^execve("[^"]*", .* = 0$' trace; tail -n 1 trace; rm trace; exit $rc
+E
+	both "strace -f of a shell" <<'E'
+strace -f -o trace -e trace=execve,exit_group sh -c 'ls /; "$PROG"; true'
+sed -E 's/^[0-9]+ //; s/0x[0-9a-f]+ .*\*\//env/; s/, env\)/)/; /SIGCHLD/d' trace | sort; rm trace
+E
+	both "strace -f of many at once" <<'E'
+printf 'all: %s\n' "$(printf 'o%d ' {1..40})" >Makefile
+printf 'o%%:\n\t@sh -c "/bin/true; /bin/true; :"; echo $* >$@\n' >>Makefile
+strace -f -o trace -e trace=execve make -s -j4; grep -c ' = 0$' trace; grep -c 'exited with 0' trace; rm trace
+E
+	both "strace that lets go, and one behind its program" 3 <<'E'
+strace -D -o /dev/null "$PROG" word || true
+strace -o /dev/null true; exec strace -qq -o /dev/null "$PROG" word
+E
+	both "strace, then what is started by name, along the path" 127 <<'E'
+PATH=/nowhere:/bin:/usr/bin strace -f -qq -o /dev/null sh -c 'true && nosuchprogram'
+E
+	both "an exec that fails in the kernel" 126 <<'E'
+cp "$PROG" busy; exec 5>>busy
+strace -f -qq -o /dev/null sh -c 'exec ./busy' 2>err; rc=$?; grep -o 'Text file busy' err; rm err; exit $rc
+E
+	supervise allow strace -f -o /dev/null "$T/bin/threads" >"$T/out" 2>"$T/err"
+	same "with several threads it is refused" 9 $?
+	check "and the terminal says why" grep -q 'has several threads' "$T/err"
+	# A tracer that is killed takes nobody along, and nothing hangs.
+	for n in 1 2 3 4 5 6; do
+		timeout 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/jk$n" -- bash -c \
+			'strace -f -o /dev/null sh -c "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i+1)); done; echo done >done.'$n'" & p=$!; sleep 0.'$n'; kill -9 $p; wait $p; while [ ! -e done.'$n' ]; do sleep 0.1; done' >"$T/out" 2>&1
+		same "a killed tracer, $n" 0 $?
+		check "and its journal, $n" "$USHER" verify "$T/jk$n"
+	done
+else skip strace "it cannot start a program here"; fi
+finish
