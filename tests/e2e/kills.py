@@ -8,7 +8,7 @@ import importlib.util, json, glob, os, random, shutil, subprocess, sys, tempfile
 USHER, BUILD = os.environ["USHER"], os.environ["BUILD"]
 HERE = os.path.dirname(os.path.abspath(__file__))
 CHURN = os.environ.get("BIN", BUILD + "/tests/e2e") + "/churn"
-PROCESSES, FILES, LONGEST = 3, 150, float(os.environ.get("LONGEST", "0.06"))
+PROCESSES, FILES = 3, 150
 sys.dont_write_bytecode = True
 SECOND = os.environ.get("VERIFY_PY", HERE + "/../verify.py")
 verify = None
@@ -62,7 +62,14 @@ def untrue(project, journal):
     return wrong
 
 
+def first_effect(project, child):
+    """Waits for the first effect on disk: a slow usher is to be killed among them as well."""
+    while not any(n.startswith(("c", "r")) for n in os.listdir(project)) and child.poll() is None:
+        time.sleep(0.001)
+
+
 def one(base, delay):
+    """Kills usher DELAY seconds after its start; with None after its first effect. Returns what is wrong, the number of effects, and how long it ran."""
     project, journal = base + "/p", base + "/j"
     os.mkdir(project)
     for p in range(PROCESSES):
@@ -74,7 +81,9 @@ def one(base, delay):
         f.write("default allow\n")
     child = subprocess.Popen([USHER, "run", "-p", rules, "--journal", journal, "--", CHURN, str(PROCESSES)], cwd=project,
                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    time.sleep(delay)
+    start = time.monotonic()
+    time.sleep(delay) if delay is not None else first_effect(project, child)
+    ran = time.monotonic() - start
     child.kill()
     child.wait()
     child.stdout.read()  # the end comes when the last process of the tree is gone
@@ -92,18 +101,20 @@ def one(base, delay):
         begun = os.path.getsize(journal + "/journal-000001.jsonl") and open(journal + "/journal-000001.jsonl", "rb").read(1) == b"{"
         if begun and (done.returncode or second != "whole, not closed"):
             wrong.append(f"verify {done.returncode}, verify.py: {second}: {done.stdout}")
-    return wrong, effects
+    return wrong, effects, ran
 
 
 def main():
     rounds = int(sys.argv[1]) if len(sys.argv) > 1 else int(os.environ.get("KILLS", "30"))
     seed = int(os.environ.get("SEED", time.time()))
     random.seed(seed)
+    with tempfile.TemporaryDirectory(prefix="usher-kills.", dir=os.environ.get("TEST_TMP")) as base:
+        longest = float(os.environ.get("LONGEST", "0")) or max(0.06, 3 * one(base, None)[2])
     failed = total = busy = 0
     for n in range(rounds):
         base = tempfile.mkdtemp(prefix="usher-kills.", dir=os.environ.get("TEST_TMP"))
-        delay = random.random() * LONGEST
-        wrong, effects = one(base, delay)
+        delay = random.random() * longest
+        wrong, effects, _ = one(base, delay)
         total, busy = total + effects, busy + (effects > 0)
         if wrong:
             failed += 1
