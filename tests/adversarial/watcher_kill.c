@@ -201,7 +201,9 @@ static int control(struct stage *s)
 	if (pid > 0) {
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
+		signal(SIGCHLD, SIG_IGN); /* what hops leaves thousands behind, which nobody else could fork beside */
 		gone = ends(fd, 500);
+		signal(SIGCHLD, SIG_DFL);
 		end_orphans();
 		close(fd);
 	}
