@@ -9,7 +9,7 @@ check-all: deps-test ## check, plus the long forms, clang, both sanitizers and t
 	@MAKE="$(MAKE)" BUILD=$(BUILD) LONG=1 tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
 
 # Unit and end-to-end tests with a sanitized usher, which is some ten times slower: nothing is to be ended for that.
-sanitized = TEST_TIMEOUT=$(or $(TEST_TIMEOUT),3000) $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e
+sanitized = TEST_TIMEOUT=$(or $(TEST_TIMEOUT),3000) $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) CFLAGS=-DUNWIND_LIMIT_MS=500 SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e
 
 .PHONY: asan
 asan: ## unit and end-to-end tests under the address and undefined-behaviour sanitizers

@@ -24,7 +24,10 @@
 #include "supervisor/unwind_symbols.h"
 
 #define WHERE_TRIES 100
-#define LIMIT_NS (5 * 1000 * 1000)
+#ifndef UNWIND_LIMIT_MS /* make tsan is slower */
+#define UNWIND_LIMIT_MS 5
+#endif
+#define LIMIT_NS (UNWIND_LIMIT_MS * 1000 * 1000)
 #define FDES_MAX 1000000
 #define NAME_MAX_SHOWN 256
 
