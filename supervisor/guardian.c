@@ -139,5 +139,7 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 		killing |= getppid() != keeper || deaf >= GUARDIAN_DEAF;
 	}
 	save_terminal(rescue, lost || usher_ends(control, rescue), &saved);
+	/* usher does not wait for the kernel to take this process apart. */
+	(void)report_send(status, REPORT_EMPTY, 0, NULL);
 	_exit(0);
 }

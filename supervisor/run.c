@@ -542,6 +542,8 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	}
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
 	run_close(run);
+	if (!run->result.lost)
+		supervise_collect(&run->s, &run->result);
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
 	return exit_status(run, o, by_signal);
 out:

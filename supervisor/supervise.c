@@ -90,7 +90,7 @@ static void read_signals(struct session *s, int signals, struct relay *relay)
 		on_signal(s, relay, &si);
 }
 
-/* Returns false when the guardian has gone. */
+/* Returns false when there is no more to come: the tree is gone, or the guardian. */
 static bool on_report(struct session *s, struct relay *relay, bool wait, struct supervise_result *out)
 {
 	struct report r;
@@ -101,6 +101,10 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 		stop_self(s, relay);
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;
+	if (r.kind == REPORT_EMPTY) {
+		out->empty = true;
+		return false;
+	}
 	if (r.kind == REPORT_EXITED) {
 		out->exited = true;
 		out->wait_status = r.value;
@@ -195,7 +199,6 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 {
 	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS };
 	struct pollfd fds[WAKERS];
-	int st = 0;
 
 	memset(out, 0, sizeof(*out));
 	for (;;) {
@@ -212,8 +215,16 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 			break;
 	}
 	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
+	if (!out->empty || !out->exited)
+		supervise_collect(s, out);
+}
+
+void supervise_collect(const struct session *s, struct supervise_result *out)
+{
+	int st = 0;
+
 	while (waitpid(s->keeper, &st, 0) < 0 && errno == EINTR)
 		;
-	out->lost = !out->exited || !WIFEXITED(st) || WEXITSTATUS(st) != 0;
+	out->lost = !out->exited || (!out->empty && (!WIFEXITED(st) || WEXITSTATUS(st) != 0));
 	kill_orphans();
 }

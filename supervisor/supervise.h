@@ -16,6 +16,7 @@ struct supervise_result {
 	int wait_status;
 	int64_t user_ms, system_ms, peak_kb; /* of the command and the descendants it has waited for */
 	int exec_error;   /* errno of the command's own exec, 0 when it ran */
+	bool empty;       /* the guardian has said so */
 	bool lost;        /* the guardian or the keeper was ended by somebody else */
 };
 
@@ -27,5 +28,8 @@ int supervise_block(sigset_t *before, int *signals);
  * With WAIT the tree may outlive the command. RELAY is NULL where the command shares usher's terminal.
  */
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out);
+
+/* Waits for the keeper's end, and kills what helpers of usher's own have left behind. supervise() does so itself where the tree was lost. */
+void supervise_collect(const struct session *s, struct supervise_result *out);
 
 #endif
