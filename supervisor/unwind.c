@@ -19,6 +19,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/unwind_image.h"
 #include "supervisor/unwind_internal.h"
+#include "supervisor/unwind_lib.h"
 #include "supervisor/unwind_memory.h"
 #include "supervisor/unwind_python.h"
 #include "supervisor/unwind_symbols.h"
@@ -31,12 +32,8 @@
 #define FDES_MAX 1000000
 #define NAME_MAX_SHOWN 256
 
-/* Exported by libunwind for users with accessors of their own, but in none of its headers. */
-#define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
-extern int dwarf_search_unwind_table(unw_addr_space_t as, unw_word_t ip, unw_dyn_info_t *di, unw_proc_info_t *pi,
-				     int need_unwind_info, void *arg);
-
 struct unwinding {
+	const struct unwind_lib *lib;
 	struct view *view;
 	const exec_regs *regs; /* NULL: only these */
 	uint64_t ip, sp;
@@ -74,7 +71,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	struct module *m = view_module(u->view, ip);
 	unw_dyn_info_t di;
 
-	int rc = m && search_table(u->view, m, &di) ? dwarf_search_unwind_table(as, ip, &di, pi, need, arg) : -UNW_ENOINFO;
+	int rc = m && search_table(u->view, m, &di) ? u->lib->search(as, ip, &di, pi, need, arg) : -UNW_ENOINFO;
 	u->unknown = rc < 0;
 	return rc;
 }
@@ -226,15 +223,15 @@ static void walk_stack(struct unwound *out, unw_addr_space_t as, struct unwindin
 	unw_cursor_t c;
 	uint64_t ip[FRAMES_MAX];
 	unsigned n = 0;
-	int more = unw_init_remote(&c, as, u) == 0;
+	int more = u->lib->init(&c, as, u) == 0;
 
 	while (more > 0 && n < FRAMES_MAX) {
 		unw_word_t at;
 
-		if (unw_get_reg(&c, UNW_REG_IP, &at) || !at)
+		if (u->lib->get(&c, UNW_REG_IP, &at) || !at)
 			break;
 		ip[n++] = at;
-		more = unw_step(&c);
+		more = u->lib->step(&c);
 		if (u->unknown)
 			more = -UNW_ENOINFO;
 	}
@@ -246,7 +243,7 @@ static void walk_stack(struct unwound *out, unw_addr_space_t as, struct unwindin
 }
 
 /* Without a cache it holds nothing that changes: threads may share it. */
-static unw_addr_space_t new_space(void)
+static unw_addr_space_t new_space(const struct unwind_lib *lib)
 {
 	static const unw_accessors_t accessors = {
 		.find_proc_info = find_proc_info, .put_unwind_info = put_unwind_info,
@@ -254,35 +251,63 @@ static unw_addr_space_t new_space(void)
 		.access_fpreg = no_fpreg, .resume = no_resume, .get_proc_name = no_name,
 	};
 	unw_accessors_t mine = accessors;
-	unw_addr_space_t as = unw_create_addr_space(&mine, 0);
+	unw_addr_space_t as = lib->create(&mine, 0);
 
 	if (as)
-		unw_set_caching_policy(as, UNW_CACHE_NONE);
+		lib->caching(as, UNW_CACHE_NONE);
 	return as;
+}
+
+/* The library and a space in FILES, which have both for good. */
+static void get_ready(struct image_files *files)
+{
+	pthread_mutex_lock(&files->lock);
+	if (!files->tried) {
+		files->tried = true;
+		files->lib = unwind_lib_load();
+		files->space = files->lib ? new_space(files->lib) : NULL;
+	}
+	pthread_mutex_unlock(&files->lock);
 }
 
 void unwind_init(struct image_files *files)
 {
 	image_files_init(files);
-	files->space = new_space();
+	/* A relative name in it is one of the user's directory, in which this thread still is. */
+	if (getenv("LD_LIBRARY_PATH"))
+		get_ready(files);
 }
 
 void unwind_clear(struct image_files *files)
 {
 	if (files->space)
-		unw_destroy_addr_space(files->space);
+		files->lib->destroy(files->space);
+	free(files->lib);
 	image_files_clear(files);
+}
+
+static void unwind_alone(struct unwound *out, struct unwinding *u)
+{
+	struct unwind_lib *lib CLEANUP_FREE = unwind_lib_load();
+	unw_addr_space_t as = lib ? new_space(lib) : NULL;
+
+	u->lib = lib;
+	if (!as)
+		return;
+	walk_stack(out, as, u);
+	lib->destroy(as);
 }
 
 static void unwind_view(struct unwound *out, struct image_files *files, struct unwinding *u)
 {
-	unw_addr_space_t shared = files ? files->space : NULL;
-	unw_addr_space_t as = shared ? shared : new_space();
-
-	if (as)
-		walk_stack(out, as, u);
-	if (as && !shared)
-		unw_destroy_addr_space(as);
+	if (!files) {
+		unwind_alone(out, u);
+		return;
+	}
+	get_ready(files);
+	u->lib = files->lib;
+	if (files->space)
+		walk_stack(out, files->space, u);
 }
 
 struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_regs *regs)

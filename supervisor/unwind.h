@@ -14,7 +14,10 @@
 struct image_files;
 struct unwound;
 
-/* FILES is ready for unwind_thread(): libunwind's part of the work is done once. Without memory it is done each time. */
+/*
+ * FILES is ready for unwind_thread(), which loads libunwind the first time; where LD_LIBRARY_PATH is set it is loaded here, in the working
+ * directory usher was started in.
+ */
 void unwind_init(struct image_files *files);
 void unwind_clear(struct image_files *files);
 

@@ -48,11 +48,15 @@ struct image_file {
 	size_t names_len;
 };
 
+struct unwind_lib;
+
 struct image_files {
 	pthread_mutex_t lock;
 	struct image_file *at[IMAGES]; /* the one used last first */
 	size_t bytes;
-	void *space; /* libunwind's, for all: unwind_init() */
+	bool tried; /* to load libunwind; under the lock, as the two below are made */
+	struct unwind_lib *lib;
+	void *space; /* libunwind's, for all */
 };
 
 /*

@@ -147,4 +147,23 @@ chmod 755 "$T/etc/answer"; export T
 ASK=exec:$T/etc/answer run cat asked >"$T/out"
 same "an answered question goes on" z "$(cat "$T/out")"
 check "the question's record has the stack" grep -q '"stack":\[' <<<"$(last '"event":"question"')"
+
+# libunwind is loaded with the first stack, and only from where the user or the system says: never from where the program stands.
+mkdir -p "$P/libs"
+cat >"$P/fake.c" <<'END'
+#include <fcntl.h>
+__attribute__((constructor)) static void loaded(void) { (void)open("/tmp/loaded-by-usher", O_CREAT | O_WRONLY, 0600); }
+END
+rm -f /tmp/loaded-by-usher
+for lib in libunwind-x86_64.so.8 libunwind.so.8 liblzma.so.5; do gcc -shared -fPIC -o "$P/libs/$lib" "$P/fake.c"; done
+LD_PRELOAD=$P/libs/liblzma.so.5 /bin/true
+check "control: the library does what it says when it is loaded" test -e /tmp/loaded-by-usher
+rm -f /tmp/loaded-by-usher
+run sh -c 'cd libs && ./../deep ../secret; cat ../secret' >/dev/null 2>&1
+check "stacks from a directory with a libunwind of its own" grep -q '"unwind":"complete"' <<<"$(last '"verdict":"deny"')"
+check "that library is not loaded" test ! -e /tmp/loaded-by-usher
+mkdir "$T/etc/broken"; : >"$T/etc/broken/libunwind-x86_64.so.8"
+LD_LIBRARY_PATH=$T/etc/broken run cat secret >/dev/null 2>"$T/err"
+check "a libunwind that cannot be loaded is said" grep -q 'no stacks in the journal: .*libunwind' "$T/err"
+check "and what is refused is recorded without" grep -q '"unwind":"none"' <<<"$(last '"verdict":"deny"')"
 finish
