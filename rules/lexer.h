@@ -29,7 +29,7 @@ struct line {
 
 struct lexer {
 	const struct source *source;
-	const struct variables *variables;
+	struct variables *variables;
 	struct diagnostics *found;
 	struct arena *arena;   /* words live here */
 	size_t at;

@@ -19,10 +19,6 @@ static struct variable_value *find(struct variables *v, const char *name, size_t
 	return NULL;
 }
 
-const struct variable_value *variables_find(const struct variables *v, const char *name, size_t len)
-{
-	return find((struct variables *)v, name, len);
-}
 
 int variables_set(struct variables *v, struct arena *a, const char *name, size_t len, const glob_unit *units, size_t n)
 {
@@ -41,23 +37,46 @@ int variables_set(struct variables *v, struct arena *a, const char *name, size_t
 	return 0;
 }
 
-static int import_one(struct variables *v, struct arena *a, const struct variable *from)
+static int import_one(struct variables *v, struct arena *a, const char *name, const char *value)
 {
 	glob_unit units[VARIABLE_UNITS];
-	size_t n = strlen(from->value);
+	size_t n = strlen(value);
 	if (n > VARIABLE_UNITS)
 		return -ENAMETOOLONG;
-	while (n > 1 && from->value[n - 1] == '/')
+	while (n > 1 && value[n - 1] == '/')
 		n--;
 	for (size_t i = 0; i < n; i++)
-		units[i] = (glob_unit)((unsigned char)from->value[i] | GLOB_LITERAL);
-	return variables_set(v, a, from->name, strlen(from->name), units, n);
+		units[i] = (glob_unit)((unsigned char)value[i] | GLOB_LITERAL);
+	return variables_set(v, a, name, strlen(name), units, n);
+}
+
+/* Imports the variable that is only looked for now. */
+static bool import_late(struct variables *v, const char *name, size_t len)
+{
+	for (size_t i = 0; v->late && i < v->late->n_variables; i++) {
+		const struct variable *from = &v->late->variables[i];
+		if (!from->find || strlen(from->name) != len || memcmp(from->name, name, len) != 0)
+			continue;
+		const char *value = from->find();
+		value = value ? value : from->value;
+		return value && import_one(v, v->arena, from->name, value) == 0;
+	}
+	return false;
+}
+
+const struct variable_value *variables_find(struct variables *v, const char *name, size_t len)
+{
+	const struct variable_value *at = find(v, name, len);
+	return at || !import_late(v, name, len) ? at : find(v, name, len);
 }
 
 int variables_import(struct variables *v, struct arena *a, const struct ruleset_source *from)
 {
+	v->late = from;
+	v->arena = a;
 	for (size_t i = 0; from && i < from->n_variables; i++) {
-		int r = from->variables[i].value ? import_one(v, a, &from->variables[i]) : 0;
+		const struct variable *one = &from->variables[i];
+		int r = one->value && !one->find ? import_one(v, a, one->name, one->value) : 0;
 		if (r)
 			return r;
 	}

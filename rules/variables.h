@@ -18,13 +18,15 @@ struct variable_value {
 struct variables {
 	struct variable_value value[VARIABLES_MAX];
 	size_t n;
+	const struct ruleset_source *late; /* has variables that are looked for when they are named */
+	struct arena *arena;
 };
 
 /* Whether a byte may stand in a name, FIRST: at its beginning. */
 bool variable_byte(char c, bool first);
 
 /* The variable of that name, or NULL. */
-const struct variable_value *variables_find(const struct variables *v, const char *name, size_t len);
+const struct variable_value *variables_find(struct variables *v, const char *name, size_t len);
 
 /* Sets NAME (LEN bytes) to N units, both copied. Returns 0, -ENOSPC when there are too many, or -ENOMEM. */
 int variables_set(struct variables *v, struct arena *a, const char *name, size_t len, const glob_unit *units, size_t n);

@@ -19,7 +19,9 @@
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
 static const char *canonical(const char *path, char out[PATH_MAX])
 {
-	return path && realpath(path, out) ? out : path;
+	if (!realpath(path, out))
+		snprintf(out, PATH_MAX, "%s", path);
+	return out;
 }
 
 struct places {
@@ -31,29 +33,37 @@ struct places {
 	char uid[16];
 };
 
-static const char *home_of_user(const struct passwd *pw)
+static const char *home_of_user(void)
 {
 	const char *home = getenv("HOME");
 
 	if (home && home[0] == '/')
 		return home;
+	const struct passwd *pw = getpwuid(getuid());
 	return pw ? pw->pw_dir : "/";
+}
+
+/* Asks name services: only for a file that wants to know. */
+static const char *name_of_user(void)
+{
+	const struct passwd *pw = getpwuid(getuid());
+
+	return pw ? pw->pw_name : NULL;
 }
 
 static size_t set_variables(struct places *at, struct variable *v)
 {
-	const struct passwd *pw = getpwuid(getuid());
 	const char *tmp = getenv("TMPDIR");
 	char cwd[PATH_MAX];
 	size_t n = 0;
 
 	snprintf(at->uid, sizeof(at->uid), "%u", (unsigned)getuid());
-	v[n++] = (struct variable){ "HOME", canonical(home_of_user(pw), at->home) };
+	v[n++] = (struct variable){ .name = "HOME", .value = canonical(home_of_user(), at->home) };
 	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, at->pwd))
-		v[n++] = (struct variable){ "PWD", at->pwd };
-	v[n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };
-	v[n++] = (struct variable){ "USER", pw ? pw->pw_name : at->uid };
-	v[n++] = (struct variable){ "UID", at->uid };
+		v[n++] = (struct variable){ .name = "PWD", .value = at->pwd };
+	v[n++] = (struct variable){ .name = "TMPDIR", .value = canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };
+	v[n++] = (struct variable){ "USER", at->uid, name_of_user };
+	v[n++] = (struct variable){ .name = "UID", .value = at->uid };
 	return n;
 }
 

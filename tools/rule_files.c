@@ -22,12 +22,12 @@ void rule_variables(struct rule_variables *out)
 	snprintf(out->user, sizeof(out->user), "%s", pw ? pw->pw_name : out->uid);
 	if (!home || home[0] != '/')
 		home = pw ? pw->pw_dir : "/";
-	out->item[out->n++] = (struct variable){ "HOME", canonical(home, out->home) };
+	out->item[out->n++] = (struct variable){ "HOME", canonical(home, out->home), NULL };
 	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, out->pwd))
-		out->item[out->n++] = (struct variable){ "PWD", out->pwd };
-	out->item[out->n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", out->tmp) };
-	out->item[out->n++] = (struct variable){ "USER", out->user };
-	out->item[out->n++] = (struct variable){ "UID", out->uid };
+		out->item[out->n++] = (struct variable){ "PWD", out->pwd, NULL };
+	out->item[out->n++] = (struct variable){ "TMPDIR", canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", out->tmp), NULL };
+	out->item[out->n++] = (struct variable){ "USER", out->user, NULL };
+	out->item[out->n++] = (struct variable){ "UID", out->uid, NULL };
 }
 
 void put_text(const char *bytes, size_t n, FILE *to)

@@ -13,7 +13,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const struct variable variables[] = {
-	{ "HOME", "/home/u" }, { "PWD", "/home/u/p" }, { "TMPDIR", "/tmp" }, { "USER", "u" }, { "UID", "1000" },
+	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/p", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
 };
 
 static const char *const names[] = { "/", "/a", "/a/b", "/home/u/p/x", "/home/u/.ssh/id", "/usr/bin/x", "/a/b/a/b/a/b", "/.env" };

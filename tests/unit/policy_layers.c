@@ -46,7 +46,7 @@ static int load(struct fixture *f, const char *grants)
 	const char *files[MAX_FILES], *guarded[] = { "/home/u/.local/state/usher/s1" }, *pinned[] = { "/home/u/odd *?[x]{a,b}.rules" };
 	for (size_t i = 0; i < f->n; i++)
 		files[i] = f->path[i];
-	struct variable v[] = { { "HOME", "/home/u" }, { "PWD", "/w" }, { "TMPDIR", "/tmp" }, { "USER", "u" }, { "UID", "1000" } };
+	struct variable v[] = { { "HOME", "/home/u", NULL }, { "PWD", "/w", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL } };
 	struct policy_options o = { .files = files, .n_files = f->n, .variables = v, .n_variables = 5, .guarded = guarded,
 				    .n_guarded = 1, .pinned = pinned, .n_pinned = 1, .grants_file = grants };
 	struct diagnostics found = { 0 };

@@ -9,7 +9,7 @@
 #include "rules/ruleset.h"
 
 static const struct variable variables[] = {
-	{ "HOME", "/home/u" }, { "PWD", "/home/u/work/project" }, { "TMPDIR", "/tmp" }, { "USER", "u" }, { "UID", "1000" },
+	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/work/project", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
 };
 
 static struct ruleset *load(const char *name)
@@ -55,7 +55,7 @@ static void test_all(void **state)
 static void test_root_directory(void **state)
 {
 	static const struct variable at_root[] = {
-		{ "HOME", "/root" }, { "PWD", "/" }, { "TMPDIR", "/tmp" }, { "USER", "root" }, { "UID", "0" },
+		{ "HOME", "/root", NULL }, { "PWD", "/", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "root", NULL }, { "UID", "0", NULL },
 	};
 	static const char *const names[] = { "/etc/passwd", "/x", "/opt/x", "/usr/share/x", "/var/lib/x" };
 	struct diagnostics found = { 0 };

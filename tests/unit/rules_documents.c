@@ -15,7 +15,7 @@
 #include "rules/ruleset.h"
 
 static const struct variable variables[] = {
-	{ "HOME", "/home/u" }, { "PWD", "/home/u/project" }, { "TMPDIR", "/tmp" }, { "USER", "u" }, { "UID", "1000" },
+	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/project", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
 };
 
 /* A verdict or a statement, an argument, and more than that where it takes it. */

@@ -19,8 +19,8 @@
 #include "rules/socket_kinds.h"
 
 static const struct variable variables[] = {
-	{ "HOME", "/home/u" }, { "PWD", "/home/u/p [x]*" }, { "TMPDIR", "/tmp/" }, { "USER", "u" }, { "UID", "1000" },
-	{ "UNSET", NULL },
+	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/p [x]*", NULL }, { "TMPDIR", "/tmp/", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
+	{ "UNSET", NULL, NULL },
 };
 static const struct ruleset_source from = { NULL, variables, 6 };
 
@@ -682,7 +682,7 @@ static void test_firm(void **state)
 /* $OTHER_HOMES leaves out the homes that HOME, PWD and TMPDIR are in. */
 static void other(const char *home, const char *pwd, const char *object, bool is)
 {
-	const struct variable at[] = { { "HOME", home }, { "PWD", pwd }, { "TMPDIR", "/tmp" } };
+	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", pwd, NULL }, { "TMPDIR", "/tmp", NULL } };
 	const struct ruleset_source source = { NULL, at, 3 };
 	static const char text[] = "deny read $OTHER_HOMES/**\ndefault allow\n";
 	struct diagnostics found = { 0 };

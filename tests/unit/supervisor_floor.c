@@ -57,7 +57,7 @@ static int teardown(void **state)
 static struct policy *load(const char *text)
 {
 	const char *files[] = { "rules" };
-	const struct variable variables[] = { { "HOME", "/root" }, { "PWD", dir }, { "TMPDIR", "/tmp" }, { "USER", "x" }, { "UID", "0" } };
+	const struct variable variables[] = { { "HOME", "/root", NULL }, { "PWD", dir, NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "x", NULL }, { "UID", "0", NULL } };
 	const struct policy_options o = { .files = files, .n_files = 1, .variables = variables, .n_variables = 5 };
 	struct diagnostics found = { 0 };
 	struct policy *p = NULL;
