@@ -14,6 +14,7 @@
 #include "policy/queue.h"
 #include "policy/reviews.h"
 #include "policy/thread.h"
+#include "rules/pages.h"
 
 #define NS 1000000000ull
 #define SLEEP_MOST (30 * NS) /* the wake-up clock stands still while the machine sleeps */
@@ -220,7 +221,7 @@ static void questions_free(struct questions *qs)
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);
 	pthread_cond_destroy(&qs->idle);
-	free(qs);
+	pages_free(qs, sizeof(*qs));
 }
 
 static int open_stages(struct questions *qs, const char **why)
@@ -239,7 +240,7 @@ static int open_stages(struct questions *qs, const char **why)
 
 int questions_start(const struct questions_options *options, struct questions **out, const char **why)
 {
-	struct questions *qs = calloc(1, sizeof(*qs));
+	struct questions *qs = pages_new(sizeof(*qs));
 	*why = "out of memory";
 	if (!qs)
 		return -ENOMEM;

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "rules/pages.h"
 #include "supervisor/ask.h"
 #include "supervisor/creds.h"
 #include "supervisor/crowd.h"
@@ -389,7 +390,7 @@ static void install_interrupt(void)
 
 int pool_start(struct session *s)
 {
-	struct pool *p = calloc(1, sizeof(*p));
+	struct pool *p = pages_new(sizeof(*p));
 
 	if (!p)
 		return -ENOMEM;
