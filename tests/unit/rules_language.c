@@ -265,6 +265,43 @@ static void test_variables(void **state)
 	decides("allow read /a \\\n  /b # and\n", "read /b", VERDICT_ALLOW);
 }
 
+static unsigned looked_for;
+static const char *found_name;
+
+static const char *find_name(void)
+{
+	looked_for++;
+	return found_name;
+}
+
+/* What a file with $USER decides where NAME is found, and how often that was looked for. */
+static unsigned late_decides(const char *text, const char *name, const char *path, enum verdict_kind kind)
+{
+	const struct variable late[] = { { "HOME", "/home/u", NULL }, { "USER", "1000", find_name } };
+	const struct ruleset_source with = { NULL, late, 2 };
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	char query[64];
+
+	looked_for = 0;
+	found_name = name;
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &with, &found, &rs), 0);
+	snprintf(query, sizeof(query), "read %s", path);
+	assert_int_equal(ask(rs, query).kind, kind);
+	diagnostics_free(&found);
+	ruleset_free(rs);
+	return looked_for;
+}
+
+static void test_late_variables(void **state)
+{
+	assert_int_equal(late_decides("deny read /m/$USER\ndeny read /n/${USER}/**\ndefault allow\n", "u*", "/m/u*", VERDICT_DENY), 1);
+	assert_int_equal(late_decides("deny read /m/$USER\ndefault allow\n", "u*", "/m/ux", VERDICT_ALLOW), 1);
+	assert_int_equal(late_decides("deny read /m/$USER\ndefault allow\n", NULL, "/m/1000", VERDICT_DENY), 1);
+	assert_int_equal(late_decides("deny read $HOME/x\ndefault allow\n", "u", "/home/u/x", VERDICT_DENY), 0);
+	assert_int_equal(late_decides("set USER = v\ndeny read /m/$USER\ndefault allow\n", "u", "/m/v", VERDICT_DENY), 0);
+}
+
 static void test_conditions(void **state)
 {
 	decides("allow exec /a by=/usr/bin/make\n", "exec /a by /usr/bin/make", VERDICT_ALLOW);
@@ -858,6 +895,7 @@ int main(void)
 		cmocka_unit_test(test_first_match_and_default),
 		cmocka_unit_test(test_stat_has_no_default),
 		cmocka_unit_test(test_variables),
+		cmocka_unit_test(test_late_variables),
 		cmocka_unit_test(test_conditions),
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_endpoints),
