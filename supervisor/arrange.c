@@ -8,10 +8,10 @@
 
 #define STAY_FROM 3   /* calls: a short program makes no more after its exec */
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
-#define AHEAD 4       /* nice levels: two and a half times the weight */
+#define AHEAD 8       /* nice levels: six times the weight */
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
 #define SEQUENTIAL 3 /* up to here they do not */
-#define MANY 12      /* different callers: programs that run one by one make more calls each */
+#define MANY 17      /* different callers: programs that run one by one make two calls and more each */
 #define PINNED_MOST 8
 #define CROWD_MOST 4  /* receivers for a crowd */
 #define FLOOD_FROM 30 /* different callers in a window */

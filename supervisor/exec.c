@@ -292,6 +292,7 @@ static int exec_held(struct job *j)
 		return job_error(j, err == -ESRCH ? -EPERM : err);
 	if (j->rewritten.off && handover_restart(j, &tid) < 0)
 		return exec_gone(j); /* it ended, or was let go with an error */
+	worker_stay(j->worker);
 	if (reply_send(j, 0, 0, true) < 0) {
 		worker_blocking(j->worker);
 		handover_answered(j);

@@ -235,6 +235,17 @@ static void settle(struct worker *w)
 	w->bound = core;
 }
 
+void worker_stay(struct worker *w)
+{
+	const struct arrangement *a = &w->session->pool->arrangement;
+	int here = arrange_here(a);
+
+	if (here < 0 || here == w->bound)
+		return;
+	arrange_bind(a, here);
+	w->bound = here;
+}
+
 /* After each call: whether more or fewer should receive. */
 static void rearrange(struct worker *w, pid_t tid)
 {

@@ -72,6 +72,12 @@ struct worker {
 void worker_blocking(struct worker *w);
 
 /*
+ * Holds the worker on the core it runs on, which is its caller's, until it receives again. To be called before a wait that the caller ends: where
+ * another core is idle the kernel would wake the worker there.
+ */
+void worker_stay(struct worker *w);
+
+/*
  * Says that the current job takes a while, without waiting for anything (what a question shows is gathered): another worker
  * takes over reception, unless many do this already. worker_aside_done() when it is over.
  */

@@ -145,6 +145,8 @@ static void programs_in_turn_are_no_crowd(void **state)
 		assert_int_equal(want, 1);
 		assert_in_range(atomic_load(&a.callers), 0, 1);
 	}
+	for (int i = 0; i < 20 * ARRANGE_WINDOW; i++) /* posix_spawn: whoever starts them makes no call itself */
+		assert_int_equal(arrange_note(&a, 1000 + i / 3, 1), 1);
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++) /* two rows of them beside each other */
 		want = arrange_note(&a, (i % 2 ? 10000 : 20000) + i / 10, want);
 	assert_in_range(atomic_load(&a.callers), 4, ARRANGE_WINDOW);
