@@ -240,6 +240,20 @@ int creds_go_home(const struct session *s)
 	return 0;
 }
 
+bool creds_home_user(const struct session *s, uid_t id)
+{
+	const struct creds_home *h = s->home;
+
+	return h && h->uid[0] == id && h->uid[1] == id && h->uid[2] == id && h->rest.fsuid == id;
+}
+
+bool creds_home_group(const struct session *s, gid_t id)
+{
+	const struct creds_home *h = s->home;
+
+	return h && h->gid[0] == id && h->gid[1] == id && h->gid[2] == id && h->rest.fsgid == id;
+}
+
 int creds_uid(struct job *j)
 {
 	struct session *s = j->session;

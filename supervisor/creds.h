@@ -39,6 +39,10 @@ int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved);
 int creds_note_home(struct session *s);
 int creds_go_home(const struct session *s);
 
+/* Whether ID is all four of the users (groups) that usher, and the tree with it, began with. */
+bool creds_home_user(const struct session *s, uid_t id);
+bool creds_home_group(const struct session *s, gid_t id);
+
 /*
  * Puts the caller's effective user into J, as far as rules ask for it. Its status is read only where it can differ from usher's own. 0, or
  * -ESRCH.

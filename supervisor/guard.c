@@ -8,8 +8,10 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "supervisor/creds.h"
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
@@ -98,9 +100,33 @@ int guard_ioprio(struct job *j)
 	return settle(j, j->arg[0] == IOPRIO_GROUP ? group_inside(j, (int64_t)j->arg[1]) : -EPERM);
 }
 
+static int user_ids(long nr)
+{
+	return nr == __NR_setresuid ? 3 : nr == __NR_setreuid ? 2 : nr == __NR_setuid || nr == __NR_setfsuid ? 1 : 0;
+}
+
+static int group_ids(long nr)
+{
+	return nr == __NR_setresgid ? 3 : nr == __NR_setregid ? 2 : nr == __NR_setgid || nr == __NR_setfsgid ? 1 : 0;
+}
+
+/* A call for ids that everybody has as long as nobody has changed any, as make(1) begins with. The ids are in registers. */
+static bool changes_nothing(const struct job *j)
+{
+	int users = user_ids(j->notif.data.nr), ids = users ? users : group_ids(j->notif.data.nr);
+
+	for (int i = 0; i < ids; i++) {
+		uint32_t id = (uint32_t)j->arg[i];
+		if (id != (uint32_t)-1 && !(users ? creds_home_user(j->session, id) : creds_home_group(j->session, id)))
+			return false;
+	}
+	return ids > 0;
+}
+
 /* Told before the kernel does it: from here on no call of the tree is performed without a look at its caller's credentials. */
 int guard_creds(struct job *j)
 {
-	atomic_store(&j->session->creds_moved, true);
+	if (!atomic_load(&j->session->creds_moved) && !changes_nothing(j))
+		atomic_store(&j->session->creds_moved, true);
 	return settle(j, 0);
 }
