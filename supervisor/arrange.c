@@ -13,8 +13,11 @@
 #define SEQUENTIAL 3 /* up to here they do not */
 #define MANY 17      /* different callers: programs that run one by one make two calls and more each */
 #define PINNED_MOST 8
+#define WAY_SLOW_US 400     /* a few callers' turns take less, a time slice more */
+#define WAY_SLOW 30         /* so many quick times make up for a slow one */
+#define WAY_TOO_SLOW 60
+#define WAY_LEFT_US 250000
 #define CROWD_MOST 4  /* receivers for a crowd */
-#define FLOOD_FROM 30 /* different callers in a window */
 
 void arrange_init(struct arrangement *a)
 {
@@ -67,16 +70,13 @@ static bool in_turn(const struct window *w)
 	return w->changes <= SEQUENTIAL || (w->again < 2 && w->callers < MANY);
 }
 
-/*
- * While a worker gives a caller its descriptor it waits for that caller to be run: with more callers than cores there is always another that can be
- * served meanwhile. In a flood each worker walks the kernel's long list, under its lock: one for each core then.
- */
-static unsigned crowd(const struct arrangement *a, unsigned callers)
+/* One for each core serves, and one receives for them: see crowd.h. */
+static unsigned crowd(const struct arrangement *a)
 {
 	unsigned n = a->cores / 4;
 
 	if (a->cores < CROWD_MOST)
-		return callers < FLOOD_FROM ? a->cores + 1 : a->cores;
+		return a->cores + 1;
 	return n < 1 ? 1 : n > CROWD_MOST ? CROWD_MOST : n;
 }
 
@@ -99,7 +99,7 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 	if (w.changes < PARALLEL)
 		return now;
 	if (w.callers > a->cores)
-		return crowd(a, w.callers);
+		return crowd(a);
 	return w.callers < PINNED_MOST ? w.callers : PINNED_MOST;
 }
 
@@ -116,6 +116,27 @@ bool arrange_stays(struct stay *s, pid_t tid)
 		return false;
 	}
 	return ++s->calls >= STAY_FROM && s->calls % STAY_CALLS != 0;
+}
+
+bool arrange_gives_way(struct way *w, uint32_t now_us)
+{
+	if (w->left && now_us - w->from_us >= WAY_LEFT_US)
+		w->left = false;
+	return !w->left;
+}
+
+void arrange_gave_way(struct way *w, uint32_t took_us, uint32_t now_us)
+{
+	if (took_us < WAY_SLOW_US) {
+		w->slow -= w->slow > 0;
+		return;
+	}
+	w->slow += WAY_SLOW;
+	if (w->slow < WAY_TOO_SLOW)
+		return;
+	w->slow = WAY_TOO_SLOW - WAY_SLOW; /* once more will do */
+	w->left = true;
+	w->from_us = now_us;
 }
 
 void arrange_ahead(void)

@@ -2,8 +2,8 @@
 /*
  * How many workers receive, and where. One, free to move, serves callers that come one after another: with
  * SYNC_WAKE_UP it runs on each caller's core. While no more callers than there are cores interleave, one worker for each
- * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave one more than cores receives, because
- * a worker that hands out a descriptor waits for its caller; with four cores and more only few do, since every worker that waits is woken by every
+ * core receives, pinned there, so that calls stay on the core they were made on. When more callers interleave one more than cores receives,
+ * because they have parts of their own then (crowd.h); with four cores and more only few do, since every worker that waits is woken by every
  * call and takes time from the callers. docs/PERFORMANCE.md has the figures.
  */
 #ifndef USHER_SUPERVISOR_ARRANGE_H
@@ -56,6 +56,22 @@ bool arrange_stays(struct stay *s, pid_t tid);
  * the core before its worker has gone to wait: where execve(2) finds another thread on its core's queue it moves to an idle core.
  */
 void arrange_ahead(void);
+
+/*
+ * Whether a worker that serves one call after another gives way before the next: to the receiver, and to a caller that was answered, which have
+ * used less of the core but are not run before it waits. Where programs compute on the core it would be their turn, too, for whole time slices: it is left
+ * then for a while.
+ */
+struct way {
+	unsigned slow;   /* it took long, of late */
+	bool left;
+	uint32_t from_us; /* when it was left */
+};
+
+bool arrange_gives_way(struct way *w, uint32_t now_us);
+
+/* It gave way for TOOK_US, until NOW_US. */
+void arrange_gave_way(struct way *w, uint32_t took_us, uint32_t now_us);
 
 /* The index of the core this thread runs on, -1 when it is none of the arrangement's or the only one. */
 int arrange_here(const struct arrangement *a);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -11,46 +12,23 @@
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "supervisor/crowd_order.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
 #include "supervisor/watch.h"
 
-#define CLASSES 20       /* by the binary logarithm of the pause in microseconds */
-#define STRANGER 6       /* a process that was not answered yet, or long ago */
-#define REMEMBERED 4096  /* processes, by number: a power of two */
-#define OLDEST_EVERY 4
+#define ALL_BELOW 100    /* so many taken in: all that has come is looked for each time */
 #define ALL_EVERY 4      /* each look costs the kernel a walk past all that wait: between these a single one has to do */
 #define IDLE_LOOKS 10    /* of the watch, before it nudges */
-#define NONE UINT16_MAX
-
-struct link {
-	uint16_t prev, next;
-};
-
-struct taken {
-	struct seccomp_notif notif;
-	struct link age, order; /* of all by age, of its class by age */
-	uint8_t class;
-};
-
-struct list {
-	uint16_t first, last;
-};
-
-struct answered {
-	pid_t process;
-	uint32_t at_us;
-};
+#define BUSY_TOP (2 * CROWD_BUSY)
 
 struct crowd {
 	pthread_mutex_t taking; /* never waited for */
 	pthread_mutex_t lock;
-	struct taken slot[CROWD_MAX];
-	uint16_t spare[CROWD_MAX];
-	unsigned spares;
-	struct list all, class[CLASSES];
-	struct answered answered[REMEMBERED];
-	unsigned turn;
+	struct order order;
+	struct way way;
+	atomic_bool as_one;  /* programs compute beside: each worker receives, takes in and serves */
+	unsigned waiting;    /* workers that wait in the kernel, or are about to */
 	atomic_uint served;
 	unsigned seen, idle; /* how many served calls the last look knew of; looks since then without another. The pool's lock */
 };
@@ -71,11 +49,7 @@ static struct crowd *crowd_new(void)
 		return NULL;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->taking, NULL);
-	c->all = (struct list){ NONE, NONE };
-	for (int i = 0; i < CLASSES; i++)
-		c->class[i] = c->all;
-	for (uint16_t i = 0; i < CROWD_MAX; i++)
-		c->spare[c->spares++] = i;
+	order_init(&c->order);
 	return c;
 }
 
@@ -92,62 +66,6 @@ static struct crowd *crowd_of(struct pool *p)
 	return none;
 }
 
-#define LINK(c, i, which) (&(c)->slot[i].which)
-#define APPEND(c, list, i, which)                             \
-	do {                                                  \
-		*LINK(c, i, which) = (struct link){ (list)->last, NONE }; \
-		if ((list)->last != NONE)                     \
-			LINK(c, (list)->last, which)->next = (i); \
-		else                                          \
-			(list)->first = (i);                  \
-		(list)->last = (i);                           \
-	} while (0)
-#define REMOVE(c, list, i, which)                             \
-	do {                                                  \
-		struct link l_ = *LINK(c, i, which);          \
-		if (l_.prev != NONE)                          \
-			LINK(c, l_.prev, which)->next = l_.next; \
-		else                                          \
-			(list)->first = l_.next;              \
-		if (l_.next != NONE)                          \
-			LINK(c, l_.next, which)->prev = l_.prev; \
-		else                                          \
-			(list)->last = l_.prev;               \
-	} while (0)
-
-static uint8_t class_of(const struct crowd *c, pid_t process, uint32_t now)
-{
-	const struct answered *a = &c->answered[(unsigned)process % REMEMBERED];
-	uint8_t class = 0;
-
-	if (!process || a->process != process)
-		return STRANGER;
-	for (uint32_t pause = now - a->at_us; pause && class < CLASSES - 1; pause >>= 1)
-		class++;
-	return class;
-}
-
-static void take_in_locked(struct crowd *c, const struct seccomp_notif *n, pid_t process, uint32_t now)
-{
-	uint16_t i = c->spare[--c->spares];
-
-	c->slot[i].notif = *n;
-	c->slot[i].class = class_of(c, process, now);
-	APPEND(c, &c->all, i, age);
-	APPEND(c, &c->class[c->slot[i].class], i, order);
-}
-
-static uint16_t choose_locked(struct crowd *c)
-{
-	if (c->all.first == NONE || ++c->turn % OLDEST_EVERY == 0)
-		return c->all.first;
-	for (int k = CLASSES - 1; k >= 0; k--) {
-		if (c->class[k].first != NONE)
-			return c->class[k].first;
-	}
-	return NONE;
-}
-
 static bool has_come(const struct pool *p)
 {
 	struct pollfd fd = { p->session->listener, POLLIN, 0 };
@@ -159,9 +77,29 @@ static bool has_come(const struct pool *p)
 static bool room(struct crowd *c)
 {
 	pthread_mutex_lock(&c->lock);
-	bool some = c->spares > 0;
+	bool some = order_has_room(&c->order);
 	pthread_mutex_unlock(&c->lock);
 	return some;
+}
+
+static bool receive(struct pool *p, struct seccomp_notif *out)
+{
+	memset(out, 0, sizeof(*out));
+	return ioctl(p->session->listener, SECCOMP_IOCTL_NOTIF_RECV, out) == 0;
+}
+
+static void mind(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	watch_wake_locked(p);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Returns whether it is the first that waits: mind() it then. */
+static bool add_locked(struct pool *p, struct crowd *c, const struct seccomp_notif *n, pid_t process, uint8_t rank)
+{
+	order_add(&c->order, n, process, rank, arrange_here(&p->arrangement));
+	return atomic_fetch_add(&p->taken_in, 1) == 0;
 }
 
 /*
@@ -171,49 +109,167 @@ static bool room(struct crowd *c)
 static void take_in(struct pool *p, struct crowd *c)
 {
 	struct seccomp_notif n;
-	bool all = atomic_load(&c->served) % ALL_EVERY == 0;
+	bool all = atomic_load(&p->taken_in) < ALL_BELOW || atomic_load(&c->served) % ALL_EVERY == 0;
 
 	if (pthread_mutex_trylock(&c->taking))
 		return;
-	for (bool more = true; more && room(c) && has_come(p);) {
-		memset(&n, 0, sizeof(n));
-		if (ioctl(p->session->listener, SECCOMP_IOCTL_NOTIF_RECV, &n) < 0)
+	for (bool more = true; more && room(c) && has_come(p); more = all) {
+		if (!receive(p, &n))
 			break;
 		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);
 		pthread_mutex_lock(&c->lock);
-		take_in_locked(c, &n, process, now_us());
+		bool first = add_locked(p, c, &n, process, order_rank(&c->order, process, now_us()));
 		pthread_mutex_unlock(&c->lock);
-		if (atomic_fetch_add(&p->taken_in, 1) == 0) {
-			pthread_mutex_lock(&p->lock);
-			watch_wake_locked(p);
-			pthread_mutex_unlock(&p->lock);
-		}
-		more = all;
+		if (first)
+			mind(p);
 	}
 	pthread_mutex_unlock(&c->taking);
 }
 
-bool crowd_next(struct pool *p, struct seccomp_notif *out)
+/* Who begins is answered before its worker comes to say so, and may have called again by then: it is noted here, too. */
+static void begin_locked(struct pool *p, struct crowd *c, pid_t process, pid_t tid)
 {
-	struct crowd *c = crowd_of(p);
+	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), now_us());
+}
 
-	if (!c)
+static bool next_locked(struct pool *p, struct crowd *c, struct seccomp_notif *out)
+{
+	pid_t process;
+
+	if (!order_next(&c->order, arrange_here(&p->arrangement), out, &process))
 		return false;
-	take_in(p, c);
-	pthread_mutex_lock(&c->lock);
-	uint16_t i = choose_locked(c);
-	if (i != NONE) {
-		REMOVE(c, &c->all, i, age);
-		REMOVE(c, &c->class[c->slot[i].class], i, order);
-		*out = c->slot[i].notif;
-		c->spare[c->spares++] = i;
-	}
-	pthread_mutex_unlock(&c->lock);
-	if (i == NONE)
-		return false;
+	begin_locked(p, c, process, (pid_t)out->pid);
 	atomic_fetch_sub(&p->taken_in, 1);
 	atomic_fetch_add(&c->served, 1);
 	return true;
+}
+
+/* Who is the only one to receive takes in between two calls. */
+static bool alone(struct pool *p, struct crowd *c, struct seccomp_notif *out)
+{
+	take_in(p, c);
+	pthread_mutex_lock(&c->lock);
+	bool some = next_locked(p, c, out);
+	pthread_mutex_unlock(&c->lock);
+	return some || receive(p, out);
+}
+
+/* With more receivers than cores the one without a core waits in the kernel, and the others serve what it takes in. With fewer that is anyone's part. */
+static bool floats(const struct worker *w)
+{
+	const struct pool *p = w->session->pool;
+
+	return w->core < 0 || atomic_load(&p->receivers) <= p->arrangement.cores;
+}
+
+/*
+ * Whether the call that was just received is served by who received it: a rare caller's is, and any while somebody else waits for the next.
+ * Else it is taken in, and *FIRST tells whether to mind() it.
+ */
+static bool keeps_locked(struct pool *p, struct crowd *c, const struct seccomp_notif *n, bool *first)
+{
+	pid_t process = procs_process(p->session->procs, (pid_t)n->pid);
+	uint8_t rank = order_rank(&c->order, process, now_us());
+
+	if (order_is_rare(&c->order, rank) || c->waiting || !order_has_room(&c->order) || atomic_load(&p->receivers) < 2 || atomic_load(&c->as_one)) {
+		begin_locked(p, c, process, (pid_t)n->pid);
+		return true;
+	}
+	*first = add_locked(p, c, n, process, rank);
+	return false;
+}
+
+/* Waits in the kernel. False: OUT holds no call, which *OVER tells to be final. */
+static bool wait_for_call(struct pool *p, struct crowd *c, struct seccomp_notif *out, bool *over)
+{
+	bool first = false, received = receive(p, out), mine;
+	int error = errno;
+
+	pthread_mutex_lock(&c->lock);
+	c->waiting--;
+	/* Interrupted while something is taken in: nobody else serves it. */
+	mine = received ? keeps_locked(p, c, out, &first) : error == EINTR && next_locked(p, c, out);
+	pthread_mutex_unlock(&c->lock);
+	if (first)
+		mind(p);
+	errno = error;
+	*over = !received;
+	return mine;
+}
+
+/* What is taken in, or, where there is nothing or nobody else does, counts as waiting for more. */
+static bool serves(struct worker *w, struct crowd *c, struct seccomp_notif *out)
+{
+	struct pool *p = w->session->pool;
+
+	pthread_mutex_lock(&c->lock);
+	bool mine = (c->waiting || !floats(w)) && next_locked(p, c, out);
+	c->waiting += !mine;
+	pthread_mutex_unlock(&c->lock);
+	return mine;
+}
+
+/* The receiver serves a call itself: whoever comes meanwhile must not wait for that. */
+static bool unattended(struct crowd *c)
+{
+	pthread_mutex_lock(&c->lock);
+	bool so = !c->waiting;
+	pthread_mutex_unlock(&c->lock);
+	return so;
+}
+
+/* Before a worker of a core serves the next call. */
+static void give_way(struct crowd *c)
+{
+	uint32_t begin = now_us();
+
+	(void)sched_yield();
+	uint32_t now = now_us();
+	pthread_mutex_lock(&c->lock);
+	arrange_gave_way(&c->way, now - begin, now);
+	atomic_store(&c->as_one, c->way.left);
+	pthread_mutex_unlock(&c->lock);
+}
+
+static bool as_one(struct crowd *c)
+{
+	if (!atomic_load(&c->as_one))
+		return false;
+	pthread_mutex_lock(&c->lock);
+	bool so = !arrange_gives_way(&c->way, now_us());
+	atomic_store(&c->as_one, so);
+	pthread_mutex_unlock(&c->lock);
+	return so;
+}
+
+bool crowd_receive(struct worker *w, struct seccomp_notif *out)
+{
+	struct pool *p = w->session->pool;
+	struct crowd *c = crowd_of(p);
+	bool over = false;
+
+	if (!c)
+		return receive(p, out);
+	if (atomic_load(&p->receivers) < 2 || as_one(c)) {
+		w->busy = 0;
+		return alone(p, c, out);
+	}
+	if (atomic_load(&p->taken_in) && !floats(w)) {
+		give_way(c);
+		if (unattended(c))
+			take_in(p, c);
+	}
+	for (;;) {
+		if (serves(w, c, out)) {
+			w->busy += w->busy < BUSY_TOP;
+			return true;
+		}
+		w->busy /= 2;
+		if (wait_for_call(p, c, out, &over))
+			return true;
+		if (over)
+			return false;
+	}
 }
 
 void crowd_served(struct pool *p, pid_t tid)
@@ -221,11 +277,10 @@ void crowd_served(struct pool *p, pid_t tid)
 	struct crowd *c = atomic_load(&p->crowd);
 	pid_t process = c ? procs_process(p->session->procs, tid) : 0;
 
-	if (!process)
+	if (!c)
 		return;
-	uint32_t now = now_us();
 	pthread_mutex_lock(&c->lock);
-	c->answered[(unsigned)process % REMEMBERED] = (struct answered){ process, now };
+	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), now_us());
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -223,11 +223,19 @@ static void give_up_receiving(struct worker *w, int error)
 	(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
 }
 
+/* In a flood those who serve what another takes in stay on their cores, where there is one for each. */
+static bool in_pipeline(const struct worker *w)
+{
+	const struct pool *p = w->session->pool;
+
+	return w->busy >= CROWD_BUSY && p->want > p->arrangement.cores;
+}
+
 /* Where several receive each stays on a core of its own; a single one runs where the caller wakes it, or stays there. */
 static void settle(struct worker *w)
 {
 	struct pool *p = w->session->pool;
-	int core = arrange_pins(&p->arrangement, p->want) ? w->core : w->stays;
+	int core = arrange_pins(&p->arrangement, p->want) || in_pipeline(w) ? w->core : w->stays;
 
 	if (core == w->bound)
 		return;
@@ -282,15 +290,19 @@ static void stay(struct worker *w, pid_t tid)
 		w->stays = arrange_here(&p->arrangement);
 }
 
+static bool wait_for_call(struct worker *w, struct seccomp_notif *n)
+{
+	w->busy = 0;
+	memset(n, 0, sizeof(*n));
+	return ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0;
+}
+
 static bool receive(struct worker *w)
 {
 	struct seccomp_notif *n = &w->job.notif;
 
 	settle(w);
-	if (crowd_there(w->session->pool) && crowd_next(w->session->pool, n))
-		return true;
-	memset(n, 0, sizeof(*n));
-	if (ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0) {
+	if (crowd_there(w->session->pool) ? crowd_receive(w, n) : wait_for_call(w, n)) {
 		w->unreceived = 0;
 		return true;
 	}

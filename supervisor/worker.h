@@ -28,6 +28,7 @@ struct worker {
 	unsigned index;
 	int umask_set;            /* umask this thread has now, -1 unknown */
 	bool dropped;             /* credentials differ from usher's own */
+	unsigned busy;            /* calls served one after another that were taken in by others: see crowd.c */
 	bool aside;               /* counted in the pool's aside */
 	bool receiving;           /* counted in the pool's receivers */
 	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */

@@ -124,7 +124,7 @@ static void receivers_follow_the_callers(void **state)
 	assert_int_equal(want, 3);
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i % 32, want);
-	assert_int_equal(want, 2);
+	assert_int_equal(want, 3);
 	a.cores = 4;
 	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
 		want = arrange_note(&a, 10 + i / ARRANGE_WINDOW, want);
@@ -152,6 +152,25 @@ static void programs_in_turn_are_no_crowd(void **state)
 	assert_in_range(atomic_load(&a.callers), 4, ARRANGE_WINDOW);
 }
 
+/* Giving way that takes whole time slices is left for a while; one that does now and then is not. */
+static void gives_way_where_it_is_short(void **state)
+{
+	struct way w = { 0 };
+
+	(void)state;
+	for (uint32_t t = 0; t < 1000; t++) {
+		assert_true(arrange_gives_way(&w, t));
+		arrange_gave_way(&w, t % 100 ? 20 : 3000, t);
+	}
+	for (uint32_t t = 0; t < 3; t++)
+		arrange_gave_way(&w, 3000, 2000);
+	assert_false(arrange_gives_way(&w, 2001));
+	assert_false(arrange_gives_way(&w, 2000 + 100000));
+	assert_true(arrange_gives_way(&w, 2000 + 300000));
+	arrange_gave_way(&w, 3000, 2000 + 300000);
+	assert_false(arrange_gives_way(&w, 2000 + 300001));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +180,7 @@ int main(void)
 		cmocka_unit_test(threads_are_equally_ahead),
 		cmocka_unit_test(receivers_follow_the_callers),
 		cmocka_unit_test(programs_in_turn_are_no_crowd),
+		cmocka_unit_test(gives_way_where_it_is_short),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
