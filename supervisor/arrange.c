@@ -8,7 +8,8 @@
 
 #define STAY_FROM 3   /* calls: a short program makes no more after its exec */
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */
-#define AHEAD 8       /* nice levels: six times the weight */
+#define AHEAD 4       /* nice levels: two and a half times the weight */
+#define AHEAD_ALONE 8 /* six times: beside one that computes between its execs */
 #define PARALLEL 8   /* changes of caller in a window: from here on callers interleave */
 #define SEQUENTIAL 3 /* up to here they do not */
 #define MANY 17      /* different callers: programs that run one by one make two calls and more each */
@@ -139,14 +140,14 @@ void arrange_gave_way(struct way *w, uint32_t took_us, uint32_t now_us)
 	w->from_us = now_us;
 }
 
-void arrange_ahead(void)
+void arrange_ahead(bool alone)
 {
 	errno = 0;
 	/* The first thread's: whoever made this one may be ahead already. */
 	int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
 
 	if (!errno)
-		(void)setpriority(PRIO_PROCESS, 0, nice - AHEAD);
+		(void)setpriority(PRIO_PROCESS, 0, nice - (alone ? AHEAD_ALONE : AHEAD));
 }
 
 int arrange_here(const struct arrangement *a)

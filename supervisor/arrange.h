@@ -52,10 +52,11 @@ bool arrange_stays(struct stay *s, pid_t tid);
 /*
  * Raises the calling thread's priority a little, where this process may. A caller that does little but call has used less of the core than
  * its worker, so that the kernel (EEVDF, since 6.12) takes it off the core's queue when it waits, and wakes it on another
- * one, where it finds that idle; a waiting thread that has used more stays queued, and is woken where it is. And a caller that is let go to exec shall not get
- * the core before its worker has gone to wait: where execve(2) finds another thread on its core's queue it moves to an idle core.
+ * one, where it finds that idle; a waiting thread that has used more stays queued, and is woken where it is. ALONE: it is the only one that
+ * receives, and goes further ahead: a caller that is let go to exec shall not get the core before its worker has gone to wait, as execve(2) moves to
+ * an idle core where it finds another thread on its own core's queue. Beside several callers that would only keep them from running.
  */
-void arrange_ahead(void);
+void arrange_ahead(bool alone);
 
 /*
  * Whether a worker that serves one call after another gives way before the next: to the receiver, and to a caller that was answered, which have

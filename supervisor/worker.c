@@ -237,6 +237,10 @@ static void settle(struct worker *w)
 	struct pool *p = w->session->pool;
 	int core = arrange_pins(&p->arrangement, p->want) || in_pipeline(w) ? w->core : w->stays;
 
+	if (w->alone != (p->want <= 1)) {
+		w->alone = p->want <= 1;
+		arrange_ahead(w->alone);
+	}
 	if (core == w->bound)
 		return;
 	arrange_bind(&p->arrangement, core);
@@ -324,7 +328,8 @@ static void *worker_main(void *arg)
 {
 	struct worker *w = arg;
 
-	arrange_ahead();
+	w->alone = true;
+	arrange_ahead(w->alone);
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
 	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		fprintf(stderr, "usher: make a worker: %s; the tree is ended\n", strerror(errno));

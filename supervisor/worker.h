@@ -33,6 +33,7 @@ struct worker {
 	bool receiving;           /* counted in the pool's receivers */
 	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
+	bool alone;               /* its priority is that of an only receiver */
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
 	struct stay stay;

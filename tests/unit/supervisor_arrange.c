@@ -71,7 +71,7 @@ static void here_is_one_of_its_cores(void **state)
 /* However many workers make each other, each is as far ahead as the first. */
 static void *second(void *first)
 {
-	arrange_ahead();
+	arrange_ahead(true);
 	*(int *)first = getpriority(PRIO_PROCESS, 0);
 	return NULL;
 }
@@ -81,7 +81,7 @@ static void *makes_second(void *second_nice)
 	pthread_t t;
 	int own;
 
-	arrange_ahead();
+	arrange_ahead(true);
 	own = getpriority(PRIO_PROCESS, 0);
 	assert_int_equal(pthread_create(&t, NULL, second, second_nice), 0);
 	pthread_join(t, NULL);
