@@ -308,6 +308,10 @@ static void try(enum kind kind, int i, struct count *c)
 	atomic_store(&common->tracee, 0);
 	common->copy = NULL;
 	pid_t pid = fork();
+	if (pid < 0) { /* -1 would be everybody */
+		perror("start a tracer");
+		exit(2);
+	}
 	if (pid == 0)
 		tracer(kind, i);
 	if (kind == KILLED) {

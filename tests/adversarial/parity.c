@@ -100,7 +100,8 @@ static int open_blocks_others(void)
 	for (int i = 0; i < 8; i++)
 		harm |= !fifo_waits(pid[i]);
 	for (int i = 0; i < 7; i++) /* their FIFO was replaced by the next one's */
-		kill(pid[i], SIGKILL);
+		if (pid[i] > 0)
+			kill(pid[i], SIGKILL);
 	int fd = open("fifo", O_WRONLY | O_CLOEXEC);
 	harm |= fd < 0 || waitpid(pid[7], &status, 0) != pid[7] || status != 0;
 	return harm ? WORKED : REFUSED;

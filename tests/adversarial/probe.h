@@ -102,9 +102,11 @@ static inline int probe_victim(int uid)
 	int ready[2];
 	char byte;
 
-	if (pipe(ready) < 0)
-		return -1;
-	int pid = fork();
+	int pid = pipe(ready) < 0 ? -1 : fork();
+	if (pid < 0) { /* -1 would be everybody */
+		perror("start the victim");
+		exit(2);
+	}
 	if (pid == 0) {
 		probe_drop(uid);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
