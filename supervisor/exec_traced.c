@@ -27,8 +27,6 @@
 #include "supervisor/thread_state.h"
 #include "supervisor/walk.h"
 
-#define NAP_FIRST_NS (10 * 1000)
-#define NAP_LAST_NS (1000 * 1000)
 #define BUSY_NS 200000
 #define RUNS_MOST 10000 /* looks, a millisecond apart, at a caller that neither stops nor makes a call */
 
@@ -41,13 +39,6 @@
 #define IN_VFORK "its debugger waits in vfork, and has used PTRACE_SEIZE"
 #define NOT_HERE "its debugger has used PTRACE_SEIZE, and usher can make calls for others on x86-64 alone"
 #define NOT_HELD "its debugger could not be held"
-
-static void nap(struct timespec *t)
-{
-	nanosleep(t, NULL);
-	if (t->tv_nsec < NAP_LAST_NS)
-		t->tv_nsec *= 2;
-}
 
 static int refuse(struct job *j, const char *why)
 {
@@ -135,12 +126,12 @@ static bool look(struct job *j, const struct going *g, int pidfd, struct thread_
 
 static enum outcome await_outcome(struct job *j, const struct going *g, int pidfd, struct thread_call *call)
 {
-	struct timespec pause = { .tv_nsec = NAP_FIRST_NS };
+	struct timespec pause = { .tv_nsec = TRACER_NAP_NS };
 	enum outcome out;
 	unsigned runs = 0;
 
 	while (!look(j, g, pidfd, call, &out)) {
-		nap(&pause);
+		tracer_nap(&pause);
 		runs = thread_call(j->session->self_proc, (pid_t)j->notif.pid, call) == -EAGAIN ? runs + 1 : 0;
 		if (runs == RUNS_MOST)
 			return LOST;

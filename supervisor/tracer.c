@@ -22,7 +22,6 @@
 #include "supervisor/session.h"
 #include "supervisor/thread_state.h"
 
-#define NAP_FIRST_NS (10 * 1000)
 #define NAP_LAST_NS (1000 * 1000)
 #define WAIT_NS (2 * 1000 * 1000)
 #define NUMBERS (4 * 1024 * 1024) /* PID_MAX_LIMIT */
@@ -82,7 +81,7 @@ void tracers_renamed(struct tracers *all, pid_t was, pid_t tid)
 		tracers_note_seize(all, tid);
 }
 
-static void nap(struct timespec *t)
+void tracer_nap(struct timespec *t)
 {
 	nanosleep(t, NULL);
 	if (t->tv_nsec < NAP_LAST_NS)
@@ -160,7 +159,7 @@ static bool in_vfork(int proc, pid_t tid)
 /* Seized and interrupted: until it is where it cannot act. */
 static int await_quiet(struct job *j, struct tracer *t)
 {
-	struct timespec pause = { .tv_nsec = NAP_FIRST_NS };
+	struct timespec pause = { .tv_nsec = TRACER_NAP_NS };
 
 	for (;;) {
 		int at = look(t);
@@ -173,7 +172,7 @@ static int await_quiet(struct job *j, struct tracer *t)
 			return t->alone ? -EDEADLK : 0;
 		if (!job_alive(j))
 			return -ECANCELED;
-		nap(&pause);
+		tracer_nap(&pause);
 	}
 }
 
@@ -278,7 +277,7 @@ int tracer_hold(struct job *j, pid_t tid, bool alone, struct hold *out)
 /* Until the owner is the last one and T stands, or is no more; whom T waits for may join until then. */
 static void await_leave(struct tracers *all, struct tracer *t)
 {
-	struct timespec pause = { .tv_nsec = NAP_FIRST_NS };
+	struct timespec pause = { .tv_nsec = TRACER_NAP_NS };
 
 	while (t->trapping && !t->stopped) {
 		int at = look(t);
@@ -286,7 +285,7 @@ static void await_leave(struct tracers *all, struct tracer *t)
 		if (at < 0)
 			t->trapping = false;
 		else if (at == 0)
-			nap(&pause);
+			tracer_nap(&pause);
 	}
 	pthread_mutex_lock(&all->lock);
 	t->leaving = true;
@@ -326,7 +325,7 @@ void hold_end(struct hold *h, struct tracers *all)
 /* Runs T, with the signal it was about to get, to its next stop. */
 static int run_on(struct job *j, struct tracer *t)
 {
-	struct timespec pause = { .tv_nsec = NAP_FIRST_NS };
+	struct timespec pause = { .tv_nsec = TRACER_NAP_NS };
 	int at;
 
 	t->stopped = false;
@@ -335,7 +334,7 @@ static int run_on(struct job *j, struct tracer *t)
 	while ((at = look(t)) == 0) {
 		if (!job_alive(j))
 			(void)trace_interrupt(t->tid);
-		nap(&pause);
+		tracer_nap(&pause);
 	}
 	return at < 0 || t->dying ? -ESRCH : 0;
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 struct job;
 struct tracer;
@@ -55,6 +56,10 @@ void hold_end(struct hold *h, struct tracers *all);
  * calls say nothing; or another negative errno. The call that the thread was in is made again.
  */
 int hold_interrupt(struct job *j, struct hold *h, pid_t caller);
+
+/* Sleeps for *PAUSE between two looks at a thread, from TRACER_NAP_NS on twice as long each time, at most a millisecond. */
+#define TRACER_NAP_NS (10 * 1000)
+void tracer_nap(struct timespec *pause);
 
 /*
  * Whether TID, which waits in a notification, is on its way into a hold: it has to be let go before anybody gets on, and stops instead of

@@ -8,8 +8,8 @@
  */
 #include "supervisor/unwind.h"
 
+#include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <libunwind.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/thread_state.h"
 #include "supervisor/unwind_image.h"
 #include "supervisor/unwind_internal.h"
 #include "supervisor/unwind_lib.h"
@@ -126,18 +127,20 @@ static int no_name(unw_addr_space_t as, unw_word_t at, char *buf, size_t len, un
 
 static bool where(pid_t tid, uint64_t *sp, uint64_t *ip)
 {
+	struct thread_call call = { .nr = -1 };
 	char path[32], line[256];
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", tid);
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
-	/* "running" while it is on its way into the wait. */
-	for (int tries = 0; tries < WHERE_TRIES && fd >= 0 && (n = pread(fd, line, sizeof(line) - 1, 0)) > 0 && line[0] == 'r'; tries++)
-		continue;
-	if (fd < 0 || n <= 0)
-		return false;
-	line[n] = '\0';
-	return sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %" SCNx64 " %" SCNx64, sp, ip) == 2;
+	int err = -EAGAIN; /* it runs, on its way into the wait */
+	for (int tries = 0; tries < WHERE_TRIES && fd >= 0 && err == -EAGAIN && (n = pread(fd, line, sizeof(line) - 1, 0)) > 0; tries++) {
+		line[n] = '\0';
+		err = thread_call_parse(line, &call);
+	}
+	*sp = call.sp;
+	*ip = call.ip;
+	return !err && call.nr >= 0;
 }
 
 /* A string into U's text; 0 when there is no room. */
