@@ -198,13 +198,10 @@ static void exec_returned(struct job *j, pid_t tid, int sig)
 /* Some execs wait: for a file system that somebody serves, for threads that must end first. */
 static enum trace_event await_exec(struct worker *w, pid_t *tid, int *sig)
 {
-	int event;
-
 	patience_begin(w);
-	while ((event = trace_wait_once(tid, sig)) == 0)
-		patience_over(w);
+	enum trace_event event = trace_wait(tid, sig);
 	patience_end(w);
-	return (enum trace_event)event;
+	return event;
 }
 
 static void exec_watch(struct job *j, pid_t tid)

@@ -73,11 +73,6 @@ static int wait_once(pid_t which, int flags, pid_t *tid, int *sig)
 /* Not by number: a thread that execs comes back under its leader's. */
 #define ANY_NUMBER (-1)
 
-int trace_wait_once(pid_t *tid, int *sig)
-{
-	return wait_once(ANY_NUMBER, 0, tid, sig);
-}
-
 enum trace_event trace_wait(pid_t *tid, int *sig)
 {
 	int event;

@@ -34,9 +34,6 @@ enum trace_event trace_wait(pid_t *tid, int *sig);
  */
 enum trace_event trace_wait_for(pid_t tid, int *sig);
 
-/* As trace_wait(), but 0 when a signal interrupted it. */
-int trace_wait_once(pid_t *tid, int *sig);
-
 /* As trace_wait() without waiting: 0 when nothing has happened. */
 int trace_poll(pid_t *tid, int *sig);
 

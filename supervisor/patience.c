@@ -1,49 +1,94 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/patience.h"
 
-#include <signal.h>
+#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "supervisor/pool.h"
+#include "supervisor/session.h"
 
-#define PATIENCE_NS 2000000
+#define PATIENCE_MS 2
+#define OVER UINT64_MAX /* in a worker's patient: its reception was handed on */
+#define QUIET_LOOKS 16  /* without a new wait: then the main thread is left alone until the next */
+#define DISTRUSTED 64   /* after one that was overdue */
 
-static bool timer_there(struct worker *w)
+/* Never 0 and never OVER. */
+static uint64_t now_ms(void)
 {
-	struct sigevent ev = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = POOL_SIGNAL };
+	struct timespec t;
 
-	if (w->has_timer)
-		return true;
-	ev._sigev_un._tid = gettid();
-	w->has_timer = timer_create(CLOCK_MONOTONIC, &ev, &w->timer) == 0;
-	return w->has_timer;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
 }
 
-static bool set_timer(struct worker *w, long ns)
+/* One of those that are not trusted. */
+static bool distrusted(struct pool *p)
 {
-	const struct itimerspec at = { { 0, ns }, { 0, ns } };
+	unsigned left = atomic_load(&p->distrusted);
 
-	return timer_settime(w->timer, 0, &at, NULL) == 0;
+	while (left && !atomic_compare_exchange_weak(&p->distrusted, &left, left - 1))
+		;
+	return left;
 }
 
 void patience_begin(struct worker *w)
 {
-	w->patient = !w->blocking && timer_there(w) && set_timer(w, PATIENCE_NS);
-	if (!w->patient)
-		worker_blocking(w);
-}
+	struct pool *p = w->session->pool;
 
-void patience_over(struct worker *w)
-{
-	worker_blocking(w);
-	patience_end(w);
+	if (w->blocking)
+		return;
+	if (distrusted(p)) {
+		worker_blocking(w);
+		return;
+	}
+	atomic_store(&w->patient, now_ms());
+	atomic_fetch_add(&p->waits, 1);
+	if (!atomic_load(&p->minding) && !atomic_exchange(&p->minding, true))
+		(void)eventfd_write(p->watch, 1);
 }
 
 void patience_end(struct worker *w)
 {
-	if (!w->patient)
+	struct pool *p = w->session->pool;
+
+	if (atomic_exchange(&w->patient, 0) != OVER)
 		return;
-	(void)set_timer(w, 0);
-	w->patient = false;
+	pthread_mutex_lock(&p->lock);
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* Whether W waits. */
+static bool look_locked(struct worker *w, uint64_t now)
+{
+	struct pool *p = w->session->pool;
+	uint64_t since = atomic_load(&w->patient);
+
+	if (!since || since == OVER)
+		return false;
+	if (now - since >= PATIENCE_MS && atomic_compare_exchange_strong(&w->patient, &since, OVER)) {
+		atomic_store(&p->distrusted, DISTRUSTED);
+		worker_blocking_locked(w);
+	}
+	return true;
+}
+
+bool patience_look(struct pool *p)
+{
+	uint64_t now = now_ms();
+	bool any = false;
+
+	if (!atomic_load(&p->minding))
+		return false;
+	pthread_mutex_lock(&p->lock);
+	for (struct worker *w = p->workers; w; w = w->next)
+		any = look_locked(w, now) || any;
+	pthread_mutex_unlock(&p->lock);
+	unsigned waits = atomic_load(&p->waits);
+	p->quiet_looks = any || waits != p->waits_seen ? 0 : p->quiet_looks + 1;
+	p->waits_seen = waits;
+	if (p->quiet_looks < QUIET_LOOKS)
+		return true;
+	/* A wait that begins now either sees this, or was counted before. */
+	atomic_store(&p->minding, false);
+	return atomic_load(&p->waits) != waits && !atomic_exchange(&p->minding, true);
 }

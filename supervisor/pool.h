@@ -72,6 +72,11 @@ struct pool {
 	struct stacks stacks;     /* so have they */
 	int watch;                /* eventfd: something for the watch to look after */
 	bool watching;            /* it does */
+	atomic_bool minding;      /* the main thread looks at those in patience, see patience.h */
+	atomic_uint waits;        /* in patience, so far */
+	unsigned waits_seen;      /* by the main thread */
+	unsigned quiet_looks;     /* of it, without a new one */
+	atomic_uint distrusted;   /* waits that will not be trusted to be short */
 	atomic_bool dozing;       /* the watchdog sleeps until the next call */
 	unsigned calls_seen;      /* how many calls it knew of */
 	atomic_bool stopping;

@@ -19,6 +19,7 @@
 #include "supervisor/limits.h"
 #include "supervisor/lives.h"
 #include "supervisor/outside.h"
+#include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/relay.h"
 #include "supervisor/watch.h"
@@ -155,7 +156,7 @@ enum { STATUS, SIGNALS, LIVES, WATCH, WAKERS };
 
 /* What is looked at in rounds: not again before the pause is over. */
 struct rounds {
-	bool lives, watch, dog;
+	bool lives, watch, dog, patience;
 	uint64_t dog_due_ms;
 };
 
@@ -165,7 +166,7 @@ static int wait_for_work(const struct session *s, int signals, const struct roun
 	fds[SIGNALS] = (struct pollfd){ signals, POLLIN, 0 };
 	fds[LIVES] = (struct pollfd){ r->lives ? -1 : lives_fd(s->lives), POLLIN, 0 };
 	fds[WATCH] = (struct pollfd){ r->watch ? -1 : s->pool->watch, POLLIN, 0 };
-	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives ? LIVES_ROUND_MS : r->dog ? WATCHDOG_LOOK_MS : -1);
+	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives || r->patience ? LIVES_ROUND_MS : r->dog ? WATCHDOG_LOOK_MS : -1);
 }
 
 static uint64_t now_ms(void)
@@ -185,6 +186,7 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 	} else {
 		r->watch = fds[WATCH].revents != 0;
 	}
+	r->patience = patience_look(s->pool);
 	r->dog = r->dog || r->watch;
 	if (r->dog && now_ms() >= r->dog_due_ms) {
 		r->dog = watchdog_look(s->pool);

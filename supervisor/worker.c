@@ -81,6 +81,18 @@ static void leave_place_locked(struct worker *w)
 	w->core = -1;
 }
 
+void worker_blocking_locked(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	w->blocking = true;
+	atomic_store(&w->interrupted, false);
+	leave_place_locked(w);
+	p->blocked++;
+	fill_receivers_locked(p);
+	watch_wake_locked(p);
+}
+
 void worker_blocking(struct worker *w)
 {
 	struct pool *p = w->session->pool;
@@ -88,12 +100,7 @@ void worker_blocking(struct worker *w)
 	if (w->blocking)
 		return;
 	pthread_mutex_lock(&p->lock);
-	w->blocking = true;
-	atomic_store(&w->interrupted, false);
-	leave_place_locked(w);
-	p->blocked++;
-	fill_receivers_locked(p);
-	watch_wake_locked(p);
+	worker_blocking_locked(w);
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -42,9 +42,7 @@ struct worker {
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
-	bool has_timer;           /* timer interrupts this thread: see patience.h */
-	bool patient;             /* it is running */
-	timer_t timer;
+	_Atomic uint64_t patient; /* since when it waits for what is nearly always short, 0: it does not. See patience.h */
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
 	struct place place;       /* the working directory it stands in */
@@ -72,6 +70,9 @@ struct worker {
  * connect, wait for an exec): another worker takes over reception. Idempotent within a job; undone by the worker loop.
  */
 void worker_blocking(struct worker *w);
+
+/* The same said for W, which waits in patience, by the main thread with the pool's lock held. */
+void worker_blocking_locked(struct worker *w);
 
 /*
  * Holds the worker on the core it runs on, which is its caller's, until it receives again. To be called before a wait that the caller ends: where
