@@ -182,20 +182,28 @@ def packages(work, n):
     made = subprocess.run([*NPM, "install", "--package-lock-only"], cwd=project, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
     return made.returncode == 0 and os.path.exists(project + "/package-lock.json")
 
+def repositories(work):
+    """A tree of 5,000 files, and a history to read: this project's own where it is a repository. Both packed, as what was cloned is."""
+    tree, history = work + "/tree", work + "/history"
+    os.mkdir(tree)
+    for i in range(5000):
+        os.makedirs(f"{tree}/d{i // 50}", exist_ok=True)
+        with open(f"{tree}/d{i // 50}/f{i}", "w") as f: f.write(f"{i}\n" * 20)
+    g = ["git", "-c", "user.name=b", "-c", "user.email=b@example.org", "-c", "gc.auto=0"]
+    run([*g, "init", "-q"], tree); run([*g, "add", "."], tree); run([*g, "commit", "-q", "-m", "first"], tree)
+    own = subprocess.run([*g, "-c", "safe.directory=*", "clone", "-q", "--no-local", os.path.dirname(os.path.dirname(HERE)), history], stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL)
+    if own.returncode:
+        shutil.copytree(tree, history)
+        for i in range(300): run([*g, "commit", "-q", "--allow-empty", "-m", str(i)], history)
+    for repo in (tree, history): run([*g, "gc", "-q"], repo)
+
 def prepare(work, quick):
     """Makes what the whole workloads stand on; a missing tool leaves its rows out."""
     ready = set()
     def have(*tools): return all(shutil.which(t) for t in tools)
     n = 1000 if quick else 5000
     if have("git"):
-        repo = work + "/repo"
-        os.mkdir(repo)
-        for i in range(n):
-            os.makedirs(f"{repo}/d{i // 50}", exist_ok=True)
-            with open(f"{repo}/d{i // 50}/f{i}", "w") as f: f.write(f"{i}\n" * 20)
-        g = ["git", "-c", "user.name=b", "-c", "user.email=b@example.org", "-c", "gc.auto=0"]
-        run([*g, "init", "-q"], repo); run([*g, "add", "."], repo); run([*g, "commit", "-q", "-m", "first"], repo)
-        for i in range(30): run([*g, "commit", "-q", "--allow-empty", "-m", str(i)], repo)
+        repositories(work)
         ready.add("git")
     os.mkdir(work + "/small")
     for i in range(n):
@@ -247,8 +255,8 @@ def rows(ready, quick):
     r["python, 40 imports"] = whole([py, "-B", "-c", "import " + ", ".join(MODULES)])
     if "node" in ready: r["node, 300 requires"] = whole("cd mods && node main.js")
     if "git" in ready:
-        r["git status"] = whole("cd repo && git status --short >/dev/null", 3)
-        r["git log"] = whole("cd repo && git log --stat >/dev/null", 3)
+        r["git status"] = whole("cd tree && git status --short >/dev/null", 3)
+        r["git log"] = whole("cd history && git log --stat >/dev/null")
     r["tar x + rm -rf"] = whole("tar xf small.tar && rm -rf small")
     if os.path.isdir("/usr/include"):
         r["grep -r /usr/include"] = whole("grep -rs no_such_name /usr/include/" + ("linux" if quick else "") + " || true")
