@@ -26,7 +26,7 @@ static uint64_t narrow(enum arg_kind kind, uint64_t raw)
 
 int decode(struct job *j)
 {
-	uint64_t addr[2];
+	uint64_t addr[2], vector = 0;
 	bool wanted[2];
 	unsigned paths = 0;
 
@@ -41,9 +41,12 @@ int decode(struct job *j)
 			continue;
 		wanted[paths] = kind == ARG_PATH || j->arg[i];
 		addr[paths++] = j->arg[i];
+		vector = i < 5 ? j->arg[i + 1] : 0; /* behind an exec's path */
 	}
 	if (rc == 0 && paths == 2 && wanted[0] && wanted[1])
 		return memory_two_paths(j, addr, j->path, &j->late);
+	if (rc == 0 && paths == 1 && j->row->class == CLASS_EXEC)
+		return memory_path_ahead(j, addr[0], vector, &j->path[0], &j->data[0]);
 	for (unsigned i = 0; i < paths && rc == 0; i++) {
 		if (wanted[i])
 			rc = memory_path(j, addr[i], &j->path[i]);

@@ -167,10 +167,10 @@ int exec_admit(struct job *j, pid_t pid, const char *differs)
 /* The tracee was stopped with a new image. Lets it run, or ends it. */
 static void exec_arrived(struct job *j, pid_t pid)
 {
-	exec_regs regs;
+	uint64_t ip, sp;
 
 	tracers_renamed(&j->session->tracers, (pid_t)j->notif.pid, pid);
-	const char *differs = trace_regs(pid, &regs) ? "registers" : verify_image(j, pid, REGS_IP(&regs), REGS_SP(&regs));
+	const char *differs = trace_point(pid, &ip, &sp) ? "registers" : verify_image(j, pid, ip, sp);
 	if (exec_admit(j, pid, differs) < 0) {
 		worker_blocking(j->worker);
 		trace_kill(pid);

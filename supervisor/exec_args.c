@@ -109,31 +109,49 @@ static int add_batch(pid_t tid, const uint64_t *addr, unsigned n, struct args *a
 	return 0;
 }
 
-int args_copy(pid_t tid, uint64_t addr, struct args *a)
+/* The next pointers of the vector at ADDR: how many, or a negative errno. AHEAD is used up first. */
+static int next_pointers(pid_t tid, uint64_t addr, struct span *ahead, uint64_t pointer[POINTERS])
+{
+	size_t n = ahead->len / sizeof(pointer[0]);
+
+	if (n > 0 && n <= POINTERS) {
+		memcpy(pointer, ahead->bytes, n * sizeof(pointer[0]));
+		ahead->len = 0;
+		return (int)n;
+	}
+	n = (PAGE - (addr & (PAGE - 1))) / sizeof(pointer[0]);
+	if (n > POINTERS)
+		n = POINTERS;
+	if (!n)
+		n = 1; /* a pointer across two pages */
+	int err = memory_read(tid, addr, pointer, n * sizeof(pointer[0]));
+	return err ? err : (int)n;
+}
+
+int args_copy_on(pid_t tid, uint64_t addr, struct span ahead, struct args *a)
 {
 	uint64_t pointer[POINTERS];
 
 	while (addr) {
-		size_t n = (PAGE - (addr & (PAGE - 1))) / sizeof(pointer[0]);
-		if (n > POINTERS)
-			n = POINTERS;
-		if (!n)
-			n = 1; /* a pointer across two pages */
-		int err = memory_read(tid, addr, pointer, n * sizeof(pointer[0]));
-		if (err)
-			return err;
-		size_t used = 0;
+		int err = 0, n = next_pointers(tid, addr, &ahead, pointer), used = 0;
+		if (n < 0)
+			return n;
 		while (used < n && pointer[used])
 			used++;
-		for (size_t i = 0; i < used && !err; i += BATCH)
+		for (int i = 0; i < used && !err; i += BATCH)
 			err = add_batch(tid, pointer + i, (unsigned)(used - i < BATCH ? used - i : BATCH), a);
 		if (err)
 			return err;
 		if (used < n)
 			break;
-		addr += n * sizeof(pointer[0]);
+		addr += (uint64_t)n * sizeof(pointer[0]);
 	}
 	return 0;
+}
+
+int args_copy(pid_t tid, uint64_t addr, struct args *a)
+{
+	return args_copy_on(tid, addr, (struct span){ NULL, 0 }, a);
 }
 
 struct span args_after_first(const struct args *a)

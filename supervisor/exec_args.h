@@ -32,6 +32,9 @@ int args_add(struct args *a, struct span s);
  */
 int args_copy(pid_t tid, uint64_t addr, struct args *a);
 
+/* The same with AHEAD, the first pointers of the vector as they were read before. */
+int args_copy_on(pid_t tid, uint64_t addr, struct span ahead, struct args *a);
+
 /* The string after the first one, and everything that follows. */
 struct span args_after_first(const struct args *a);
 

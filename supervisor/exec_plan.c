@@ -75,7 +75,7 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env)
 
 	if (j->heap)
 		return 0; /* resolved again: the copy stands */
-	int err = args_copy((pid_t)j->notif.pid, addr, &raw);
+	int err = args_copy_on((pid_t)j->notif.pid, addr, job_span(j, j->data[0]), &raw);
 	if (!err && !raw.count)
 		err = args_add(&raw, (struct span){ "", 0 }); /* as the kernel does */
 	struct exec_plan *p = err ? NULL : calloc(1, sizeof(*p) + raw.len);

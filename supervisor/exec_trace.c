@@ -132,6 +132,21 @@ void trace_kill(pid_t pid)
 		ptrace(PTRACE_CONT, pid, 0, (long)sig);
 }
 
+int trace_point(pid_t tid, uint64_t *ip, uint64_t *sp)
+{
+	struct __ptrace_syscall_info info;
+	const size_t least = offsetof(struct __ptrace_syscall_info, stack_pointer) + sizeof(info.stack_pointer);
+	long n = ptrace(PTRACE_GET_SYSCALL_INFO, tid, sizeof(info), &info);
+
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < least)
+		return -EIO;
+	*ip = info.instruction_pointer;
+	*sp = info.stack_pointer;
+	return 0;
+}
+
 int trace_regs(pid_t tid, exec_regs *out)
 {
 	struct iovec io = { out, sizeof(*out) };

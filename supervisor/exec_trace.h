@@ -71,7 +71,9 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig);
 /* Runs the stopped thread to the next end of its way into or out of a call: 0; -EINTR at any other stop (*sig: its signal, or 0); -ESRCH. */
 int trace_to_call(pid_t *tid, int *sig);
 
-/* 0 or a negative errno. */
+/* Instruction and stack pointer of a stopped thread: less than all its registers. 0 or a negative errno, as the two below. */
+int trace_point(pid_t tid, uint64_t *ip, uint64_t *sp);
+
 int trace_regs(pid_t tid, exec_regs *out);
 int trace_set_regs(pid_t tid, const exec_regs *regs);
 

@@ -255,6 +255,7 @@ int lives_fd(const struct lives *l)
 void lives_round(struct lives *l)
 {
 	struct epoll_event e[EVENTS];
+	bool look = false;
 	int n;
 
 	if (!l)
@@ -265,13 +266,15 @@ void lives_round(struct lives *l)
 			struct life *life = e[i].data.ptr;
 
 			if (!life)
-				look_at_all(l);
+				look = true; /* afterwards: who has ended is none of them */
 			else if (e[i].events & EPOLLHUP)
 				write_end(l, life);
 			else
 				read_times(life);
 		}
 	} while (n == EVENTS || (n < 0 && errno == EINTR));
+	if (look)
+		look_at_all(l);
 }
 
 int lives_new(struct session *s, struct lives **out)

@@ -19,6 +19,7 @@
 #include "supervisor/session.h"
 
 #define PAGE 4096u
+#define AHEAD_USUAL 128u /* pointers of more arguments than most programs get */
 #define NAME_USUAL 256u /* longer than nearly all names: copying a whole page costs more than the rare second read */
 
 static int memory_error(void)
@@ -172,6 +173,29 @@ int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2], 
 			return -ENOMEM;
 	}
 	return 0;
+}
+
+/* Bytes of whole pointers from ADDR on its page, few enough. */
+static size_t pointers_part(uint64_t addr)
+{
+	size_t page = addr ? PAGE - (size_t)(addr & (PAGE - 1)) : 0;
+
+	return (page < AHEAD_USUAL ? page : AHEAD_USUAL) & ~(sizeof(uint64_t) - 1);
+}
+
+int memory_path_ahead(struct job *j, uint64_t addr, uint64_t vector, struct text *path, struct text *ahead)
+{
+	char name[NAME_USUAL], pointers[AHEAD_USUAL];
+	struct iovec local[2] = { { name, usual_part(addr) }, { pointers, pointers_part(vector) } };
+	struct iovec remote[2] = { { (void *)(uintptr_t)addr, local[0].iov_len }, { (void *)(uintptr_t)vector, local[1].iov_len } };
+	ssize_t n = process_vm_readv((pid_t)j->notif.pid, local, 2, remote, 2, 0);
+	const char *nul = n == (ssize_t)(local[0].iov_len + local[1].iov_len) ? memchr(name, '\0', local[0].iov_len) : NULL;
+
+	if (!nul)
+		return memory_path(j, addr, path);
+	*path = job_copy(j, name, (size_t)(nul - name));
+	*ahead = job_copy(j, pointers, local[1].iov_len);
+	return path->off && ahead->off ? 0 : -ENOMEM;
 }
 
 int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out)

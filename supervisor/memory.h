@@ -45,6 +45,12 @@ int memory_path(struct job *j, uint64_t addr, struct text *out);
  */
 int memory_two_paths(struct job *j, const uint64_t addr[2], struct text out[2], int *late);
 
+/*
+ * As memory_path(), and in the same read the beginning of the vector of pointers at VECTOR, as many as there may be, into *ahead: nothing where
+ * one of both is not read at once.
+ */
+int memory_path_ahead(struct job *j, uint64_t addr, uint64_t vector, struct text *path, struct text *ahead);
+
 /* As memory_read() into the arena. */
 int memory_copy(struct job *j, uint64_t addr, size_t len, struct text *out);
 

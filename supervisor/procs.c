@@ -6,8 +6,8 @@
  * and only under its shard's lock;
  * what is forgotten under pressure is rebuilt from the kernel, never guessed.
  *
- * An image is always read from /proc/PID/exe when a process is first seen, not inherited from its parent's record:
- * the parent may have replaced its own since the fork.
+ * An image is read from /proc/PID/exe when a process is first seen, not inherited from its parent's record: the parent may have
+ * replaced its own since the fork. One that shares its parent's memory (vfork, posix_spawn) shares the image with it.
  */
 #include "supervisor/procs.h"
 
@@ -220,23 +220,49 @@ static struct proc *parent_of(struct procs *ps, pid_t tgid, pid_t ppid, unsigned
 	return s->command ? procs_find(ps, s->command) : NULL;
 }
 
-/* The lineage of the process that has TID; PARENT (may be NULL) is its parent PPID or, if that is gone, an ancestor. Not inlined: its callers recurse. */
-static __attribute__((noinline)) int lineage_seen(int proc, pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct lineage **out)
+/* A process that is seen for the first time. */
+struct seen {
+	pid_t tgid, tid; /* by which of its threads */
+	pid_t ppid;
+	struct proc *parent; /* whose number is PPID or, if that is gone, an ancestor; NULL: none is known */
+	bool waits;          /* in a notification that is asked about afterwards: it has its memory */
+};
+
+/*
+ * The image out of what the parent runs, where both share one memory. FROM was taken before they are compared: had the parent replaced its image
+ * in between, it had another memory. The number was the parent's then, as it has not ended since.
+ */
+static bool image_shared(struct procs *ps, const struct seen *s, const struct lineage *from, struct image *out)
 {
-	struct lineage *from = parent ? atomic_load(&parent->lineage) : NULL;
+	if (!s->waits || !from || s->ppid != s->parent->pid || !thread_same_memory(s->ppid, s->tid))
+		return false;
+	struct proc *still = procs_find(ps, s->ppid);
+	bool same = still == s->parent;
+
+	proc_put(still);
+	*out = *lineage_image(from);
+	return same;
+}
+
+/* Not inlined: its callers recurse. */
+static __attribute__((noinline)) int lineage_seen(struct procs *ps, const struct seen *s, struct lineage **out)
+{
+	struct lineage *from = s->parent ? atomic_load(&s->parent->lineage) : NULL;
 	struct lineage *then = NULL;
 	char name[PATH_MAX];
 	struct image image;
-	int err = thread_image(proc, tid, from ? lineage_image(from) : NULL, name, sizeof(name), &image);
+	int err = 0;
 
+	if (!image_shared(ps, s, from, &image))
+		err = thread_image(ps->session->self_proc, s->tid, from ? lineage_image(from) : NULL, name, sizeof(name), &image);
 	if (err)
 		return err;
-	image.pid = tgid;
-	if (from && ppid == parent->pid && !lineage_runs(from, image.dev, image.ino)) {
+	image.pid = s->tgid;
+	if (from && s->ppid == s->parent->pid && !lineage_runs(from, image.dev, image.ino)) {
 		/* The parent has replaced its image since it forked: what it ran then is what the child still runs. */
 		struct image before = image;
 
-		before.pid = ppid;
+		before.pid = s->ppid;
 		err = lineage_exec(&before, from, &then);
 	}
 	if (!err)
@@ -245,31 +271,30 @@ static __attribute__((noinline)) int lineage_seen(int proc, pid_t tgid, pid_t ti
 	return err;
 }
 
-/* The record of TGID, seen as TID, that REF holds (taken over); PARENT (may be NULL) as for lineage_seen(). *out is held. */
-static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, struct proc *parent, struct thread_ref ref,
-			struct proc **out)
+/* The record of S, whose leader REF (taken over) holds. *out is held. */
+static int enter_leader(struct procs *ps, const struct seen *s, struct thread_ref ref, struct proc **out)
 {
 	struct lineage *lineage;
-	int err = lineage_seen(ps->session->self_proc, tgid, tid, ppid, parent, &lineage);
+	int err = lineage_seen(ps, s, &lineage);
 
 	if (err) {
 		close(ref.fd);
 		return err == -ENOENT ? -ESRCH : err;
 	}
-	*out = proc_new(ps, tgid, lineage);
+	*out = proc_new(ps, s->tgid, lineage);
 	if (!*out) {
 		lineage_put(lineage);
 		close(ref.fd);
 		return -ENOMEM;
 	}
 	proc_ref(*out, true);
-	if (parent && parent->pid == ppid)
-		proc_script_inherit(*out, parent);
+	if (s->parent && s->parent->pid == s->ppid)
+		proc_script_inherit(*out, s->parent);
 	const struct proc *made = *out;
 	int life = lives_open(ps->session->lives, &ref);
-	err = procs_enter(ps, tgid, ref, out);
+	err = procs_enter(ps, s->tgid, ref, out);
 	if (!err && *out == made)
-		lives_enter(ps->session->lives, life, tgid, ppid, lineage_image(atomic_load(&made->lineage))->exe);
+		lives_enter(ps->session->lives, life, s->tgid, s->ppid, lineage_image(atomic_load(&made->lineage))->exe);
 	else if (life >= 0)
 		close(life);
 	if (err)
@@ -280,10 +305,10 @@ static int enter_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, str
 /* REF (taken over) holds TGID. */
 static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct thread_ref ref, struct proc **out)
 {
-	struct proc *parent = parent_of(ps, tgid, ppid, depth);
-	int err = enter_leader(ps, tgid, tid, ppid, parent, ref, out);
+	const struct seen seen = { tgid, tid, ppid, parent_of(ps, tgid, ppid, depth), depth == 0 };
+	int err = enter_leader(ps, &seen, ref, out);
 
-	proc_put(parent);
+	proc_put(seen.parent);
 	return err;
 }
 
@@ -298,7 +323,7 @@ int procs_born(struct procs *ps, struct proc *parent, pid_t child)
 		err = thread_open(child, &ref);
 	}
 	if (!err)
-		err = enter_leader(ps, child, child, parent->pid, parent, ref, &p);
+		err = enter_leader(ps, &(struct seen){ child, child, parent->pid, parent, false }, ref, &p);
 	if (!err)
 		proc_put(p);
 	return err;

@@ -152,3 +152,8 @@ bool thread_same_files(pid_t a, pid_t b)
 {
 	return a == b || syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0) == 0;
 }
+
+bool thread_same_memory(pid_t a, pid_t b)
+{
+	return syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}

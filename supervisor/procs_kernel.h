@@ -50,7 +50,8 @@ int thread_getfd(const struct thread_ref *t, int fd);
  */
 int pidfd_exit_status(int fd, int *status);
 
-/* Whether two threads share one descriptor table. */
+/* Whether two threads share one descriptor table, or one memory. False also where the kernel does not tell. */
 bool thread_same_files(pid_t a, pid_t b);
+bool thread_same_memory(pid_t a, pid_t b);
 
 #endif

@@ -228,6 +228,16 @@ static void copied(void **state)
 	}
 	assert_int_equal(at, a.len);
 	args_free(&a);
+	/* the first pointers read before: they count, not what stands there now */
+	char *const early[3] = { vector[5], vector[0], vector[7] };
+	for (uint32_t n = 0; n <= 3; n++) {
+		struct span ahead = { (const char *)early, n * (uint32_t)sizeof(early[0]) };
+
+		assert_int_equal(args_copy_on(getpid(), (uint64_t)(uintptr_t)vector, ahead, &a), 0);
+		assert_int_equal(a.count, 201);
+		assert_string_equal(a.bytes, n ? early[0] : vector[0]);
+		args_free(&a);
+	}
 	big[ARGS_STRING_MAX - 1] = 'x';
 	big[ARGS_STRING_MAX] = '\0';
 	assert_int_equal(args_copy(getpid(), (uint64_t)(uintptr_t)vector, &a), -E2BIG);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +100,43 @@ static void ancestry_as_forked(void **state)
 	proc_put(p);
 	proc_put(me);
 	child_end(pid);
+	procs_free(ps);
+}
+
+static int pausing(void *arg)
+{
+	(void)arg;
+	pause();
+	return 0;
+}
+
+/* What a child that shares the memory of its parent runs is in the parent's record. Of any other child /proc is asked. */
+static void image_of_shared_memory(void **state)
+{
+	static const struct span recorded = { "/recorded", 9 };
+	static char stack[16384] __attribute__((aligned(16)));
+	struct session s = session_for_self();
+	struct procs *ps;
+	struct proc *me, *p;
+	struct subject by = { 0 };
+
+	(void)state;
+	assert_int_equal(procs_new(&s, &ps), 0);
+	assert_int_equal(procs_get(ps, getpid(), &me), 0);
+	assert_int_equal(proc_image(ps, me, recorded, 1, 2), 0);
+	for (int shared = 0; shared < 2; shared++) {
+		pid_t pid = shared ? clone(pausing, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL) : child_pausing();
+		assert_true(pid > 0);
+		assert_int_equal(procs_get(ps, pid, &p), 0);
+		proc_subject(p, &by);
+		assert_int_equal(by.image.exe.len == recorded.len && !memcmp(by.image.exe.bytes, recorded.bytes, recorded.len), shared);
+		assert_int_equal(by.image.dev == 1 && by.image.ino == 2, shared);
+		assert_int_equal(by.image.pid, pid);
+		assert_int_equal(by.ancestors[0].pid, getpid());
+		proc_put(p);
+		child_end(pid);
+	}
+	proc_put(me);
 	procs_free(ps);
 }
 
@@ -307,7 +345,7 @@ static void churn(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked),
+		cmocka_unit_test(image_and_ancestors), cmocka_unit_test(ancestry_as_forked), cmocka_unit_test(image_of_shared_memory),
 		cmocka_unit_test(threads_share_a_record),
 		cmocka_unit_test(writers_and_execs), cmocka_unit_test(exec_waits_for_writers), cmocka_unit_test(references),
 		cmocka_unit_test(other_threads), cmocka_unit_test(churn),
