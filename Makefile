@@ -14,7 +14,7 @@ VERSION := $(shell cat VERSION)
 PKGS = libseccomp libsodium nettle json-c ncursesw sqlite3
 # Linked in: loading them would cost each start most of a millisecond. SHARED=1 leaves them shared.
 LIBS_IN = -lseccomp -lsodium -lnettle -ljson-c -lncursesw -ltinfo -lsqlite3 -lz
-LIBS = $(if $(SHARED),$(LIBS_IN),-Wl$(comma)-Bstatic $(LIBS_IN) -Wl$(comma)-Bdynamic) -lm -lutil -lpthread
+LIBS = $(if $(SHARED),$(LIBS_IN),-Wl$(comma)-Bstatic $(LIBS_IN) -Wl$(comma)-Bdynamic) -lutil -lpthread
 comma := ,
 DEBIAN = libseccomp-dev libunwind-dev libsodium-dev nettle-dev libjson-c-dev libncurses-dev libsqlite3-dev zlib1g-dev libcmocka-dev
 

@@ -118,10 +118,22 @@ bool glob_match_part(const struct glob *g, const struct glob_token *tokens, size
 	return run(&m, g->sep, name, len);
 }
 
+/* By its first or last byte: most names are told from most patterns by one of them. */
+static bool differs_at_ends(const struct glob *g, const char *name, size_t len)
+{
+	const struct glob_token *first = g->token, *last = g->token + g->n - 1;
+	if (!g->n || !len)
+		return false;
+	return (first->op == GLOB_BYTE && first->byte != (uint8_t)name[0]) ||
+	       (last->op == GLOB_BYTE && last->byte != (uint8_t)name[len - 1]);
+}
+
 bool glob_match(const struct glob *g, const char *name, size_t len)
 {
 	if (g->literal)
 		return g->n == len && memcmp(g->literal, name, len) == 0;
+	if (differs_at_ends(g, name, len))
+		return false;
 	if (g->sep == '/') {
 		size_t check = g->prefix < len ? g->prefix : len;
 		for (size_t i = 0; i < check; i++)

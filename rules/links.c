@@ -1,33 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * Names are walked component by component; what a place is (nothing, a link, something
- * else) is remembered, so that ten thousand rules below one directory look at it once.
+ * else) is remembered, so that ten thousand rules below one directory look at it once. A directory
+ * that many names are asked of is read as a whole: the built-in rules name hundreds of files in a home, most of which are not there.
  */
 #include "rules/links.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "rules/index.h"
 
 #define LINKS_MAX 40U
+#define LIST_FROM 8    /* names asked of one directory */
+#define LIST_MOST 1024 /* entries of one that is read */
 
-enum place_kind { PLACE_PLAIN = 1, PLACE_MISSING, PLACE_LINK };
+#ifndef FS_CASEFOLD_FL
+#define FS_CASEFOLD_FL 0x40000000
+#endif
+
+enum place_kind { PLACE_LISTED, /* there, and not looked at yet */ PLACE_PLAIN, PLACE_MISSING, PLACE_LINK };
 
 struct known {
 	const char *path; /* canonical parent and the component */
 	const char *link; /* PLACE_LINK: what it holds */
 	enum place_kind kind;
 	bool trusted;
+	bool single; /* PLACE_PLAIN: no file with another name */
+	bool listed; /* all that is in it is known */
+	unsigned asked;
 };
 
 struct links {
 	struct arena arena;
 	struct known *known;
 	uint32_t mask, used;
+	struct known root;
 	const struct ruleset_source *from;
 	bool blessing; /* links met now are the person's own */
 };
@@ -39,6 +57,7 @@ struct walk {
 	unsigned followed;
 	bool missing;
 	bool trusted;
+	const struct known *last; /* NULL: not by its name alone */
 };
 
 static struct known *slot_of(struct known *known, uint32_t mask, const char *path)
@@ -109,8 +128,10 @@ static int look(struct links *l, const char *path, struct known *out)
 		return -errno;
 	if (!there)
 		out->kind = PLACE_MISSING;
+	out->single = there && (!S_ISREG(st.st_mode) || st.st_nlink < 2);
 	if (!there || !S_ISLNK(st.st_mode))
 		return 0;
+	out->single = false;
 	ssize_t n = readlink(path, target, sizeof(target) - 1);
 	if (n < 0 && !not_there(errno) && errno != EINVAL)
 		return -errno;
@@ -122,21 +143,130 @@ static int look(struct links *l, const char *path, struct known *out)
 	return out->link ? 0 : -ENOMEM;
 }
 
-static int know(struct links *l, const char *path, const struct known **out)
+/* The place of PATH, with room for it. */
+static int place(struct links *l, const char *path, struct known **out)
 {
 	if (!l->known || l->used * 2 >= l->mask) {
 		int r = grow(l);
 		if (r)
 			return r;
 	}
-	struct known *k = slot_of(l->known, l->mask, path);
-	*out = k;
-	if (k->path)
+	*out = slot_of(l->known, l->mask, path);
+	return 0;
+}
+
+/* Where a list of the names is all there is to be found: no names made when they are asked for, none found by another spelling. */
+static bool lists_all(int fd)
+{
+	struct statfs fs;
+	int flags = 0;
+	if (fstatfs(fd, &fs) < 0 || (ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 && flags & FS_CASEFOLD_FL))
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int list_entry(struct links *l, const char *dir, const struct dirent *e)
+{
+	char path[PATH_MAX];
+	struct known *k;
+	if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 		return 0;
-	int r = look(l, path, k);
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path))
+		return 1;
+	int r = place(l, path, &k);
+	if (r || k->path)
+		return r;
+	const char *own = arena_copy(&l->arena, path, strlen(path));
+	if (!own)
+		return -ENOMEM;
+	bool plain = e->d_type == DT_DIR || e->d_type == DT_REG;
+	*k = (struct known){ .path = own, .kind = plain ? PLACE_PLAIN : PLACE_LISTED, .trusted = true };
+	l->used++;
+	return 0;
+}
+
+/* 0: all of it is known. 1: it is not read. */
+static int list(struct links *l, const char *dir)
+{
+	int fd = open(*dir ? dir : "/", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	DIR *d = fd >= 0 && lists_all(fd) ? fdopendir(fd) : NULL;
+	if (!d) {
+		if (fd >= 0)
+			close(fd);
+		return 1;
+	}
+	int r = 0;
+	unsigned n = 0;
+	errno = 0;
+	for (const struct dirent *e; r == 0 && (e = readdir(d)); errno = 0)
+		r = ++n > LIST_MOST ? 1 : list_entry(l, dir, e);
+	if (r == 0 && errno)
+		r = 1;
+	closedir(d);
+	return r;
+}
+
+/* Whether PATH, of which nothing is known, is known not to be there by its directory. */
+static int absent(struct links *l, const char *path, bool *out)
+{
+	char dir[PATH_MAX];
+	size_t n = (size_t)(strrchr(path, '/') - path);
+	struct known *k = &l->root;
+	memcpy(dir, path, n);
+	dir[n] = 0;
+	int r = n ? place(l, dir, &k) : 0;
+	*out = false;
+	if (r || (n && !k->path))
+		return r;
+	if (!k->listed && ++k->asked == LIST_FROM) {
+		r = list(l, dir);
+		if (r < 0)
+			return r;
+		if (n)
+			k = slot_of(l->known, l->mask, dir); /* the table may have grown */
+		k->listed = r == 0;
+		struct known *now = slot_of(l->known, l->mask, path);
+		*out = k->listed && !now->path;
+		return 0;
+	}
+	*out = k->listed;
+	return 0;
+}
+
+static int know(struct links *l, const char *path, const struct known **out)
+{
+	struct known *k;
+	bool gone = false;
+	int r = place(l, path, &k);
+	if (!r && !k->path)
+		r = absent(l, path, &gone);
+	if (!r)
+		r = place(l, path, &k);
 	if (r)
-		*k = (struct known){ 0 }; /* not known */
-	l->used += r == 0;
+		return r;
+	*out = k;
+	if (k->path && k->kind != PLACE_LISTED)
+		return 0;
+	const struct known was = *k;
+	if (gone) {
+		const char *own = arena_copy(&l->arena, path, strlen(path));
+		if (own)
+			*k = (struct known){ .path = own, .kind = PLACE_MISSING, .trusted = true };
+		l->used += own != NULL;
+		return own ? 0 : -ENOMEM;
+	}
+	r = look(l, path, k);
+	if (r)
+		*k = was;
+	l->used += r == 0 && !was.path;
 	return r;
 }
 
@@ -160,6 +290,7 @@ static int walk_component(struct walk *w, const char *name, size_t n)
 		while (w->len && w->at[--w->len] != '/')
 			;
 		w->at[w->len] = 0;
+		w->last = NULL;
 		return 0;
 	}
 	if (w->len + n + 2 > sizeof(w->at))
@@ -174,6 +305,7 @@ static int walk_component(struct walk *w, const char *name, size_t n)
 	if (r)
 		return r;
 	w->missing = k->kind == PLACE_MISSING;
+	w->last = k;
 	return k->kind == PLACE_LINK ? walk_link(w, k, parent) : 0;
 }
 
@@ -189,15 +321,42 @@ static int walk_path(struct walk *w, const char *path)
 	return r;
 }
 
+/* Not an initializer: that would write the whole of it for each name. */
+static void walk_begin(struct walk *w, struct links *l)
+{
+	w->links = l;
+	w->at[0] = 0;
+	w->len = 0;
+	w->followed = 0;
+	w->missing = false;
+	w->trusted = true;
+	w->last = NULL;
+}
+
 int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted)
 {
-	struct walk w = { .links = l, .trusted = true };
+	struct walk w;
+	walk_begin(&w, l);
 	int r = walk_path(&w, path);
 	if (r)
 		return r;
 	memcpy(to, w.len ? w.at : "/", w.len ? w.len + 1 : 2);
 	*trusted = w.trusted;
 	return 0;
+}
+
+bool links_missing(struct links *l, const char *path)
+{
+	struct walk w;
+	walk_begin(&w, l);
+	return walk_path(&w, path) == 0 && w.missing;
+}
+
+bool links_single(struct links *l, const char *path)
+{
+	struct walk w;
+	walk_begin(&w, l);
+	return walk_path(&w, path) == 0 && (w.missing || (w.last && w.last->single));
 }
 
 int links_new(const struct ruleset_source *from, struct links **out)

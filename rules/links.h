@@ -4,6 +4,7 @@
 #define USHER_RULES_LINKS_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "rules/compiled.h"
 
@@ -19,5 +20,11 @@ void links_free(struct links *l);
  * is no such name (too long, too many links), or a negative errno when it cannot be known.
  */
 int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted);
+
+/* There is nothing of the name PATH that the command, of the same user, would get to. False where it cannot be known. */
+bool links_missing(struct links *l, const char *path);
+
+/* The same, or what is there is no file with another name besides. */
+bool links_single(struct links *l, const char *path);
 
 #endif

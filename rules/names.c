@@ -26,9 +26,10 @@ static int canonical_glob(struct ruleset *rs, struct links *links, const struct 
 			  struct glob *out)
 {
 	glob_unit units[GLOB_TOKENS + PATH_MAX];
-	char path[GLOB_TOKENS + 2] = "/", to[PATH_MAX];
+	char path[GLOB_TOKENS + 2], to[PATH_MAX];
 	uint32_t whole = glob_literal_components(g);
 	bool trusted;
+	path[0] = '/';
 	for (uint32_t i = 0; i < whole; i++)
 		path[1 + i] = (char)g->token[i].byte;
 	path[1 + whole] = 0;
@@ -112,14 +113,17 @@ static int alias_conditions(struct ruleset *rs, struct links *links, struct comp
 	return r ? r : alias_globs(rs, links, &rule->pub, &when->tree, &when->n_tree);
 }
 
-static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p, bool linked)
+static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p, struct links *links, bool linked)
 {
 	struct stat st;
-	char path[GLOB_TOKENS + 2] = "/";
+	char path[GLOB_TOKENS + 2];
 	if ((p->kind != OBJECT_FILE && p->kind != OBJECT_UNIX) || p->alias || !p->glob.literal || !p->glob.n)
 		return 0;
+	path[0] = '/'; /* not as an initializer: that would write all of it for each pattern */
 	memcpy(path + 1, p->glob.literal, p->glob.n);
 	path[1 + p->glob.n] = 0;
+	if (linked ? links_single(links, path) : links_missing(links, path))
+		return 0;
 	/* What is not there, or that this user cannot reach, has no other names for the command either. */
 	if (stat(path, &st) < 0)
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG ? 0 : -errno;
@@ -132,19 +136,21 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 }
 
 /* LINKED: only files that have another name already. */
-static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule, bool linked)
+static int pin_rule(struct ruleset *rs, const struct compiled_rule *rule, struct links *links, bool linked)
 {
 	int r = 0;
 	for (uint32_t p = 0; forbids(&rule->pub) && !r && p < rule->n_patterns; p++)
-		r = pin_pattern(rs, rule, &rule->pattern[p], linked);
+		r = pin_pattern(rs, rule, &rule->pattern[p], links, linked);
 	return r;
 }
 
 int names_pin_linked(struct ruleset *rs)
 {
-	int r = 0;
+	struct links *links = NULL;
+	int r = links_new(NULL, &links);
 	for (uint32_t i = 0; !r && i < rs->n_rules; i++)
-		r = pin_rule(rs, &rs->rule[i], true);
+		r = pin_rule(rs, &rs->rule[i], links, true);
+	links_free(links);
 	return r;
 }
 
@@ -153,7 +159,7 @@ int names_resolve(struct ruleset *rs, const struct ruleset_source *from)
 	struct links *links = NULL;
 	int r = links_new(from, &links);
 	for (uint32_t i = 0; !r && i < rs->n_rules; i++) {
-		r = pin_rule(rs, &rs->rule[i], false);
+		r = pin_rule(rs, &rs->rule[i], links, false);
 		if (!r)
 			r = alias_patterns(rs, links, &rs->rule[i]);
 		if (!r)

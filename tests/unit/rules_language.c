@@ -672,6 +672,39 @@ static void test_pins_and_links(void **state)
 	ruleset_free(rs);
 }
 
+/* Their directory is read as a whole then: what is there counts as before, links and other names of a file included. */
+static void test_pins_and_links_among_many(void **state)
+{
+	struct diagnostics found;
+	struct ruleset *rs;
+	struct verdict v;
+	char text[8 * PATH_MAX], own[64], hard[96], inside[96];
+	size_t n = 0;
+	snprintf(own, sizeof(own), "%.50s/many", dir);
+	assert_int_equal(mkdir(own, 0755), 0);
+	snprintf(text, sizeof(text), "%s/real", own);
+	assert_int_equal(mkdir(text, 0755), 0);
+	snprintf(text, sizeof(text), "%s/link", own);
+	assert_int_equal(symlink("real", text), 0);
+	file("many/secret", "x", 0600);
+	snprintf(text, sizeof(text), "%s/secret", own);
+	snprintf(hard, sizeof(hard), "%s/hard", own);
+	assert_int_equal(link(text, hard), 0);
+	snprintf(inside, sizeof(inside), "%s/real/f", own);
+	for (int i = 0; i < 40; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "deny read %s/none%d %s/none%d/below/**\n", own, i, own, i);
+	snprintf(text + n, sizeof(text) - n, "deny read %s/secret\ndeny read %s/link/**\nallow read **\n", own, own);
+	assert_int_equal(load(file("pins", text, 0644), &found, &rs), 0);
+	assert_true(ruleset_pins(rs));
+	struct call c = on_file(hard, OP_READ);
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	c = on_file(inside, OP_READ);
+	ruleset_decide(rs, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	ruleset_free(rs);
+}
+
 /* One layer leaves open what another rules on: joined per operation, nothing falls through. */
 static void test_parts(void **state)
 {
@@ -906,6 +939,7 @@ int main(void)
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_defaults_of_includes),
 		cmocka_unit_test(test_pins_and_links),
+		cmocka_unit_test(test_pins_and_links_among_many),
 		cmocka_unit_test(environment), cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_firm),
 		cmocka_unit_test(test_other_homes),
