@@ -5,6 +5,7 @@
 #include <linux/close_range.h>
 #include <linux/filter.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
@@ -27,53 +28,78 @@ int harden_start(void)
 	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 ? -errno : 0;
 }
 
-#define DENY_IF(nr) \
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM)
-
-#define BEGIN                                                                                                                  \
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),                                               \
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE_AUDIT_ARCH, 1, 0), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), \
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),                                          \
-		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, NR_LAST + 1, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS)
-
 /* What no part of usher ever does once the command runs. */
-#define NEVER                                                                                                      \
-	DENY_IF(mount), DENY_IF(umount2), DENY_IF(pivot_root), DENY_IF(move_mount), DENY_IF(bpf), DENY_IF(init_module), \
-		DENY_IF(finit_module), DENY_IF(delete_module), DENY_IF(kexec_load), DENY_IF(kexec_file_load), DENY_IF(reboot), \
-		DENY_IF(io_uring_setup), DENY_IF(perf_event_open), DENY_IF(userfaultfd), DENY_IF(add_key), DENY_IF(keyctl), \
-		DENY_IF(personality)
+#define NEVER                                                                                                              \
+	__NR_mount, __NR_umount2, __NR_pivot_root, __NR_move_mount, __NR_bpf, __NR_init_module, __NR_finit_module,         \
+		__NR_delete_module, __NR_kexec_load, __NR_kexec_file_load, __NR_reboot, __NR_io_uring_setup,               \
+		__NR_perf_event_open, __NR_userfaultfd, __NR_add_key, __NR_keyctl, __NR_personality
+
+/* Some threads start helper programs (--ask=exec:CMD, --anchor=exec:CMD), and workers enter a mount namespace first. */
+static const uint16_t process_never[] = { NEVER };
+static const uint16_t worker_never[] = { NEVER, __NR_execve, __NR_execveat, __NR_setns };
+
+#define FRONT 5
+#define CLONES 4
+#define ENDS 3
+#define LONGEST (FRONT + sizeof(worker_never) / sizeof(worker_never[0]) + CLONES + ENDS)
+
+struct program {
+	struct sock_filter at[LONGEST];
+	unsigned n;
+};
+
+static void add(struct program *p, struct sock_filter instruction)
+{
+	p->at[p->n++] = instruction;
+}
+
+/* Compares the accumulator; where to go is counted from the program's begin. */
+static void branch(struct program *p, unsigned how, uint32_t k, unsigned yes, unsigned no)
+{
+	unsigned next = p->n + 1;
+
+	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | how | BPF_K, k, (uint8_t)(yes - next), (uint8_t)(no - next)));
+}
 
 /*
  * MUST: no test of an argument but clone's, so that the kernel answers all other calls from its cache. clone3 has its flags in memory:
- * ENOSYS makes the C library use clone.
+ * ENOSYS makes the C library use clone. All refusals share one return: the kernel takes 2 us to install each instruction, and each start
+ * installs this four times.
  */
-static const struct sock_filter worker_code[] = {
-	BEGIN,
-	NEVER,
-	DENY_IF(execve),
-	DENY_IF(execveat),
-	DENY_IF(setns),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone3, 0, 1),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_clone, 0, 3),
-	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(0)),
-	BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 1, 0),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
-
-/* Some threads start helper programs (--ask=exec:CMD, --anchor=exec:CMD), and workers enter a mount namespace first. */
-static const struct sock_filter process_code[] = {
-	BEGIN,
-	NEVER,
-	BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-};
-
-static int install(const struct sock_filter *code, size_t n, unsigned long flags)
+static void build(struct program *p, const uint16_t *never, unsigned n, bool clones)
 {
-	const struct sock_fprog program = { (unsigned short)n, (struct sock_filter *)(uintptr_t)code };
+	const unsigned allow = FRONT + n + (clones ? CLONES : 0), deny = allow + 1, unknown = allow + 2;
 
+	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+	branch(p, BPF_JEQ, NATIVE_AUDIT_ARCH, p->n + 2, p->n + 1);
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
+	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	branch(p, BPF_JGE, NR_LAST + 1, unknown, p->n + 1);
+	for (unsigned i = 0; i < n; i++)
+		branch(p, BPF_JEQ, never[i], deny, p->n + 1);
+	if (clones) {
+		branch(p, BPF_JEQ, __NR_clone3, unknown, p->n + 1);
+		branch(p, BPF_JEQ, __NR_clone, p->n + 1, allow);
+		add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(0)));
+		branch(p, BPF_JSET, CLONE_THREAD, allow, deny);
+	}
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS));
+}
+
+static int install(const uint16_t *never, unsigned n, bool clones, unsigned long flags)
+{
+	struct program p = { .n = 0 };
+
+	build(&p, never, n, clones);
+	const struct sock_fprog program = { (unsigned short)p.n, p.at };
 	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program) != 0 ? -EPERM : 0;
+}
+
+int harden_child(void)
+{
+	return install(worker_never, sizeof(worker_never) / sizeof(worker_never[0]), true, 0);
 }
 
 int harden_worker(void)
@@ -81,10 +107,10 @@ int harden_worker(void)
 	/* A worker's worker has it already: without it this is EFAULT. */
 	if (syscall(__NR_execve, NULL, NULL, NULL) < 0 && errno == EPERM)
 		return 0;
-	return install(worker_code, sizeof(worker_code) / sizeof(worker_code[0]), 0);
+	return harden_child();
 }
 
 int harden_process(void)
 {
-	return install(process_code, sizeof(process_code) / sizeof(process_code[0]), SECCOMP_FILTER_FLAG_TSYNC);
+	return install(process_never, sizeof(process_never) / sizeof(process_never[0]), false, SECCOMP_FILTER_FLAG_TSYNC);
 }

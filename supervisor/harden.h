@@ -17,6 +17,9 @@ int harden_start(void);
  */
 int harden_worker(void);
 
+/* As harden_worker(), in a process that has not been hardened so. */
+int harden_child(void);
+
 /*
  * In all threads of usher, present and to come, once the command's process was forked: nothing in usher changes mounts, modules, keys and the like
  * any more (EPERM). Programs that help (--ask=exec:CMD) inherit it. Returns 0 or a negative errno.
