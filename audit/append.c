@@ -95,7 +95,7 @@ int append_line(struct journal *j, const char *body, size_t len, unsigned flags)
 	uint32_t unsealed = ++j->unsealed;
 	if (unsealed == 1)
 		j->first_unsealed = now;
-	if (unsealed == 1 || unsealed == SEAL_RECORDS || (j->room < LOW_WATER && j->seg->used > CHUNK_FIRST / 2))
+	if (unsealed == 1 || unsealed == SEAL_RECORDS || keeper_wants_room(j))
 		keeper_wake(j);
 	return 0;
 }

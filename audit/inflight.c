@@ -171,19 +171,24 @@ int inflight_sync(struct inflight *f)
 	return fdatasync(f->fd) == 0 ? 0 : -errno;
 }
 
-void inflight_close(struct inflight *f, int dir)
+void inflight_drop(const struct inflight *f, int dir)
 {
-	if (!f)
-		return;
 	uint64_t used = 0;
 	for (unsigned w = 0; w < WORDS; w++)
 		used |= f->used[w];
 	if (!f->grown)
 		used &= ~NOT_THERE;
+	if (!used)
+		unlinkat(dir, INFLIGHT_NAME, 0);
+}
+
+void inflight_close(struct inflight *f, int dir)
+{
+	if (!f)
+		return;
+	inflight_drop(f, dir);
 	if (f->map)
 		munmap(f->map, SIZE);
 	close(f->fd);
-	if (!used)
-		unlinkat(dir, INFLIGHT_NAME, 0);
 	free(f);
 }

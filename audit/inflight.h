@@ -16,7 +16,7 @@
 #define INFLIGHT_NAME "inflight.jsonl"
 #define INFLIGHT_SLOTS 64
 #define INFLIGHT_SLOT 4096
-#define INFLIGHT_FIRST 16 /* there from the start */
+#define INFLIGHT_FIRST 8 /* there from the start */
 
 struct inflight;
 
@@ -41,6 +41,9 @@ void inflight_clear(struct inflight *f, uint32_t slot);
 
 /* Flushes the file to the disk. */
 int inflight_sync(struct inflight *f);
+
+/* Removes the file unless a slot is in use. */
+void inflight_drop(const struct inflight *f, int dir);
 
 /* Closes and removes the file unless a slot is in use. Safe on NULL. */
 void inflight_close(struct inflight *f, int dir);

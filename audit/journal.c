@@ -61,8 +61,9 @@ void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait)
 	note_anchor(j, anchors_send(j->anchors, c, wait));
 }
 
-static int open_parts(struct journal *j, const char *anchor, const char **why)
+static int open_parts(struct journal *j, const struct journal_options *o, const char **why)
 {
+	const char *anchor = o->anchor;
 	*why = "cannot make the journal's keys";
 	int rc = epoch_new(&j->epoch);
 	if (rc != 0)
@@ -86,8 +87,28 @@ static int open_parts(struct journal *j, const char *anchor, const char **why)
 	rc = anchor ? anchors_new(anchor, j->dir, epoch_key(j->epoch), &j->anchors) : 0;
 	if (rc != 0)
 		return rc;
+	if (o->helper_later && !anchor && j->sync == SYNC_NONE)
+		return 0;
 	*why = "cannot start the journal's helper thread";
 	return keeper_start(j);
+}
+
+int journal_help(struct journal *j)
+{
+	int rc = j->keeper_runs ? 0 : keeper_start(j);
+	if (rc == 0)
+		return 0;
+	return ++j->unhelped < UNHELPED_MOST ? 1 : journal_stop(j, rc);
+}
+
+/* Made ahead of use, and never used. */
+static void drop_next(const struct journal *j)
+{
+	char name[SEGMENT_NAME_MAX];
+	if (!j->next)
+		return;
+	segment_name(name, j->next->number);
+	unlinkat(j->dirfd, name, 0);
 }
 
 static void release(struct journal *j)
@@ -97,12 +118,8 @@ static void release(struct journal *j)
 	else
 		segment_leave(j->seg); /* its blank end says that nothing was cut off: the session just could not go on writing */
 	segment_close(j->retired);
-	if (j->next) {
-		char name[SEGMENT_NAME_MAX];
-		segment_name(name, j->next->number);
-		segment_close(j->next);
-		unlinkat(j->dirfd, name, 0);
-	}
+	drop_next(j);
+	segment_close(j->next);
 	inflight_close(j->inflight, j->dirfd);
 	epoch_free(j->epoch);
 	anchors_free(j->anchors);
@@ -114,6 +131,7 @@ static void release(struct journal *j)
 	pthread_mutex_destroy(&j->lock);
 	pthread_mutex_destroy(&j->grow);
 	pthread_mutex_destroy(&j->flush);
+	pthread_mutex_destroy(&j->tended);
 	free(j->dir);
 	free(j);
 }
@@ -133,6 +151,7 @@ static struct journal *allocate(void)
 	pthread_mutexattr_destroy(&attr);
 	pthread_mutex_init(&j->grow, NULL);
 	pthread_mutex_init(&j->flush, NULL);
+	pthread_mutex_init(&j->tended, NULL);
 	sem_init(&j->wake, 0, 0);
 	return j;
 }
@@ -158,7 +177,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	j->sync = options->sync;
 	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, why);
 	if (rc == 0)
-		rc = open_parts(j, options->anchor, why);
+		rc = open_parts(j, options, why);
 	if (rc == 0 && j->sync != SYNC_NONE) {
 		*why = "cannot flush the journal's directory";
 		rc = flush_names(j);
@@ -313,11 +332,9 @@ void journal_intent_done(struct journal *j, uint32_t slot)
 		inflight_clear(j->inflight, slot);
 }
 
-int journal_close(struct journal *j, struct record *r)
+/* The last record, the last seal, what outsiders are told. */
+static int conclude(struct journal *j, struct record *r)
 {
-	if (!j)
-		return 0;
-	keeper_stop(j);
 	if (j->anchors)
 		note_anchor(j, anchors_settle(j->anchors));
 	pthread_mutex_lock(&j->lock);
@@ -339,6 +356,28 @@ int journal_close(struct journal *j, struct record *r)
 		anchors_send(j->anchors, &c, true); /* the journal is closed: a failure shows in the anchor's absence */
 	if (j->sync != SYNC_NONE && fdatasync(j->seg->fd) < 0 && rc == 0)
 		rc = -errno;
+	return rc;
+}
+
+int journal_close(struct journal *j, struct record *r)
+{
+	if (!j)
+		return 0;
+	keeper_stop(j);
+	int rc = conclude(j, r);
 	release(j);
+	return rc;
+}
+
+int journal_end(struct journal *j, struct record *r)
+{
+	keeper_still(j);
+	int rc = conclude(j, r);
+	if (j->closed)
+		segment_cut(j->seg);
+	if (j->retired)
+		segment_cut(j->retired);
+	drop_next(j);
+	inflight_drop(j->inflight, j->dirfd);
 	return rc;
 }

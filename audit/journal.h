@@ -22,6 +22,7 @@ struct journal_options {
 	const char *dir;        /* is made; its parent exists (journal_default_dir() makes the parents) */
 	enum journal_sync sync;
 	const char *anchor;     /* "exec:CMD", "file:PATH" or NULL */
+	bool helper_later;      /* the helper thread is started by journal_help(); not with sync or anchor, which need it at once */
 };
 
 /*
@@ -85,10 +86,20 @@ void journal_intent_done(struct journal *j, uint32_t slot);
  */
 void journal_name_program(struct journal *j);
 
+/*
+ * Starts the helper thread if it was left for later: within HELP_MS of journal_create() (a session that is over by then never has one, and
+ * makes neither room nor seals ahead of use). Returns 0, 1 to be called again after a while, or the negative errno that stopped the journal.
+ */
+#define HELP_MS 10
+int journal_help(struct journal *j);
+
 /* The errno that stopped the journal, 0 while it works. */
 int journal_failed(const struct journal *j);
 
 /* Appends the end record R (may be NULL), seals, trims, closes. Safe on NULL. Returns 0, or a negative errno when the journal stays without its end. */
 int journal_close(struct journal *j, struct record *r);
+
+/* As journal_close(), for a process that is about to end: memory, descriptors and the helper thread are left to the kernel. */
+int journal_end(struct journal *j, struct record *r);
 
 #endif

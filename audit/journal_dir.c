@@ -103,14 +103,20 @@ int journal_default_dir(char *out, size_t cap)
 	return rc == 0 ? session_name(out, cap) : first;
 }
 
-/* An existing directory will do when it is empty, ours, and nobody else's to write. */
-static int check_empty(int fd)
+static int check_ours(int fd)
 {
 	struct stat st;
 	if (fstat(fd, &st) != 0)
 		return -errno;
-	if (st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH))
-		return -EPERM;
+	return st.st_uid != geteuid() || st.st_mode & (S_IWGRP | S_IWOTH) ? -EPERM : 0;
+}
+
+/* An existing directory will do when it is empty, ours, and nobody else's to write. */
+static int check_empty(int fd)
+{
+	int rc = check_ours(fd);
+	if (rc != 0)
+		return rc;
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
 	if (!d) {
@@ -118,7 +124,6 @@ static int check_empty(int fd)
 			close(copy);
 		return -errno;
 	}
-	int rc = 0;
 	for (const struct dirent *e; rc == 0 && (e = readdir(d));)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = -ENOTEMPTY;
@@ -136,7 +141,7 @@ int journal_open_dir(const char *path, char **name, int *dirfd, const char **why
 	if (fd < 0)
 		return -errno;
 	*why = "the journal's directory must be new, or empty and writable by its owner alone";
-	int rc = check_empty(fd);
+	int rc = made ? check_ours(fd) : check_empty(fd);
 	if (rc != 0)
 		return rc;
 	*why = "cannot name the journal's directory";

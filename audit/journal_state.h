@@ -3,7 +3,7 @@
  * What the parts of an open journal share: append.c (the locked path), keeper.c (the
  * helper thread), journal_dir.c and journal.c. Nobody else includes this.
  *
- * MUST: locks are taken in the order flush, lock, grow. lock is held for a copy, a hash and, once for each epoch, a
+ * MUST: locks are taken in the order tended, flush, lock, grow. lock is held for a copy, a hash and, once for each epoch, a
  * signature; for system calls only where the keeper was too slow.
  */
 #ifndef USHER_AUDIT_JOURNAL_STATE_H
@@ -19,7 +19,7 @@
 #include "audit/journal.h"
 #include "audit/segment.h"
 
-#define CHUNK_FIRST ((size_t)64 << 10)
+#define CHUNK_FIRST ((size_t)32 << 10)
 #define CHUNK ((size_t)2 << 20)
 #define LOW_WATER ((size_t)1 << 20)
 /* Always kept free: the end record and its seal find room on a full disk. */
@@ -33,6 +33,8 @@ _Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 #define BATCH_NS (UINT64_C(200) * 1000000)
 /* A session that lives so long can pay for the hash of the program. */
 #define PROGRAM_NS (UINT64_C(20) * 1000000)
+/* So often its thread may fail to start; then no record would ever be sealed. */
+#define UNHELPED_MOST 200
 
 struct journal {
 	char *dir;
@@ -64,9 +66,11 @@ struct journal {
 
 	pthread_t keeper;
 	bool keeper_runs;
+	unsigned unhelped; /* times that it could not be started */
 	sem_t wake;
 	atomic_bool woken;
 	atomic_bool stop;
+	pthread_mutex_t tended; /* held while the keeper works */
 	_Atomic uint64_t first_unsealed; /* time of the oldest record without a seal, 0: none */
 	_Atomic uint32_t unsealed;       /* records since the last seal */
 	atomic_bool dirty;               /* SYNC_BATCH: something to flush */
@@ -99,7 +103,11 @@ int keeper_make_room(struct journal *j, size_t need);
 /* Replaces the full segment. With j->lock held. */
 int keeper_rotate(struct journal *j);
 void keeper_wake(struct journal *j);
+/* Room is to be made ahead of use. */
+bool keeper_wants_room(const struct journal *j);
 int keeper_start(struct journal *j);
 void keeper_stop(struct journal *j);
+/* It does nothing from here on, and stays where it is: for a process that is about to end. */
+void keeper_still(struct journal *j);
 
 #endif

@@ -15,10 +15,12 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
+#define KEEPER_STACK ((size_t)256 << 10)
+
 /* Small while the session is small, then ahead of any burst. With grow held. */
 static size_t next_size(const struct segment *s, size_t need)
 {
-	size_t step = s->used < CHUNK_FIRST / 2 ? CHUNK_FIRST : CHUNK;
+	size_t step = s->used * 2 < CHUNK_FIRST ? CHUNK_FIRST : s->used * 2 < CHUNK ? s->used * 2 : CHUNK;
 	size_t upto = s->allocated + (step > need ? step : need);
 	return upto < SEGMENT_MAX ? upto : SEGMENT_MAX;
 }
@@ -95,14 +97,20 @@ void keeper_wake(struct journal *j)
 		sem_post(&j->wake);
 }
 
+bool keeper_wants_room(const struct journal *j)
+{
+	size_t low = j->seg->used < LOW_WATER ? j->seg->used : LOW_WATER;
+	return j->room < low && j->seg->used > CHUNK_FIRST / 2;
+}
+
 /* Room ahead of use, and the full segment closed. A failure here is met again, and told, by who appends. */
 static void tend(struct journal *j)
 {
 	pthread_mutex_lock(&j->grow);
 	struct segment *old = j->retired;
 	j->retired = NULL;
-	if (j->room < LOW_WATER && j->seg->allocated < SEGMENT_MAX && j->seg->used > CHUNK_FIRST / 4)
-		extend(j, LOW_WATER);
+	if (keeper_wants_room(j) && j->seg->allocated < SEGMENT_MAX)
+		extend(j, 0);
 	if (j->seg->used > SEGMENT_MAX / 4 * 3)
 		make_next(j);
 	pthread_mutex_unlock(&j->grow);
@@ -231,14 +239,25 @@ static void wait_for_work(struct journal *j)
 		;
 }
 
+/* What the first calls need not wait for. */
+static void begin(struct journal *j)
+{
+	epoch_prepare(j->epoch);
+	inflight_grow(j->inflight);
+}
+
 static void *keep(void *context)
 {
 	struct journal *j = context;
-	/* What the first call need not wait for. */
-	epoch_prepare(j->epoch);
-	inflight_grow(j->inflight);
+	pthread_mutex_lock(&j->tended);
+	if (!j->stop)
+		begin(j);
 	while (!j->stop) {
+		pthread_mutex_unlock(&j->tended);
 		wait_for_work(j);
+		pthread_mutex_lock(&j->tended);
+		if (j->stop)
+			break;
 		j->woken = false;
 		tend(j);
 		miss(j);
@@ -246,6 +265,7 @@ static void *keep(void *context)
 		flush(j);
 		name_program(j);
 	}
+	pthread_mutex_unlock(&j->tended);
 	return NULL;
 }
 
@@ -254,7 +274,11 @@ int keeper_start(struct journal *j)
 	sigset_t all, before;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before); /* signals are for the other threads */
-	int rc = pthread_create(&j->keeper, NULL, keep, j);
+	pthread_attr_t attr;
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, KEEPER_STACK); /* where there is hardly any memory */
+	int rc = pthread_create(&j->keeper, &attr, keep, j);
+	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	j->keeper_runs = rc == 0;
 	return -rc;
@@ -268,4 +292,11 @@ void keeper_stop(struct journal *j)
 	sem_post(&j->wake);
 	pthread_join(j->keeper, NULL);
 	j->keeper_runs = false;
+}
+
+void keeper_still(struct journal *j)
+{
+	j->stop = true;
+	pthread_mutex_lock(&j->tended);
+	pthread_mutex_unlock(&j->tended);
 }

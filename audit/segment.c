@@ -184,13 +184,16 @@ void segment_leave(struct segment *s)
 	free(s);
 }
 
+int segment_cut(const struct segment *s)
+{
+	return ftruncate(s->fd, (off_t)s->used) == 0 ? 0 : -errno;
+}
+
 int segment_close(struct segment *s)
 {
-	int rc = 0;
 	if (!s)
 		return 0;
-	if (ftruncate(s->fd, (off_t)s->used) != 0)
-		rc = -errno;
+	int rc = segment_cut(s);
 	segment_leave(s);
 	return rc;
 }

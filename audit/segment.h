@@ -49,6 +49,9 @@ int segment_extend(struct segment *s, size_t upto);
 /* Appends HEAD and BODY as one line; both must fit into what is allocated, a newline included. Returns 0 or a negative errno (pwrite only). */
 int segment_put(struct segment *s, const char *head, size_t head_len, const char *body, size_t body_len);
 
+/* Cuts the unused rest off. Returns 0 or a negative errno. */
+int segment_cut(const struct segment *s);
+
 /* Cuts the unused rest off, closes, frees. Safe on NULL. Returns 0 or the negative errno of the cut. */
 int segment_close(struct segment *s);
 

@@ -176,6 +176,8 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
+	if (pid == j->session->command)
+		together_command(&j->session->together, pid);
 	trace_release(pid, 0);
 }
 

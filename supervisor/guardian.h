@@ -53,8 +53,8 @@ int report_send(int fd, enum report_kind kind, int value, const char *step);
  */
 int guardian_kill_round(pid_t self, unsigned round);
 
-/* What the calling process is called from here on, in ps and pkill. NAME: at most 15 bytes. */
-void guardian_name(const char *name);
+/* What the calling process is called from here on, in ps and pkill. NAME: at most 15 bytes; FROM to TO: its arguments. */
+void guardian_name(const char *name, char *from, const char *to);
 
 /*
  * The guardian's life after the command has started; does not return. It exits with 0. RESCUE (may be NULL): the terminal to give back when

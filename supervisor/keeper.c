@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* MUST: async-signal-safe calls only (the process is a fork of usher); no lock, no heap. */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -14,51 +11,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
 #include "supervisor/guardian.h"
 
 #define GRACE_MS 500
-#define ARG_START 48 /* fields of /proc/PID/stat, from 1 */
-#define ARG_END 49
 
-/* Where the kernel finds this process's arguments; 0 when it does not tell. */
-static size_t arguments(char **start)
+void guardian_name(const char *name, char *from, const char *to)
 {
-	char text[1024];
-	int fd CLEANUP_FD = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	uintptr_t from = 0, to = 0;
-
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	char *at = strrchr(text, ')');
-	for (int field = 2; at && field < ARG_END; field++) {
-		at = strchr(at, ' ');
-		if (!at)
-			return 0;
-		at++;
-		if (field + 1 == ARG_START)
-			from = (uintptr_t)strtoull(at, NULL, 10);
-		if (field + 1 == ARG_END)
-			to = (uintptr_t)strtoull(at, NULL, 10);
-	}
-	if (!from || to <= from)
-		return 0;
-	*start = (char *)from; /* NOLINT(performance-no-int-to-ptr) */
-	return to - from;
-}
-
-void guardian_name(const char *name)
-{
-	char *at = NULL;
-	size_t room = arguments(&at), n = strlen(name);
+	size_t room = to > from ? (size_t)(to - from) : 0, n = strlen(name);
 
 	(void)prctl(PR_SET_NAME, name);
 	if (!room)
 		return;
-	memset(at, 0, room);
-	memcpy(at, name, n < room ? n : room - 1);
+	memset(from, 0, room);
+	memcpy(from, name, n < room ? n : room - 1);
 }
 
 /* Reaps whatever ended. Returns false when no child is left. */

@@ -62,16 +62,9 @@ static int by_number(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 
-/* Default dispositions but for what usher itself was started to ignore. */
+/* Handlers end with the exec; what usher itself was started to ignore stays ignored. */
 static void restore_signals(const struct launch_options *o)
 {
-	for (int sig = 1; sig < NSIG; sig++) {
-		struct sigaction sa;
-		if (sigaction(sig, NULL, &sa) < 0 || sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
-			continue;
-		sa.sa_handler = SIG_DFL;
-		sigaction(sig, &sa, NULL);
-	}
 	if (o->ignore_children)
 		(void)signal(SIGCHLD, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &o->mask, NULL);
@@ -170,6 +163,16 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	_exit(error == ENOENT ? 127 : 126);
 }
 
+/* Where the kernel finds this process's arguments: one after another, up to the end of the command's last one. */
+static void take_name(const struct launch_options *o, const char *name)
+{
+	char *const *last = o->argv;
+
+	while (last[0] && last[1])
+		last++;
+	guardian_name(name, program_invocation_name, last[0] ? last[0] + strlen(last[0]) + 1 : NULL);
+}
+
 static _Noreturn void guardian_start(const struct launch_options *o, pid_t keeper, int control, int status)
 {
 	pid_t self = (pid_t)syscall(SYS_getpid);
@@ -190,12 +193,12 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 	qsort(keep, n, sizeof(keep[0]), by_number);
 	if (keep_only(keep, n) < 0)
 		fail(status, "close the guardian's descriptors");
-	if (harden_worker() < 0)
+	if (harden_child() < 0)
 		fail(status, "confine the guardian");
 	/* Only now: until here usher's table was ours too, and usher may close what is not its own after this report. */
 	if (report_send(status, REPORT_GUARDIAN, self, NULL) < 0 || report_send(status, REPORT_COMMAND, command, NULL) < 0)
 		_exit(125);
-	guardian_name("guardian");
+	take_name(o, "guardian");
 	guardian_main(command, keeper, control, status, o->rescue);
 }
 
@@ -213,12 +216,12 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 	int keep[] = { control < status ? control : status, control < status ? status : control };
 	if (keep_only(keep, 2) < 0)
 		fail(status, "close the keeper's descriptors");
-	if (harden_worker() < 0)
+	if (harden_child() < 0)
 		fail(status, "confine the keeper");
 	if (report_send(status, REPORT_KEEPER, 0, NULL) < 0)
 		_exit(125);
 	close(status);
-	guardian_name("doorkeeper");
+	take_name(o, "doorkeeper");
 	keeper_main(guardian, control);
 }
 
@@ -287,6 +290,7 @@ static int await_start(struct session *s, struct report *report)
 
 int launch_await(struct session *s, const struct launch_ends *ends, struct report *report)
 {
+	together_stay(&s->together);
 	int rc = await_start(s, report);
 
 	close(ends->status);
@@ -307,14 +311,16 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 	}
 	int orders = control[0], order CLEANUP_FD = control[1];
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
-	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0) {
-		int error = errno;
+	together_stay(o->together);
+	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0 ? -errno : 0;
+	if (rc == 0 && s->keeper == 0)
+		keeper_start(o, orders, theirs);
+	together_leave(o->together, 0);
+	if (rc < 0) {
 		close(theirs);
 		close(orders);
-		return -error;
+		return rc;
 	}
-	if (s->keeper == 0)
-		keeper_start(o, orders, theirs);
 	ends->status = theirs;
 	ends->orders = orders;
 	s->status = steal_fd(&ours);

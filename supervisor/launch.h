@@ -37,6 +37,7 @@ struct launch_options {
 	const struct cover *cover;     /* NULL: none */
 	const struct limits *limits;   /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
+	const struct together *together; /* where all of them are until the command's program is there */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
 	bool network_stays;            /* the command lays down CAP_NET_ADMIN: it changes no addresses and no routes */
 	bool ignore_children;          /* usher was started with SIGCHLD ignored */

@@ -260,7 +260,7 @@ int records_end(struct session *s, const struct supervise_result *result)
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)
 		record_int(&r, verdict_name(k), atomic_load(&s->verdicts[k]));
 	record_close(&r);
-	int rc = journal_close(s->journal, &r);
+	int rc = journal_end(s->journal, &r);
 	s->journal = NULL;
 	if (rc < 0 && !atomic_load(&s->journal_error))
 		fprintf(stderr, "usher: the journal could not be closed: %s\n", strerror(-rc));

@@ -46,11 +46,10 @@
 #include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
 #include "supervisor/terminals.h"
-#include "supervisor/thread_state.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
 
-/* All that a session holds while it runs, released in reverse by run_close(). */
+/* All that a session holds while it runs. Its memory and descriptors go with the process. */
 struct run {
 	struct session s;
 	struct sock_fprog filter;
@@ -130,7 +129,7 @@ static int open_journal(struct run *run, const struct run_options *o)
 	if (run->s.journal)
 		return 0;
 	const char *why = NULL;
-	struct journal_options jo = { .dir = run->journal, .anchor = o->anchor };
+	struct journal_options jo = { .dir = run->journal, .anchor = o->anchor, .helper_later = true };
 
 	if (o->sync && strcmp(o->sync, "each") == 0)
 		jo.sync = SYNC_EACH;
@@ -357,6 +356,10 @@ static int start_command(struct run *run, const struct run_options *o)
 	int rc = run->s.journal ? build_filter(run) : 0;
 	if (rc < 0)
 		return rc;
+	/* Threads for these start later, and would be held with the one that starts them. */
+	if (!run->relay && !run->s.limits)
+		together_begin(&run->s.together);
+	run->launch.together = &run->s.together;
 	run->launch.floor = run->floor;
 	run->launch.network_stays = run->s.privileged && run->network_restricted;
 	run->launch.isolation = &run->isolation;
@@ -375,15 +378,6 @@ static int start_command(struct run *run, const struct run_options *o)
 	return rc < 0 ? complain("confine usher itself", rc, NULL) : 0;
 }
 
-/* How many filters of seccomp there are where nobody has added any. */
-static void count_filters(struct session *s)
-{
-	struct thread_state st;
-
-	if (thread_state(s->self_proc, s->command, &st) == 0)
-		s->tracers.filters = st.filters;
-}
-
 static int start_workers(struct run *run)
 {
 	struct session *s = &run->s;
@@ -394,7 +388,6 @@ static int start_workers(struct run *run)
 	if (rc < 0)
 		return complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
-	count_filters(s);
 	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return complain("relay the terminal", rc, NULL);
@@ -455,9 +448,6 @@ static void run_close(struct run *run)
 	else
 		fputs("usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n", stderr);
 	s->journal = NULL;
-	filter_free(&run->filter);
-	floor_free(run->floor);
-	environment_free(&run->environment);
 }
 
 static int exit_status(const struct run *run, const struct run_options *o, int *by_signal)

@@ -10,6 +10,7 @@
 #include "rules/verdict.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/moves.h"
+#include "supervisor/together.h"
 #include "supervisor/tracer.h"
 
 struct policy;
@@ -60,6 +61,7 @@ struct session {
 	struct pool *pool;
 	struct limits *limits;   /* NULL: no layer has any */
 	struct shown *shown;     /* what getpeername shows; NULL: no rule says show=asked */
+	struct together together; /* where a start takes place */
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
 	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */

@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/journal.h"
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
@@ -157,8 +158,21 @@ enum { STATUS, SIGNALS, LIVES, WATCH, WAKERS };
 /* What is looked at in rounds: not again before the pause is over. */
 struct rounds {
 	bool lives, watch, dog, patience;
-	uint64_t dog_due_ms;
+	bool help; /* the journal's helper is to be started */
+	bool held; /* usher, keeper and guardian are on the core that they began on */
+	uint64_t dog_due_ms, help_due_ms;
 };
+
+static int pause_ms(const struct rounds *r)
+{
+	if (r->help)
+		return HELP_MS;
+	if (r->watch)
+		return WATCH_ROUND_MS;
+	if (r->lives || r->patience)
+		return LIVES_ROUND_MS;
+	return r->dog ? WATCHDOG_LOOK_MS : -1;
+}
 
 static int wait_for_work(const struct session *s, int signals, const struct rounds *r, struct pollfd fds[WAKERS])
 {
@@ -166,7 +180,7 @@ static int wait_for_work(const struct session *s, int signals, const struct roun
 	fds[SIGNALS] = (struct pollfd){ signals, POLLIN, 0 };
 	fds[LIVES] = (struct pollfd){ r->lives ? -1 : lives_fd(s->lives), POLLIN, 0 };
 	fds[WATCH] = (struct pollfd){ r->watch ? -1 : s->pool->watch, POLLIN, 0 };
-	return poll(fds, WAKERS, r->watch ? WATCH_ROUND_MS : r->lives || r->patience ? LIVES_ROUND_MS : r->dog ? WATCHDOG_LOOK_MS : -1);
+	return poll(fds, WAKERS, pause_ms(r));
 }
 
 static uint64_t now_ms(void)
@@ -175,6 +189,23 @@ static uint64_t now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* What a session that ends within HELP_MS does without. */
+static void grow_up(struct session *s, struct rounds *r)
+{
+	if (!r->help || now_ms() < r->help_due_ms)
+		return;
+	if (r->held) {
+		together_leave(&s->together, 0);
+		together_leave(&s->together, s->keeper);
+		together_leave(&s->together, s->guardian);
+		r->held = false;
+	}
+	int rc = journal_help(s->journal);
+	r->help = rc == 1;
+	if (rc < 0)
+		session_journal_failed(s, rc);
 }
 
 /* Other wake-ups are rare enough that a pause which they cut short costs nothing. */
@@ -199,7 +230,7 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
-	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS };
+	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS, .help = true, .held = true, .help_due_ms = now_ms() + HELP_MS };
 	struct pollfd fds[WAKERS];
 
 	memset(out, 0, sizeof(*out));
@@ -210,6 +241,7 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 			session_kill(s);
 			break;
 		}
+		grow_up(s, &rounds);
 		look_round(s, fds, &rounds);
 		if (fds[SIGNALS].revents)
 			read_signals(s, signals, relay);

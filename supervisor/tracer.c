@@ -359,6 +359,18 @@ static int run_to_call(struct job *j, struct tracer *t)
 	return err;
 }
 
+/*
+ * Whether TID has seccomp filters of its own, or it cannot be told. The command began with one more than usher had, and so goes on usher's
+ * first thread since then (harden_process()).
+ */
+static bool own_filters(const struct session *s, pid_t tid)
+{
+	struct thread_state its, ours;
+
+	return thread_state(s->self_proc, tid, &its) || thread_state(s->self_proc, s->usher, &ours) || !its.filters ||
+	       its.filters != ours.filters;
+}
+
 int hold_interrupt(struct job *j, struct hold *h, pid_t caller)
 {
 	const uint64_t arg[6] = { PTRACE_INTERRUPT, (uint64_t)caller };
@@ -384,8 +396,7 @@ int hold_interrupt(struct job *j, struct hold *h, pid_t caller)
 	long nr = regs_number(&was);
 	regs_again(&was, nr);
 	err = trace_set_regs(t->tid, &was);
-	struct thread_state st;
-	if (!err && (thread_state(j->session->self_proc, t->tid, &st) || !st.filters || st.filters != j->session->tracers.filters))
+	if (!err && own_filters(j->session, t->tid))
 		err = -EPERM;
 	if (err)
 		return err;

@@ -24,7 +24,6 @@ struct tracers {
 	atomic_uint n_going;
 	_Atomic(unsigned char *) seized; /* a bit for each thread number; NULL: nobody has */
 	atomic_bool all_seized;          /* there was no memory for them */
-	unsigned filters;                /* seccomp filters of whoever has made none of its own; 0: not known */
 };
 
 void tracers_init(struct tracers *all);

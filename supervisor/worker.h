@@ -42,6 +42,7 @@ struct worker {
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
+	atomic_bool gone;         /* has ended by itself: there are no callers any more */
 	_Atomic uint64_t patient; /* since when it waits for what is nearly always short, 0: it does not. See patience.h */
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */

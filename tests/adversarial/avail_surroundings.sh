@@ -43,7 +43,7 @@ for who in $users; do
 	refused=$([ "$who" = root ] && echo 5 || echo 125)
 	try "no locked memory" "$refused" "" "ulimit -l 0"
 	try "a small stack" 5 "" "ulimit -s 256"
-	try "hardly any memory" 125 "." "ulimit -v 14000"
+	try "hardly any memory" 125 "." "ulimit -v 8000"
 	try "files of 1 KiB at most" 125 "File too large" "ulimit -f 1"
 	try "no input" 5 "" "exec <&-"
 	mute=1

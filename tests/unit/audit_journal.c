@@ -145,6 +145,26 @@ static uint64_t slots_in_use(const char *dir)
 	return n;
 }
 
+static void the_helper_may_come_later(void **state)
+{
+	char dir[64];
+	struct journal *j = NULL;
+	const char *why = NULL;
+	struct journal_options o = { .dir = fresh_dir(dir), .helper_later = true };
+	assert_int_equal(journal_create(&o, &j, &why), 0);
+	assert_false(j->keeper_runs);
+	for (int i = 0; i < 2000; i++) /* more than the first room */
+		assert_int_equal(append_note(j, "without it", NULL), 0);
+	assert_false(inflight_grown(j->inflight));
+	assert_int_equal(journal_help(j), 0);
+	assert_int_equal(journal_help(j), 0);
+	seal_now(j);
+	assert_true(inflight_grown(j->inflight));
+	assert_int_equal(append_note(j, "with it", NULL), 0);
+	close_with_end(j);
+	remove_dir(dir);
+}
+
 static void intents_come_and_go(void **state)
 {
 	char dir[64], buf[1024];
@@ -318,6 +338,7 @@ int main(void)
 		cmocka_unit_test(closes_whole),
 		cmocka_unit_test(threads_share),
 		cmocka_unit_test(rotates),
+		cmocka_unit_test(the_helper_may_come_later),
 		cmocka_unit_test(intents_come_and_go),
 		cmocka_unit_test(reads_beside_the_writer),
 		cmocka_unit_test(takes_only_an_empty_directory),

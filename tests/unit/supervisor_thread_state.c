@@ -84,7 +84,7 @@ static void this_thread_is_known(void **state)
 
 static void who_has_seized_is_remembered(void **state)
 {
-	struct tracers all = { .filters = 0 };
+	struct tracers all = { .held = NULL };
 
 	tracers_init(&all);
 	assert_false(tracers_has_seized(&all, 100));
