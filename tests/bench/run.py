@@ -238,7 +238,7 @@ def rows(ready, quick):
     r = {"open + close": micro("open", 2000 * k), "open relative": micro("open-relative", 2000 * k), "open 12 deep": micro("open-deep", 2000 * k),
          "open through a link": micro("open-link", 1000 * k), "open cold": micro("open-cold", 1000 * k), "open missing": micro("open-missing", 2000 * k), "create": micro("open-create", 1000 * k),
          "mkdir + rmdir": micro("mkdir", 1000 * k), "rename": micro("rename", 1000 * k), "unlink": micro("unlink", 1000 * k), "stat, no rule": micro("stat", 2000 * k),
-         "connect tcp": micro("connect-tcp", 1000 * k, times=5), "connect unix": micro("connect-unix", 1000 * k, times=5), "posix_spawn + wait": micro("spawn", 50 * k)}
+         "connect tcp": micro("connect-tcp", 1000 * k, times=5), "connect unix": micro("connect-unix", 1000 * k, times=5), "posix_spawn + wait": micro("spawn", 250)}  # fewer show what a session does once, in its first moments
     for n in ("2", "8") if quick else ("2", "4", "8"):
         r[f"open, {n} threads"] = micro("open", 500 * k, n)
         r[f"open, {n} processes"] = micro("open", 500 * k, "p" + n)
