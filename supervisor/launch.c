@@ -90,7 +90,7 @@ static int take_terminal(int terminal)
 	return 0;
 }
 
-/* Built here, where it can be, and not in usher before the fork: usher makes the journal meanwhile. */
+/* Built here, where usher has not: it makes the journal meanwhile. */
 static void install_filter(const struct launch_options *o, int status, int *listener)
 {
 	const char *why = "build the seccomp filter";

@@ -352,14 +352,14 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.keep = o->keep;
 	run->launch.n_keep = o->n_keep;
 	choose_filter(run, &run->launch.filter);
-	/* The journal has a thread: with one more than this one the child could not allocate. */
-	int rc = run->s.journal ? build_filter(run) : 0;
-	if (rc < 0)
-		return rc;
 	/* Threads for these start later, and would be held with the one that starts them. */
 	if (!run->relay && !run->s.limits)
 		together_begin(&run->s.together);
 	run->launch.together = &run->s.together;
+	/* The journal has a thread: with one more than this one the child could not allocate. On one core it would have its own copies of pages, too. */
+	int rc = run->s.journal || run->s.together.held ? build_filter(run) : 0;
+	if (rc < 0)
+		return rc;
 	run->launch.floor = run->floor;
 	run->launch.network_stays = run->s.privileged && run->network_restricted;
 	run->launch.isolation = &run->isolation;
