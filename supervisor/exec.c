@@ -270,7 +270,7 @@ static int hold_caller(struct job *j, pid_t tid)
 {
 	int err;
 
-	for (int tries = 0; (err = trace_seize(tid)) == -EPERM && tries < SEIZES_MOST; tries++) {
+	for (int tries = 0; (err = seize_patiently(j->worker, tid)) == -EPERM && tries < SEIZES_MOST; tries++) {
 		if (exec_traced(j) != -EAGAIN)
 			return -EALREADY;
 	}

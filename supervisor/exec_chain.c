@@ -21,9 +21,16 @@
 #include "supervisor/exec_facts.h"
 #include "supervisor/exec_format.h"
 #include "supervisor/exec_plan.h"
+#include "supervisor/patience.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
+
+/* What was read of an image. */
+struct image_file {
+	int elf; /* of an ELF file: an error, or facts */
+	struct elf_facts facts;
+};
 
 #define SCRIPT_MAX (256 * 1024) /* hashed where somebody may be asked */
 
@@ -177,17 +184,14 @@ static int follow_facts(struct job *j, const struct target *t, const struct elf_
 }
 
 /* The file was as ST says before it was opened. */
-static int follow_elf(struct job *j, const struct target *t, const struct stat *st, int fd, const char *head)
+static int follow_elf(struct job *j, const struct target *t, const struct stat *st, const struct image_file *f)
 {
-	struct elf_facts facts;
-	int err = format_elf(fd, head, &facts);
-
-	if (err == -ENOEXEC)
+	if (f->elf == -ENOEXEC)
 		return 0; /* the kernel will say so */
-	if (err)
-		return err;
-	facts_keep(&j->worker->facts, st, &facts);
-	return follow_facts(j, t, &facts);
+	if (f->elf)
+		return f->elf;
+	facts_keep(&j->worker->facts, st, &f->facts);
+	return follow_facts(j, t, &f->facts);
 }
 
 /*
@@ -259,10 +263,11 @@ int chain_unchanged(struct job *j)
 	if (!p->hashed)
 		return 0;
 	/* A page that was writable in somebody's memory all along can change without a new ctime. */
+	patience_begin_reading(j->worker);
 	CLEANUP_FD int fd = resolve_reopen(j->target[0].fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0 || script_hash(fd, now) || memcmp(now, p->hash, sizeof(now)))
-		return -ESTALE;
-	return 0;
+	bool same = fd >= 0 && !script_hash(fd, now) && !memcmp(now, p->hash, sizeof(now));
+	patience_end(j->worker);
+	return same ? 0 : -ESTALE;
 }
 
 /* The kernel's own formats do not know it: an interpreter that binfmt_misc names takes it as a script's does. Its name goes into HEAD. */
@@ -277,11 +282,28 @@ static bool by_binfmt(char head[FORMAT_HEAD], struct span self, struct script_li
 	return true;
 }
 
+/* Opened and read at once, since that may wait for whoever serves the file. Returns the kind, or an error. */
+static int read_image(struct job *j, const struct target *t, char head[FORMAT_HEAD], struct image_file *f)
+{
+	struct exec_plan *p = plan_of(j);
+
+	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	p->unreadable = fd < 0;
+	if (fd < 0)
+		return -EACCES; /* what cannot be read cannot be verified */
+	int kind = format_kind(fd, head);
+	if (kind == FORMAT_ELF)
+		f->elf = format_elf(fd, head, &f->facts);
+	else if (kind >= 0 && p->bound && t == &j->target[0])
+		p->hashed = script_hash(fd, p->hash) == 0;
+	return kind;
+}
+
 /* One level. Returns 1 with *line filled when T is a script, 0 at the end of the chain. */
 static int follow(struct job *j, struct target *t, struct span self, struct args *prefix, char head[FORMAT_HEAD], struct script_line *line)
 {
 	struct exec_plan *p = plan_of(j);
-	struct elf_facts facts;
+	struct image_file f;
 	struct stat st;
 
 	if (p->bound && bind_image(p, p->image, t->fd))
@@ -290,22 +312,18 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 		return 0; /* EACCES from the kernel */
 	if (fstat(t->fd, &st) < 0)
 		return -errno;
-	if (facts_known(&j->worker->facts, &st, &facts))
-		return follow_facts(j, t, &facts);
-	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	p->unreadable = fd < 0;
-	if (fd < 0)
-		return -EACCES; /* what cannot be read cannot be verified */
-	int kind = format_kind(fd, head);
+	if (facts_known(&j->worker->facts, &st, &f.facts))
+		return follow_facts(j, t, &f.facts);
+	patience_begin_reading(j->worker);
+	int kind = read_image(j, t, head, &f);
+	patience_end(j->worker);
 	if (kind < 0)
 		return kind;
 	if (kind == FORMAT_ELF)
-		return follow_elf(j, t, &st, fd, head);
+		return follow_elf(j, t, &st, &f);
 	p->other = kind == FORMAT_OTHER && !by_binfmt(head, self, line);
 	if (p->other)
 		return 0;
-	if (p->bound && t == &j->target[0])
-		p->hashed = script_hash(fd, p->hash) == 0;
 	if (kind == FORMAT_SCRIPT)
 		format_script(head, line);
 	if (!line->interpreter.len)

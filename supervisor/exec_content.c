@@ -15,6 +15,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/exec_plan.h"
+#include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
@@ -53,7 +54,9 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 	bool keep = settled(j, &before);
 	if (before.st_size > LARGE)
 		worker_aside(j->worker);
+	patience_begin_reading(j->worker);
 	int err = hash_read(fd, hex);
+	patience_end(j->worker);
 	if (before.st_size > LARGE)
 		worker_aside_done(j->worker);
 	if (!err && keep && fstat(fd, &after) == 0 && hash_same_file(&before, &after))

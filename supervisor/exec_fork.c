@@ -16,6 +16,7 @@
 
 #include "supervisor/exec_trace.h"
 #include "supervisor/limits.h"
+#include "supervisor/patience.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/rows_exec.h"
@@ -119,7 +120,10 @@ int fork_perform(struct job *j)
 
 	if (!j->session->descent)
 		return job_continue(j);
-	if (trace_seize_fork(tid) < 0)
+	patience_begin(j->worker); /* as for seize_patiently() */
+	int err = trace_seize_fork(tid);
+	patience_end(j->worker);
+	if (err < 0)
 		return job_error(j, -EPERM);
 	if (reply_send(j, 0, 0, true) < 0)
 		(void)trace_interrupt(tid); /* it is being killed */

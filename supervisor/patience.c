@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "supervisor/exec_trace.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 
@@ -31,20 +32,41 @@ static bool distrusted(struct pool *p)
 	return left;
 }
 
-void patience_begin(struct worker *w)
+static void hand_on_locked(struct worker *w)
+{
+	if (w->reads)
+		worker_hand_on_locked(w);
+	else
+		worker_blocking_locked(w);
+}
+
+static void begin(struct worker *w, bool reads)
 {
 	struct pool *p = w->session->pool;
 
-	if (w->blocking)
+	if (w->blocking || (reads && w->aside))
 		return;
+	w->reads = reads;
 	if (distrusted(p)) {
-		worker_blocking(w);
+		pthread_mutex_lock(&p->lock);
+		hand_on_locked(w);
+		pthread_mutex_unlock(&p->lock);
 		return;
 	}
 	atomic_store(&w->patient, now_ms());
 	atomic_fetch_add(&p->waits, 1);
 	if (!atomic_load(&p->minding) && !atomic_exchange(&p->minding, true))
 		(void)eventfd_write(p->watch, 1);
+}
+
+void patience_begin(struct worker *w)
+{
+	begin(w, false);
+}
+
+void patience_begin_reading(struct worker *w)
+{
+	begin(w, true);
 }
 
 void patience_end(struct worker *w)
@@ -57,6 +79,14 @@ void patience_end(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
+int seize_patiently(struct worker *w, pid_t tid)
+{
+	patience_begin(w);
+	int err = trace_seize(tid);
+	patience_end(w);
+	return err;
+}
+
 /* Whether W waits. */
 static bool look_locked(struct worker *w, uint64_t now)
 {
@@ -67,7 +97,7 @@ static bool look_locked(struct worker *w, uint64_t now)
 		return false;
 	if (now - since >= PATIENCE_MS && atomic_compare_exchange_strong(&w->patient, &since, OVER)) {
 		atomic_store(&p->distrusted, DISTRUSTED);
-		worker_blocking_locked(w);
+		hand_on_locked(w);
 	}
 	return true;
 }

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "supervisor/exec_trace.h"
+#include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
@@ -100,7 +101,7 @@ static bool repeat_call(struct stacks *s, struct job *j)
 	exec_regs regs;
 	int sig;
 
-	if (!p || trace_seize(tid) < 0) {
+	if (!p || seize_patiently(j->worker, tid) < 0) {
 		if (p)
 			settle_place(s, p, NULL);
 		return false;

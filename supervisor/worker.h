@@ -43,6 +43,7 @@ struct worker {
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	atomic_bool gone;         /* has ended by itself: there are no callers any more */
+	bool reads;               /* what it waits for in patience is a file's content */
 	_Atomic uint64_t patient; /* since when it waits for what is nearly always short, 0: it does not. See patience.h */
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
@@ -88,7 +89,7 @@ void worker_stay(struct worker *w);
 void worker_aside(struct worker *w);
 void worker_aside_done(struct worker *w);
 
-/* Gives W's part among the receivers to another worker. By the watchdog, with the pool's lock held. */
+/* Gives W's part among the receivers to another worker, and no more: nobody interrupts W. With the pool's lock held. */
 void worker_hand_on_locked(struct worker *w);
 
 /*
