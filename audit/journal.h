@@ -82,7 +82,7 @@ void journal_intent_done(struct journal *j, uint32_t slot);
 
 /*
  * Asks for a note with the hash of the program that runs (/proc/self/exe), made by the helper thread once the session
- * has lived for 20 ms: a shorter one has none.
+ * has lived for 200 ms: a shorter one has none.
  */
 void journal_name_program(struct journal *j);
 

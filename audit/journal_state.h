@@ -31,8 +31,8 @@ _Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 #define SEAL_RECORDS 4096
 #define SEAL_NS (UINT64_C(5) * 1000000000)
 #define BATCH_NS (UINT64_C(200) * 1000000)
-/* A session that lives so long can pay for the hash of the program. */
-#define PROGRAM_NS (UINT64_C(20) * 1000000)
+/* A session that lives so long can pay for the hash of the program, some 7 ms of one core. */
+#define PROGRAM_NS (UINT64_C(200) * 1000000)
 /* So often its thread may fail to start; then no record would ever be sealed. */
 #define UNHELPED_MOST 200
 
