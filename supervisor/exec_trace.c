@@ -10,12 +10,10 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
@@ -23,7 +21,6 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/memory.h"
-#include "supervisor/procmap.h"
 
 int trace_interrupt(pid_t tid)
 {
@@ -219,19 +216,4 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
 	else
 		*addr = (uint64_t)REGS_RESULT(&regs);
 	return err;
-}
-
-bool trace_maps(pid_t pid, uint64_t addr, dev_t dev, ino_t ino)
-{
-	struct mapping at;
-	struct stat st;
-	CLEANUP_FD int fd = mapping_open(pid);
-
-	if (fd < 0 || mapping_at(fd, addr, UINT_MAX, &at) || at.name[0] != '/' || at.ino != ino)
-		return false;
-	/*
-	 * Overlays and btrfs show one device in maps and another in stat: the file at that name then tells which, as long as
-	 * the inode number is the same (so that no other file can be slipped under the name).
-	 */
-	return at.dev == dev || (lstat(at.name, &st) == 0 && st.st_ino == at.ino && st.st_dev == dev);
 }

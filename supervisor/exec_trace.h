@@ -84,7 +84,4 @@ int trace_write(pid_t tid, uint64_t addr, const void *bytes, size_t len);
 int trace_continue(pid_t tid, int sig);
 int trace_interrupt(pid_t tid);
 
-/* Whether the memory at ADDR of PID is mapped from the file that stat() shows as DEV, INO. */
-bool trace_maps(pid_t pid, uint64_t addr, dev_t dev, ino_t ino);
-
 #endif

@@ -10,9 +10,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
+#include "supervisor/procmap.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
@@ -23,6 +25,25 @@ static bool exe_is(const struct job *j, pid_t pid, dev_t dev, ino_t ino)
 
 	put_proc_path(path, pid, "exe");
 	return fstatat(j->session->self_proc, path, &st, 0) == 0 && st.st_dev == dev && st.st_ino == ino;
+}
+
+/*
+ * Image and interpreter. Exec maps two files at most: the image and, where that asks for one, its interpreter, and starts in the latter. So
+ * where a program starts in the interpreter of the plan, and the plan's image is another file and mapped too, it is the image. Looking
+ * /proc/PID/exe up for it takes the kernel five times as long as asking for one mapping more.
+ */
+static const char *files_differ(const struct job *j, pid_t pid, uint64_t ip)
+{
+	const struct exec_plan *p = plan_of(j);
+	const struct target *t = &j->target[p->image];
+	CLEANUP_FD int maps = mapping_open(pid);
+
+	if (!mapping_is(maps, ip, p->loader ? p->loader_dev : t->dev, p->loader ? p->loader_ino : t->ino))
+		return exe_is(j, pid, t->dev, t->ino) ? "interpreter" : "image";
+	bool two = p->loader && (p->loader_dev != t->dev || p->loader_ino != t->ino);
+	if (two && mapping_lowest_is(maps, t->dev, t->ino))
+		return NULL;
+	return exe_is(j, pid, t->dev, t->ino) ? NULL : "image";
 }
 
 /* Whether the stack holds exactly EXPECT at AT. */
@@ -86,14 +107,10 @@ static bool env_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
 const char *verify_image(struct job *j, pid_t pid, uint64_t ip, uint64_t sp)
 {
 	const struct exec_plan *p = plan_of(j);
-	const struct target *t = &j->target[p->image];
+	const char *differs = files_differ(j, pid, ip);
 
-	if (!exe_is(j, pid, t->dev, t->ino))
-		return "image";
-	if (p->loader && !trace_maps(pid, ip, p->loader_dev, p->loader_ino))
-		return "interpreter";
-	if (!p->loader && !trace_maps(pid, ip, t->dev, t->ino))
-		return "interpreter";
+	if (differs)
+		return differs;
 	if (!argv_is(pid, sp, p))
 		return "argv";
 	if (p->env_known && !env_is(pid, sp, p))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -32,14 +33,19 @@ int mapping_open(pid_t pid)
 	return fd < 0 ? -errno : fd;
 }
 
-static int mapping_query(int fd, uint64_t addr, struct mapping *out)
+#define USHER_PROCMAP_NEXT 0x10 /* or the first one after the address */
+#define USHER_PROCMAP_FILE 0x20 /* of a file */
+
+/* FLAGS: USHER_PROCMAP_*. Without the name, which costs the kernel a walk up the tree, where NAMED is false. */
+static int mapping_query(int fd, uint64_t addr, uint64_t flags, bool named, struct mapping *out)
 {
-	struct usher_procmap_query q = {
-		.size = sizeof(q), .query_addr = addr,
-		.vma_name_addr = (uint64_t)(uintptr_t)out->name, .vma_name_size = sizeof(out->name),
-	};
+	struct usher_procmap_query q = { .size = sizeof(q), .query_flags = flags, .query_addr = addr };
 
 	out->name[0] = '\0';
+	if (named) {
+		q.vma_name_addr = (uint64_t)(uintptr_t)out->name;
+		q.vma_name_size = sizeof(out->name);
+	}
 	if (ioctl(fd, USHER_PROCMAP_QUERY, &q) < 0)
 		return -errno;
 	out->start = q.vma_start;
@@ -87,7 +93,27 @@ static int mapping_read(int fd, uint64_t addr, unsigned lines, struct mapping *o
 
 int mapping_at(int fd, uint64_t addr, unsigned lines, struct mapping *out)
 {
-	int err = mapping_query(fd, addr, out);
+	int err = mapping_query(fd, addr, 0, true, out);
 
 	return err == -ENOTTY ? mapping_read(fd, addr, lines, out) : err;
+}
+
+bool mapping_is(int fd, uint64_t addr, dev_t dev, ino_t ino)
+{
+	struct mapping at;
+	struct stat st;
+	int err = mapping_query(fd, addr, 0, false, &at);
+
+	if (!err && at.ino == ino && at.dev == dev)
+		return true;
+	if ((err && err != -ENOTTY) || mapping_at(fd, addr, UINT_MAX, &at) || at.name[0] != '/' || at.ino != ino)
+		return false;
+	return at.dev == dev || (lstat(at.name, &st) == 0 && st.st_ino == at.ino && st.st_dev == dev);
+}
+
+bool mapping_lowest_is(int fd, dev_t dev, ino_t ino)
+{
+	struct mapping at;
+
+	return mapping_query(fd, 0, USHER_PROCMAP_NEXT | USHER_PROCMAP_FILE, false, &at) == 0 && at.ino == ino && at.dev == dev;
 }

@@ -4,6 +4,7 @@
 #define USHER_SUPERVISOR_PROCMAP_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -14,8 +15,17 @@ struct mapping {
 	char name[PATH_MAX];
 };
 
-/* A descriptor (yours) for mapping_at(), or a negative errno. */
+/* A descriptor (yours) for the others, or a negative errno. */
 int mapping_open(pid_t pid);
+
+/*
+ * Whether the memory at ADDR is mapped from the file that stat() shows as DEV, INO. On overlays and btrfs, where maps shows another device, the file at the
+ * mapping's name tells, as long as the inode number is the same: no other file can be slipped under the name.
+ */
+bool mapping_is(int fd, uint64_t addr, dev_t dev, ino_t ino);
+
+/* Whether the lowest mapping of a file is of DEV, INO. False also before Linux 6.11, and where maps shows another device. */
+bool mapping_lowest_is(int fd, dev_t dev, ino_t ino);
 
 /*
  * The mapping at ADDR. One ioctl since Linux 6.11; before that the text of all mappings is read, at most LINES lines of it. Returns 0, -ENOENT
