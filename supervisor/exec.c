@@ -24,6 +24,7 @@
 #include "supervisor/exec_traced.h"
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
+#include "supervisor/place.h"
 #include "supervisor/procs.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/reply.h"
@@ -99,15 +100,24 @@ static int exec_gone(struct job *j)
 	return PERFORM_DONE;
 }
 
-/* What it starts with besides image and arguments. */
-static void write_process(const struct session *s, struct record *r, pid_t pid, const struct target *image)
+static bool read_cwd(const struct session *s, pid_t pid, char cwd[PATH_MAX], struct span *out)
 {
-	char path[PROC_PATH], cwd[PATH_MAX];
+	char path[PROC_PATH];
 
 	put_proc_path(path, pid, "cwd");
-	ssize_t n = readlinkat(s->self_proc, path, cwd, sizeof(cwd));
-	if (n > 0)
-		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)n });
+	ssize_t n = readlinkat(s->self_proc, path, cwd, PATH_MAX);
+	*out = (struct span){ cwd, n > 0 ? (uint32_t)n : 0 };
+	return n > 0;
+}
+
+/* What it starts with besides image and arguments. */
+static void write_process(struct job *j, struct record *r, pid_t pid, const struct target *image)
+{
+	struct span where;
+	char cwd[PATH_MAX];
+
+	if (place_name(j, cwd, sizeof(cwd), &where) || read_cwd(j->session, pid, cwd, &where))
+		record_bytes(r, "cwd", where);
 	record_int(r, "session", getsid(pid));
 	if (image->mode & (S_ISUID | S_ISGID))
 		record_text(r, "setuid", "without effect"); /* no_new_privs */
@@ -140,6 +150,15 @@ static void note_script(struct job *j, pid_t pid)
 	proc_script_set(j->proc, s);
 }
 
+/* Stopped with its new image it moves no more, and nobody who shares its memory was forked yet. */
+static void note_stand(struct job *j)
+{
+	struct moves *places = &j->session->places;
+
+	if (!moves_none_since(places, proc_stand(j->proc).before) || !proc_stand(j->proc).who)
+		proc_stand_set(j->proc, (struct stand){ proc_serial(j->proc), moves_before(places) });
+}
+
 int exec_admit(struct job *j, pid_t pid, const char *differs)
 {
 	const struct target *t = &j->target[plan_of(j)->image];
@@ -150,12 +169,13 @@ int exec_admit(struct job *j, pid_t pid, const char *differs)
 		(void)walk_record(j, -EPERM);
 		return -EPERM;
 	}
-	write_process(j->session, r, pid, t);
+	write_process(j, r, pid, t);
 	int err = walk_record(j, 0);
 	if (!err)
 		err = proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino);
 	if (err < 0)
 		return err;
+	note_stand(j);
 	note_script(j, pid);
 	if (plan_of(j)->program && !j->session->cover) {
 		const struct target *program = &j->target[plan_of(j)->program];

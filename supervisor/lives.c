@@ -28,6 +28,7 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 #include "supervisor/limits.h"
+#include "supervisor/procs.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
 
@@ -244,6 +245,7 @@ static void write_end(struct lives *l, struct life *life)
 	/* The table of threads holds the same pidfd: closing this descriptor alone would not end what was asked for. */
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, life->fd, NULL);
 	close(life->fd);
+	procs_ended(l->session->procs, life->pid);
 	free(life);
 }
 

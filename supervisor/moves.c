@@ -121,6 +121,11 @@ uint64_t moves_before(struct moves *m)
 	return atomic_load(&m->pendings) ? NEVER : count;
 }
 
+bool moves_none_since(struct moves *m, uint64_t before)
+{
+	return before != NEVER && moves_before(m) == before;
+}
+
 static uint64_t coarse_ms(void)
 {
 	struct timespec t;

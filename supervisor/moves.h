@@ -45,6 +45,9 @@ bool moves_known(struct moves *m, move_note note, pid_t tid, int *value);
 /* Before reading: what moves_remember() wants. While somebody may be moving it is nothing that could be remembered by. */
 uint64_t moves_before(struct moves *m);
 
+/* Whether nothing has moved since, or may be about to: BEFORE as moves_before() gave it. */
+bool moves_none_since(struct moves *m, uint64_t before);
+
 /* VALUE was read after BEFORE was taken: the note to keep, 0 when it may be out of date. */
 move_note moves_remember(struct moves *m, uint64_t before, pid_t tid, int value);
 

@@ -109,6 +109,32 @@ static bool name_here(struct job *j, struct text *name)
 	return true;
 }
 
+static bool stands_here(const struct place *p, struct stand stand)
+{
+	return p->stand.who == stand.who && p->stand.before == stand.before;
+}
+
+bool place_name(struct job *j, char *buf, size_t cap, struct span *out)
+{
+	struct place *p = j->worker ? &j->worker->place : NULL;
+	struct stand stand = p ? proc_stand(j->proc) : (struct stand){ 0 };
+
+	if (!stand.who)
+		return false;
+	if (!stands_here(p, stand)) {
+		follow(j, p);
+		p->stand = stand;
+	}
+	/* Looked at last: nobody had moved when the worker went there. */
+	if (p->fd < 0 || !moves_none_since(&j->session->places, stand.before))
+		return false;
+	long n = syscall(SYS_getcwd, buf, cap);
+	if (n <= 1 || buf[0] != '/')
+		return false;
+	*out = (struct span){ buf, (uint32_t)n - 1 };
+	return true;
+}
+
 int place_stand(struct job *j, struct text *name)
 {
 	struct place *p = j->worker ? &j->worker->place : NULL;

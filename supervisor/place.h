@@ -14,8 +14,10 @@
 #include <stdint.h>
 
 #include "supervisor/moves.h"
+#include "supervisor/procs.h"
 
 struct job;
+struct span;
 struct text;
 
 struct place {
@@ -24,6 +26,7 @@ struct place {
 	move_note note;
 	uint64_t job;    /* the notification that was given fd last: it gets no other */
 	uint64_t mount;  /* the one to stand on; 0: not looked up yet */
+	struct stand stand; /* those who all stand here, see procs.h */
 };
 
 /*
@@ -31,6 +34,12 @@ struct place {
  * good until the next notification), or -1: ask /proc (fs_base()).
  */
 int place_stand(struct job *j, struct text *name);
+
+/*
+ * The working directory of J's caller, which waits (also: stopped, with a new image), by the name the kernel has for it now, in BUF. False: ask
+ * /proc. For a program that is spawned where its parent stood when it was itself exec'd, and nobody has moved since, one system call.
+ */
+bool place_name(struct job *j, char *buf, size_t cap, struct span *out);
 
 void place_init(struct place *p);
 /* Closes what is held. The thread may go on to stand there. */

@@ -226,26 +226,32 @@ struct seen {
 	pid_t ppid;
 	struct proc *parent; /* whose number is PPID or, if that is gone, an ancestor; NULL: none is known */
 	bool waits;          /* in a notification that is asked about afterwards: it has its memory */
+	struct stand stand;  /* found out: of the parent, taken before it was seen to share its memory */
 };
 
 /*
  * The image out of what the parent runs, where both share one memory. FROM was taken before they are compared: had the parent replaced its image
  * in between, it had another memory. The number was the parent's then, as it has not ended since.
  */
-static bool image_shared(struct procs *ps, const struct seen *s, const struct lineage *from, struct image *out)
+static bool image_shared(struct procs *ps, struct seen *s, const struct lineage *from, struct image *out)
 {
-	if (!s->waits || !from || s->ppid != s->parent->pid || !thread_same_memory(s->ppid, s->tid))
+	if (!s->waits || !from || s->ppid != s->parent->pid)
+		return false;
+	struct stand stand = proc_stand(s->parent);
+	if (!thread_same_memory(s->ppid, s->tid))
 		return false;
 	struct proc *still = procs_find(ps, s->ppid);
 	bool same = still == s->parent;
 
 	proc_put(still);
 	*out = *lineage_image(from);
+	if (same)
+		s->stand = stand;
 	return same;
 }
 
 /* Not inlined: its callers recurse. */
-static __attribute__((noinline)) int lineage_seen(struct procs *ps, const struct seen *s, struct lineage **out)
+static __attribute__((noinline)) int lineage_seen(struct procs *ps, struct seen *s, struct lineage **out)
 {
 	struct lineage *from = s->parent ? atomic_load(&s->parent->lineage) : NULL;
 	struct lineage *then = NULL;
@@ -272,7 +278,7 @@ static __attribute__((noinline)) int lineage_seen(struct procs *ps, const struct
 }
 
 /* The record of S, whose leader REF (taken over) holds. *out is held. */
-static int enter_leader(struct procs *ps, const struct seen *s, struct thread_ref ref, struct proc **out)
+static int enter_leader(struct procs *ps, struct seen *s, struct thread_ref ref, struct proc **out)
 {
 	struct lineage *lineage;
 	int err = lineage_seen(ps, s, &lineage);
@@ -290,6 +296,7 @@ static int enter_leader(struct procs *ps, const struct seen *s, struct thread_re
 	proc_ref(*out, true);
 	if (s->parent && s->parent->pid == s->ppid)
 		proc_script_inherit(*out, s->parent);
+	proc_stand_set(*out, s->stand);
 	const struct proc *made = *out;
 	int life = lives_open(ps->session->lives, &ref);
 	err = procs_enter(ps, s->tgid, ref, out);
@@ -305,7 +312,7 @@ static int enter_leader(struct procs *ps, const struct seen *s, struct thread_re
 /* REF (taken over) holds TGID. */
 static int make_leader(struct procs *ps, pid_t tgid, pid_t tid, pid_t ppid, unsigned depth, struct thread_ref ref, struct proc **out)
 {
-	const struct seen seen = { tgid, tid, ppid, parent_of(ps, tgid, ppid, depth), depth == 0 };
+	struct seen seen = { tgid, tid, ppid, parent_of(ps, tgid, ppid, depth), depth == 0, { 0 } };
 	int err = enter_leader(ps, &seen, ref, out);
 
 	proc_put(seen.parent);
@@ -323,7 +330,7 @@ int procs_born(struct procs *ps, struct proc *parent, pid_t child)
 		err = thread_open(child, &ref);
 	}
 	if (!err)
-		err = enter_leader(ps, &(struct seen){ child, child, parent->pid, parent, false }, ref, &p);
+		err = enter_leader(ps, &(struct seen){ child, child, parent->pid, parent, false, { 0 } }, ref, &p);
 	if (!err)
 		proc_put(p);
 	return err;
@@ -433,6 +440,17 @@ pid_t procs_process(struct procs *ps, pid_t tid)
 	pid_t process = t ? t->proc->pid : 0;
 	pthread_mutex_unlock(&sh->lock);
 	return process;
+}
+
+void procs_ended(struct procs *ps, pid_t tid)
+{
+	struct shard *sh = shard_of(ps, tid);
+
+	pthread_mutex_lock(&sh->lock);
+	struct thread *t = shard_find(sh, tid);
+	if (t && !thread_alive(&t->ref))
+		shard_drop(sh, t);
+	pthread_mutex_unlock(&sh->lock);
 }
 
 bool table_has(struct procs *ps, pid_t tid)

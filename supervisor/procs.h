@@ -73,6 +73,18 @@ bool proc_stopped_for_stack(const struct proc *p);
 struct lookups;
 _Atomic(struct lookups *) *proc_lookups(struct proc *p);
 
+/*
+ * Processes that stand in the same directory, whatever it is, as long as nobody in the tree has moved since: one that has exec'd, and those that share its
+ * memory (vfork, posix_spawn), which were forked after that exec. Zero: nothing is known.
+ */
+struct stand {
+	uint64_t who;    /* the serial of the one that exec'd */
+	uint64_t before; /* moves_before() of session->places then */
+};
+
+struct stand proc_stand(struct proc *p);
+void proc_stand_set(struct proc *p, struct stand stand);
+
 /* A place for the umask that was read last for a thread of P. Atomic. */
 _Atomic move_note *proc_umask(struct proc *p);
 
@@ -97,6 +109,9 @@ int procs_born(struct procs *ps, struct proc *parent, pid_t child);
 
 /* Whether a child of P would have more ancestors than can be remembered. */
 bool proc_deep(const struct proc *p);
+
+/* Thread TID has ended, it is said: its entry goes now, if that is so, and no new thread's caller waits until the kernel has freed it. */
+void procs_ended(struct procs *ps, pid_t tid);
 
 /* The process that thread TID belongs to, as far as it is known; 0 else. Asks nobody: TID may have ended. */
 pid_t procs_process(struct procs *ps, pid_t tid);

@@ -42,6 +42,7 @@ struct proc {
 	atomic_uint execs;   /* of its threads, that may succeed */
 	struct script *script; /* what its interpreter runs; under lock */
 	_Atomic move_note umask;
+	struct stand stand; /* under lock */
 	_Atomic(struct lookups *) lookups;
 };
 

@@ -138,6 +138,21 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 	return err;
 }
 
+struct stand proc_stand(struct proc *p)
+{
+	pthread_mutex_lock(&p->lock);
+	struct stand stand = p->stand;
+	pthread_mutex_unlock(&p->lock);
+	return stand;
+}
+
+void proc_stand_set(struct proc *p, struct stand stand)
+{
+	pthread_mutex_lock(&p->lock);
+	p->stand = stand;
+	pthread_mutex_unlock(&p->lock);
+}
+
 const void *proc_generation(const struct proc *p)
 {
 	return atomic_load(&p->lineage);
