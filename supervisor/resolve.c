@@ -191,15 +191,19 @@ static bool plain_name(struct job *j, const struct start *s, struct text *out)
 	return out->off && !name_below(job_text(j, *out), out->len, "/proc", 5);
 }
 
-/* Without links, where that is how the path is: this spares asking the kernel for the name. 1: done; 0: not so; or a negative errno. */
-static int look_plain(struct job *j, const struct start *s, uint64_t flags, struct target *t)
+/*
+ * Without links, where that is how the path is: this spares asking the kernel for the name. 1: done; 0: not so; or a negative errno. What is missing where no
+ * link was met is missing for the caller, too: whoever searches $PATH execs such names.
+ */
+static int look_plain(struct job *j, const struct look *l, const struct start *s, uint64_t flags, struct target *t)
 {
+	bool missing_is_told = !(l->flags & (LOOK_MISSING | LOOK_ABSENT));
 	struct stat st;
 
 	if (!plain_name(j, s, &t->name))
 		return 0;
 	t->fd = look_open(j, s->fd, s->path[0] == '/' ? job_text(j, t->name) : s->path, flags, RESOLVE_NO_SYMLINKS);
-	if (t->fd == -ELOOP || t->fd == -ENOENT)
+	if (t->fd == -ELOOP || (t->fd == -ENOENT && !missing_is_told))
 		return 0;
 	if (t->fd < 0)
 		return t->fd;
@@ -244,7 +248,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	uint64_t flags = O_PATH | (l->flags & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
 			 (l->flags & LOOK_DIRECTORY ? O_DIRECTORY : 0);
 
-	int rc = look_plain(j, s, flags, t);
+	int rc = look_plain(j, l, s, flags, t);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	t->fd = look_open(j, s->fd, s->path, flags, s->resolve | RESOLVE_NO_MAGICLINKS);
