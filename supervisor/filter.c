@@ -128,21 +128,73 @@ static bool holds(const struct condition *c, uint32_t nr, unsigned mode)
 	return (uint32_t)c->nr == nr && (c->when & mode) == c->when;
 }
 
+static uint32_t action_of(const struct condition *k)
+{
+	return k->error == CONDITION_TRAP ? SECCOMP_RET_USER_NOTIF : RET_ERRNO(k->error);
+}
+
+/* Nothing but the value of one register. */
+static bool is_value(const struct condition *k)
+{
+	return k->test[0].how == COMPARE_INT && k->test[1].how == COMPARE_NONE;
+}
+
+#define VALUES_MOST 200 /* a jump reaches 255 instructions */
+
+/* From the I-th condition on, how many ask for another value of the same register and do the same; *next is the first one after them. */
+static unsigned values_from(const struct making *m, uint32_t nr, unsigned i, uint32_t value[VALUES_MOST], unsigned *next)
+{
+	const struct condition *first = condition_at(i), *k;
+	unsigned n = 0;
+
+	for (; (k = condition_at(i)); i++) {
+		if (!holds(k, nr, m->mode))
+			continue;
+		if (n == VALUES_MOST || !is_value(k) || k->test[0].arg != first->test[0].arg || k->error != first->error)
+			break;
+		value[n++] = (uint32_t)k->test[0].value;
+	}
+	*next = i;
+	return n;
+}
+
+/* The register is loaded once, and one return serves all: each instruction costs each start, and each ioctl passes dozens of values. */
+static void test_values(struct code *c, const uint32_t *value, unsigned n, uint32_t action)
+{
+	for (unsigned i = 0; i + 1 < n; i++)
+		code_add(c, JUMP(BPF_JEQ, value[i], (uint8_t)(n - 1 - i), 0));
+	code_add(c, JUMP(BPF_JEQ, value[n - 1], 0, 1));
+	code_add(c, STATEMENT(BPF_RET | BPF_K, action));
+}
+
 /* The first condition whose tests are all true decides; none: the kernel does the call. */
 static void decided(struct code *c, uint32_t nr, const void *context)
 {
 	const struct making *m = context;
 	const struct condition *k;
+	uint32_t value[VALUES_MOST];
+	int loaded = -1;
+	unsigned i = 0;
 
-	for (unsigned i = 0; (k = condition_at(i)); i++) {
+	while ((k = condition_at(i))) {
 		struct exits next = { .n = 0 };
 
-		if (!holds(k, nr, m->mode))
-			continue;
-		for (unsigned j = 0; j < 2 && k->test[j].how != COMPARE_NONE; j++)
-			test(c, &next, &k->test[j]);
-		code_add(c, STATEMENT(BPF_RET | BPF_K, k->error == CONDITION_TRAP ? SECCOMP_RET_USER_NOTIF : RET_ERRNO(k->error)));
-		land(c, &next);
+		if (!holds(k, nr, m->mode)) {
+			i++;
+		} else if (is_value(k)) {
+			unsigned n = values_from(m, nr, i, value, &i);
+			if (loaded != k->test[0].arg)
+				code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(k->test[0].arg)));
+			loaded = k->test[0].arg;
+			test_values(c, value, n, action_of(k));
+		} else {
+			for (unsigned j = 0; j < 2 && k->test[j].how != COMPARE_NONE; j++)
+				test(c, &next, &k->test[j]);
+			code_add(c, STATEMENT(BPF_RET | BPF_K, action_of(k)));
+			land(c, &next);
+			loaded = -1;
+			i++;
+		}
 	}
 	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }

@@ -36,12 +36,14 @@ int harden_start(void)
 
 /* Some threads start helper programs (--ask=exec:CMD, --anchor=exec:CMD), and workers enter a mount namespace first. */
 static const uint16_t process_never[] = { NEVER };
-static const uint16_t worker_never[] = { NEVER, __NR_execve, __NR_execveat, __NR_setns };
+#define WORKER_NEVER __NR_execve, __NR_execveat, __NR_setns
+static const uint16_t worker_never[] = { WORKER_NEVER };
+static const uint16_t child_never[] = { NEVER, WORKER_NEVER };
 
 #define FRONT 5
 #define CLONES 4
 #define ENDS 3
-#define LONGEST (FRONT + sizeof(worker_never) / sizeof(worker_never[0]) + CLONES + ENDS)
+#define LONGEST (FRONT + sizeof(child_never) / sizeof(child_never[0]) + CLONES + ENDS)
 
 struct program {
 	struct sock_filter at[LONGEST];
@@ -99,15 +101,15 @@ static int install(const uint16_t *never, unsigned n, bool clones, unsigned long
 
 int harden_child(void)
 {
-	return install(worker_never, sizeof(worker_never) / sizeof(worker_never[0]), true, 0);
+	return install(child_never, sizeof(child_never) / sizeof(child_never[0]), true, 0);
 }
 
 int harden_worker(void)
 {
-	/* A worker's worker has it already: without it this is EFAULT. */
-	if (syscall(__NR_execve, NULL, NULL, NULL) < 0 && errno == EPERM)
+	/* A worker's worker has it already: without it this is EBADF. */
+	if (setns(-1, 0) < 0 && errno == EPERM)
 		return 0;
-	return harden_child();
+	return install(worker_never, sizeof(worker_never) / sizeof(worker_never[0]), true, 0);
 }
 
 int harden_process(void)

@@ -12,12 +12,12 @@
 int harden_start(void);
 
 /*
- * In a thread that handles what the command sends: from here on it, and threads it starts, cannot start programs,
- * make processes or change the system (EPERM). Returns 0 or a negative errno.
+ * In a thread that handles what the command sends, after harden_process(): from here on it, and threads it starts, cannot start programs,
+ * make processes or enter namespaces either (EPERM). Returns 0 or a negative errno.
  */
 int harden_worker(void);
 
-/* As harden_worker(), in a process that has not been hardened so. */
+/* What harden_process() and harden_worker() refuse, together, in a process that has neither. */
 int harden_child(void);
 
 /*

@@ -79,7 +79,7 @@ int outside_main(int inside, int link, int *by_signal)
 	bool told = false;
 
 	(void)signal(SIGCHLD, SIG_DFL);
-	if (harden_start() < 0 || supervise_block(&before, &signals) < 0 || harden_worker() < 0) {
+	if (harden_start() < 0 || supervise_block(&before, &signals) < 0 || harden_child() < 0) {
 		(void)kill(inside, SIGKILL);
 		return bury(inside, false, &m, by_signal);
 	}

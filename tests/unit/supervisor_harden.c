@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -35,10 +37,12 @@ static int harmless(void)
 		return 5;
 	if (syscall(__NR_io_uring_setup, 1, NULL) != -1 || errno != EPERM)
 		return 6;
+	if (setns(-1, 0) != -1 || errno != EPERM)
+		return 9;
 	return access("/", F_OK) ? 7 : 0;
 }
 
-static int hardened(void)
+static int hardened(bool worker)
 {
 	struct rlimit core;
 
@@ -46,24 +50,36 @@ static int hardened(void)
 		return 1;
 	if (prctl(PR_GET_DUMPABLE) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 2;
-	return harden_worker() || harden_worker() ? 8 : harmless();
+	if (worker ? harden_process() || harden_worker() || harden_worker() : harden_child())
+		return 8;
+	return harmless();
 }
 
-static void workers_read_but_start_nothing(void **state)
+static void reads_but_starts_nothing(bool worker)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0)
-		_exit(hardened());
+		_exit(hardened(worker));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+static void workers_read_but_start_nothing(void **state)
+{
+	reads_but_starts_nothing(true);
+}
+
+static void so_do_processes(void **state)
+{
+	reads_but_starts_nothing(false);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(workers_read_but_start_nothing) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(workers_read_but_start_nothing), cmocka_unit_test(so_do_processes) };
 
 	return cmocka_run_group_tests_name("supervisor_harden", tests, NULL, NULL);
 }
