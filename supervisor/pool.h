@@ -79,6 +79,7 @@ struct pool {
 	atomic_uint distrusted;   /* waits that will not be trusted to be short */
 	atomic_bool dozing;       /* the watchdog sleeps until the next call */
 	unsigned calls_seen;      /* how many calls it knew of */
+	unsigned quiet;           /* its looks since something happened */
 	atomic_bool stopping;
 };
 

@@ -14,6 +14,8 @@
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 
+#define QUIET_LOOKS 40
+
 static uint64_t now_ms(void)
 {
 	struct timespec t;
@@ -53,26 +55,40 @@ static void report(struct pool *p, unsigned worker, int tid, const char *call, u
 	fprintf(stderr, "usher: a %s of process %d has not come to an end for %" PRIu64 " s; others are served meanwhile\n", call, tid, ms / 1000);
 }
 
-/* True: W is stuck in the call it has served for so long, and its part was given to another. */
-static bool take_over_locked(struct pool *p, struct worker *w, uint64_t id, uint64_t now)
+/* Gives W's part to another, where it has served one call for long. One that says it waits has handed it on already, and may wait for as long as it has to. */
+static void hand_on_locked(struct worker *w, uint64_t id, uint64_t now)
 {
-	if (w->seen != id) {
-		w->seen = id;
-		w->seen_ms = now;
-		return false;
-	}
-	/* One that says it waits has handed on its part already, and may wait for as long as it has to. */
-	if (now - w->seen_ms < WATCHDOG_MS || w->blocking || w->aside)
-		return false;
-	if (!atomic_compare_exchange_strong(&w->serving, &id, id | WORKER_ADOPTED))
-		return false;
-	worker_hand_on_locked(w);
-	return true;
+	if (id & WORKER_ADOPTED || now - w->seen_ms < HAND_ON_MS)
+		return;
+	if (atomic_compare_exchange_strong(&w->serving, &id, id | WORKER_ADOPTED))
+		worker_hand_on_locked(w);
 }
 
-bool watchdog_look(struct pool *p)
+enum sight { NOTHING, BUSY, STUCK };
+
+static enum sight look_locked(struct worker *w, uint64_t now)
 {
-	uint64_t now = now_ms();
+	uint64_t id = atomic_load(&w->serving), call = id & ~(uint64_t)WORKER_ADOPTED;
+
+	if (!id)
+		return NOTHING;
+	if (w->seen != call) {
+		w->seen = call;
+		w->seen_ms = now;
+		w->told = false;
+		return BUSY;
+	}
+	if (w->told || w->blocking || w->aside)
+		return NOTHING;
+	hand_on_locked(w, id, now);
+	if (now - w->seen_ms < WATCHDOG_MS || !(atomic_load(&w->serving) & WORKER_ADOPTED))
+		return BUSY;
+	w->told = true;
+	return STUCK;
+}
+
+static bool look_at_all(struct pool *p, uint64_t now)
+{
 	bool busy = false;
 
 	pthread_mutex_lock(&p->lock);
@@ -80,11 +96,10 @@ bool watchdog_look(struct pool *p)
 	busy = calls != p->calls_seen;
 	p->calls_seen = calls;
 	for (struct worker *w = p->workers; w; w = w->next) {
-		uint64_t id = atomic_load(&w->serving);
-		if (!id || id & WORKER_ADOPTED)
-			continue;
-		busy = true;
-		if (!take_over_locked(p, w, id, now))
+		enum sight sight = look_locked(w, now);
+
+		busy = busy || sight != NOTHING;
+		if (sight != STUCK)
 			continue;
 		const struct sysrow *row = w->job.row;
 		int tid = (int)w->job.notif.pid;
@@ -95,10 +110,16 @@ bool watchdog_look(struct pool *p)
 		pthread_mutex_lock(&p->lock);
 	}
 	pthread_mutex_unlock(&p->lock);
-	/* Two quiet looks: what a worker began while this one sleeps is seen by the second. */
-	if (busy) {
+	return busy;
+}
+
+bool watchdog_look(struct pool *p)
+{
+	if (look_at_all(p, now_ms())) {
+		p->quiet = 0;
 		atomic_store(&p->dozing, false);
 		return true;
 	}
-	return !atomic_exchange(&p->dozing, true);
+	/* Two looks more when there was nothing for a while: what a worker began while this one goes to sleep is seen by the second. */
+	return ++p->quiet < QUIET_LOOKS || !atomic_exchange(&p->dozing, true);
 }

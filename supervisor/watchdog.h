@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A worker that neither answers nor says that it may wait (a file server that is gone, a page that never comes) would keep all other
- * callers waiting. After WATCHDOG_MS another one takes over its part, and a note in the journal and a line on standard error say what it
- * is stuck in. Looked at by the main thread, and only while calls come: an idle session wakes nobody.
+ * A worker that neither answers nor says that it may wait (a file server that is slow or gone, a page that never comes) would keep all other
+ * callers waiting. When it has served one call for HAND_ON_MS another one takes over its part; after WATCHDOG_MS a note in the journal and a line on standard
+ * error say what it is stuck in. Looked at by the main thread, and only while calls come: an idle session wakes nobody.
  */
 #ifndef USHER_SUPERVISOR_WATCHDOG_H
 #define USHER_SUPERVISOR_WATCHDOG_H
@@ -14,8 +14,9 @@
 #include "supervisor/pool.h"
 #include "supervisor/worker.h"
 
+#define HAND_ON_MS 40
 #define WATCHDOG_MS 5000
-#define WATCHDOG_LOOK_MS 1250
+#define WATCHDOG_LOOK_MS 50
 
 /* Wakes the watchdog, which sleeps while no calls come. */
 void watchdog_rouse(struct pool *p);

@@ -39,6 +39,7 @@ struct worker {
 	struct stay stay;
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
+	bool told;                /* that it is stuck */
 	bool blocking;            /* reception was handed on for the current job */
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * slow_exec DIR PROGRAM GATE READS COMMAND...: runs COMMAND where DIR is a file system with one file, prog, PROGRAM's content. All reads of it but
- * the first READS wait while the file GATE exists; GATE.reached is made when one does.
+ * the first READS wait while the file GATE exists; so does whoever looks a name up that begins with "slow", and there is none. GATE.reached is made when one does.
  *
  * slow_exec --threads SLOW FAST REACHED SECOND: execs SLOW from one thread and, once REACHED exists, FAST from another; makes SECOND just before.
  */
@@ -30,6 +30,7 @@ struct waiting {
 	uint64_t unique;
 	struct fuse_read_in in;
 	int slow;
+	int lookup; /* of nothing that is there */
 };
 
 static void make(const char *name, const char *suffix)
@@ -65,7 +66,7 @@ static struct fuse_attr attributes(uint64_t ino)
 	return a;
 }
 
-static void *serve_read(void *arg)
+static void *serve_waiting(void *arg)
 {
 	struct waiting *w = arg;
 
@@ -73,31 +74,45 @@ static void *serve_read(void *arg)
 		make(gate, ".reached");
 	while (w->slow && access(gate, F_OK) == 0)
 		usleep(2000);
-	size_t left = w->in.offset < length ? length - w->in.offset : 0;
-	size_t n = left < w->in.size ? left : w->in.size;
-	answer(w->unique, 0, content + w->in.offset, n < READ_MOST ? n : READ_MOST);
+	if (w->lookup) {
+		answer(w->unique, -ENOENT, NULL, 0);
+	} else {
+		size_t left = w->in.offset < length ? length - w->in.offset : 0;
+		size_t n = left < w->in.size ? left : w->in.size;
+		answer(w->unique, 0, content + w->in.offset, n < READ_MOST ? n : READ_MOST);
+	}
 	free(w);
 	return NULL;
 }
 
-static void begin_read(const struct fuse_in_header *h, const void *in, int slow)
+static void begin_wait(struct waiting like)
 {
-	struct waiting *w = calloc(1, sizeof(*w));
+	struct waiting *w = malloc(sizeof(*w));
 	pthread_t thread;
 
-	w->unique = h->unique;
-	w->slow = slow;
-	memcpy(&w->in, in, sizeof(w->in));
-	if (pthread_create(&thread, NULL, serve_read, w))
+	if (!w)
+		abort();
+	*w = like;
+	if (pthread_create(&thread, NULL, serve_waiting, w))
 		abort();
 	pthread_detach(thread);
+}
+
+static void begin_read(const struct fuse_in_header *h, const void *in, int slow)
+{
+	struct waiting w = { .unique = h->unique, .slow = slow };
+
+	memcpy(&w.in, in, sizeof(w.in));
+	begin_wait(w);
 }
 
 static void serve_lookup(uint64_t unique, const char *name)
 {
 	struct fuse_entry_out e = { .nodeid = FILE_INO, .attr = attributes(FILE_INO) };
 
-	if (strcmp(name, "prog"))
+	if (strncmp(name, "slow", 4) == 0)
+		begin_wait((struct waiting){ .unique = unique, .slow = 1, .lookup = 1 });
+	else if (strcmp(name, "prog"))
 		answer(unique, -ENOENT, NULL, 0);
 	else
 		answer(unique, 0, &e, sizeof(e));

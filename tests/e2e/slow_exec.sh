@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # users: root
 # A program that lies on a file system whose server does not answer delays who execs it, and nobody else: neither while usher reads the file,
-# nor while another thread of the caller, which the kernel lets nobody trace meanwhile, makes an exec. Told by the watchdog, which has nothing to say.
+# nor while another thread of the caller, which the kernel lets nobody trace meanwhile, makes an exec. Nor do names delay others that are looked up there,
+# by one or by many. Told by the watchdog, which has nothing to say.
 . "$(dirname "$0")/lib.sh"
 need gcc
 is_root || skip_all "needs root"
@@ -13,6 +14,8 @@ mkdir "$T/slow"
 cat >"$T/etc/others.sh" <<'EOS'
 # MODE: makes 300 opens while the exec waits, and only then lets it go on.
 case $1 in
+lookup) cat "$T/slow/slow" 2>/dev/null & ;;
+lookups) for ((i = 0; i < 12; i++)); do cat "$T/slow/slow$i" 2>/dev/null & done ;;
 threads) "$BIN/slow_exec" --threads "$T/slow/prog" /bin/true "$T/gate.reached" "$T/second" & ;;
 *) "$T/slow/prog" & ;;
 esac
@@ -33,9 +36,13 @@ slow() { # MODE READS
 	"$BIN/slow_exec" "$T/slow" "$T/etc/seven" "$T/gate" "$2" "$USHER" run -p "$T/etc/allow.rules" -- bash "$T/etc/others.sh" "$1" >"$T/out" 2>"$T/err"
 	[ $? != 77 ] || skip_all "no file system can be mounted"
 }
-for c in "reading 0" "exec 1" "threads 1"; do
+for c in "reading 0" "exec 1" "threads 1" "lookup 0" "lookups 0"; do
 	slow $c
-	case $c in threads*) ended='ended [07]' ;; *) ended='ended 7' ;; esac # of two threads that exec either may be the last
+	case $c in
+	threads*) ended='ended [07]' ;; # of two threads that exec either may be the last
+	lookup*) ended='ended 1' ;;
+	*) ended='ended 7' ;;
+	esac
 	check "$c: it ends as natively" grep -qx "$ended" "$T/out"
 	same "$c: nobody else waits" "others went on" "$(grep others "$T/out"; grep 'has not come to an end' "$T/err")"
 done
