@@ -50,6 +50,8 @@ bool journal_place_ours(const char *path)
 /* mkdir -p; PATH is changed and put back. */
 static int make_parents(char *path)
 {
+	if (access(path, F_OK) == 0)
+		return 0;
 	for (char *p = path + 1;; p++) {
 		if (*p && *p != '/')
 			continue;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/procs_kernel.h"
 
 /* Linux 6.11; not in Debian 12's headers. */
 struct usher_procmap_query {
@@ -26,9 +27,9 @@ struct usher_procmap_query {
 
 int mapping_open(pid_t pid)
 {
-	char path[32];
+	char path[sizeof("/proc/") + PROC_PATH] = "/proc/";
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	put_proc_path(path + strlen(path), pid, "maps");
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
