@@ -8,7 +8,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 
-#define PATIENCE_MS 2
+#define PATIENCE_MS 12 /* longer than a tick of the coarse clock, which is 10 ms where HZ is 100: a wait is not long because one has passed */
 #define OVER UINT64_MAX /* in a worker's patient: its reception was handed on */
 #define QUIET_LOOKS 16  /* without a new wait: then the main thread is left alone until the next */
 #define DISTRUSTED 64   /* after one that was overdue */
