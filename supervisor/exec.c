@@ -116,7 +116,7 @@ static void write_process(struct job *j, struct record *r, pid_t pid, const stru
 	struct span where;
 	char cwd[PATH_MAX];
 
-	if (place_name(j, cwd, sizeof(cwd), &where) || read_cwd(j->session, pid, cwd, &where))
+	if (place_name(j, pid, cwd, sizeof(cwd), &where) || read_cwd(j->session, pid, cwd, &where))
 		record_bytes(r, "cwd", where);
 	record_int(r, "session", getsid(pid));
 	if (image->mode & (S_ISUID | S_ISGID))

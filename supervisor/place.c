@@ -59,9 +59,9 @@ static bool go(struct place *p, int fd)
 	return p->mount != NO_MOUNT && mount_of(fd) == p->mount && fchdir(fd) == 0;
 }
 
-static int open_cwd(const struct job *j)
+static int open_cwd(const struct job *j, pid_t pid)
 {
-	char path[32], *at = put_number(path, j->notif.pid);
+	char path[32], *at = put_number(path, (uint64_t)pid);
 
 	*at++ = '/';
 	*at++ = 'c';
@@ -78,19 +78,19 @@ static bool known(const struct job *j, const struct place *p)
 	return p->who && p->who == proc_serial(j->proc) && moves_known(&j->session->places, p->note, (pid_t)j->notif.pid, &nothing);
 }
 
-/* To where the caller stands now. What is remembered was read after what it is remembered by. */
-static void follow(const struct job *j, struct place *p)
+/* To where the caller, or PID of its process, stands now. What is remembered was read after what it is remembered by. */
+static void follow(const struct job *j, struct place *p, pid_t pid)
 {
 	uint64_t who = proc_serial(j->proc), before = moves_before(&j->session->places);
 
 	place_leave(p);
-	int fd CLEANUP_FD = open_cwd(j);
+	int fd CLEANUP_FD = open_cwd(j, pid);
 	if (fd < 0)
 		return;
 	if (go(p, fd))
 		p->fd = steal_fd(&fd);
 	p->who = who;
-	p->note = moves_remember(&j->session->places, before, (pid_t)j->notif.pid, 0);
+	p->note = moves_remember(&j->session->places, before, pid, 0);
 }
 
 /* The name of the directory that the thread stands in; nothing for one that is removed, or out of reach. */
@@ -114,7 +114,7 @@ static bool stands_here(const struct place *p, struct stand stand)
 	return p->stand.who == stand.who && p->stand.before == stand.before;
 }
 
-bool place_name(struct job *j, char *buf, size_t cap, struct span *out)
+bool place_name(struct job *j, pid_t pid, char *buf, size_t cap, struct span *out)
 {
 	struct place *p = j->worker ? &j->worker->place : NULL;
 	struct stand stand = p ? proc_stand(j->proc) : (struct stand){ 0 };
@@ -122,7 +122,11 @@ bool place_name(struct job *j, char *buf, size_t cap, struct span *out)
 	if (!stand.who)
 		return false;
 	if (!stands_here(p, stand)) {
-		follow(j, p);
+		/* What this job was given of the place stays open: it is the caller's then. */
+		if (p->job != j->notif.id)
+			follow(j, p, pid);
+		else if (p->who != proc_serial(j->proc))
+			return false;
 		p->stand = stand;
 	}
 	/* Looked at last: nobody had moved when the worker went there. */
@@ -142,7 +146,7 @@ int place_stand(struct job *j, struct text *name)
 	if (!p || !j->proc)
 		return -1;
 	if (!(p->who && p->job == j->notif.id) && !known(j, p))
-		follow(j, p);
+		follow(j, p, (pid_t)j->notif.pid);
 	p->job = j->notif.id;
 	return p->fd >= 0 && name_here(j, name) ? p->fd : -1;
 }

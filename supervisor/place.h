@@ -36,10 +36,10 @@ struct place {
 int place_stand(struct job *j, struct text *name);
 
 /*
- * The working directory of J's caller, which waits (also: stopped, with a new image), by the name the kernel has for it now, in BUF. False: ask
+ * The working directory of J's caller, which is stopped with a new image as PID, by the name the kernel has for it now, in BUF. False: ask
  * /proc. For a program that is spawned where its parent stood when it was itself exec'd, and nobody has moved since, one system call.
  */
-bool place_name(struct job *j, char *buf, size_t cap, struct span *out);
+bool place_name(struct job *j, pid_t pid, char *buf, size_t cap, struct span *out);
 
 void place_init(struct place *p);
 /* Closes what is held. The thread may go on to stand there. */

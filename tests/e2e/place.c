@@ -53,7 +53,7 @@ static void collect(pid_t pid)
 	}
 }
 
-static void spawn_in(const char *dir, const char *how)
+static void start(const char *program, const char *dir, const char *how)
 {
 	char *argv[] = { (char *)"place", (char *)how, (char *)top, NULL };
 	posix_spawn_file_actions_t actions;
@@ -62,15 +62,54 @@ static void spawn_in(const char *dir, const char *how)
 	posix_spawn_file_actions_init(&actions);
 	if (dir)
 		posix_spawn_file_actions_addchdir_np(&actions, dir);
-	errno = posix_spawn(&pid, self, &actions, NULL, argv, environ);
+	errno = posix_spawn(&pid, program, &actions, NULL, argv, environ);
 	must(-errno, "posix_spawn");
 	posix_spawn_file_actions_destroy(&actions);
 	collect(pid);
 }
 
+static void spawn_in(const char *dir, const char *how)
+{
+	start(self, dir, how);
+}
+
 static void spawn(void)
 {
 	spawn_in(NULL, "say");
+}
+
+/* By a name that begins where it stands. */
+static void relative(void)
+{
+	must(symlink(self, "here"), "symlink");
+	start("./here", NULL, "say");
+	spawn();
+	start("./here", NULL, "say");
+	start("../three/here", NULL, "say");
+}
+
+static void *exec_from_here(void *arg)
+{
+	char *argv[] = { (char *)"place", (char *)"say", (char *)top, NULL };
+
+	execve(self, argv, environ);
+	return arg;
+}
+
+/* The thread that execs is not the first one; it gets that one's number. */
+static void from_thread(void)
+{
+	pthread_t thread;
+	pid_t pid = fork();
+
+	must(pid, "fork");
+	if (!pid) {
+		if (!pthread_create(&thread, NULL, exec_from_here, NULL))
+			pthread_join(thread, NULL);
+		_exit(1);
+	}
+	collect(pid);
+	spawn();
 }
 
 static void twice(void)
@@ -208,6 +247,9 @@ int main(int argc, char **argv)
 	twice();
 	must(fchdir(fd), "fchdir");
 	twice();
+	go("three");
+	relative();
+	from_thread();
 	threads();
 	shared(CLONE_FS | CLONE_VM | CLONE_VFORK);
 	shared(CLONE_FS);
