@@ -12,6 +12,13 @@ u() {
 if command -v busybox >/dev/null; then
 	same "busybox runs its own applets" "b" "$(u busybox sh -c 'busybox echo a | busybox sed s/a/b/')"
 else skip "busybox" "not installed"; fi
+
+# Where the loader lies below the program: of an exec the lower one is looked at first.
+lowest='sed -n "1s|.*/||p" /proc/self/maps'
+for how in -L -R; do
+	native=$(setarch "$(uname -m)" "$how" sh -c "$lowest" 2>/dev/null) || { skip "setarch $how" "not possible natively"; continue; }
+	same "programs laid out by setarch $how ($native)" "$native" "$(u setarch "$(uname -m)" "$how" sh -c "$lowest")"
+done
 if command -v gcc >/dev/null; then
 	cat >p.c <<'END'
 #define _GNU_SOURCE
