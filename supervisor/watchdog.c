@@ -52,7 +52,7 @@ static void report(struct pool *p, unsigned worker, int tid, const char *call, u
 	int rc = journal_append(p->session->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(p->session, rc);
-	fprintf(stderr, "usher: a %s of process %d has not come to an end for %" PRIu64 " s; others are served meanwhile\n", call, tid, ms / 1000);
+	fprintf(stderr, "usher: %s of process %d has not come to an end for %" PRIu64 " s; others are served meanwhile\n", call, tid, ms / 1000);
 }
 
 /* Gives W's part to another, where it has served one call for long. One that says it waits has handed it on already, and may wait for as long as it has to. */

@@ -24,7 +24,7 @@ void watchdog_rouse(struct pool *p);
 /* W begins to serve call ID, and has ended: nothing but two accesses to memory of its own. */
 static inline void watchdog_begin(struct worker *w, struct pool *p, uint64_t id)
 {
-	atomic_store_explicit(&w->serving, id << 2 | WORKER_SERVING, memory_order_relaxed);
+	atomic_store_explicit(&w->serving, id << 2 | WORKER_SERVING, memory_order_release); /* whoever sees it may take W's part */
 	if (atomic_load_explicit(&p->dozing, memory_order_relaxed))
 		watchdog_rouse(p);
 }
