@@ -4,7 +4,7 @@
  * program, the program of a loader.
  *
  * MUST: a file is executed only if it was decided on, with one exception: the system's own loader (root's,
- * writable by nobody else, below the library directories) comes with the program that names it. Whichever it is, the new image is
+ * writable by nobody else, below the library directories, named as loaders are) comes with the program that names it. Whichever it is, the new image is
  * compared with what was found here.
  */
 #include <errno.h>
@@ -85,12 +85,41 @@ static bool under_library(const char *path)
 	return false;
 }
 
-/* Whether PATH is the system's own loader; its identity then. */
-static bool system_loader(const struct job *j, const char *path, struct stat *st)
+static struct span leaf_of(struct span name)
 {
-	if (j->session->roots_moved || !under_library(path) || stat(path, st) < 0)
+	const char *slash = name.len ? memrchr(name.bytes, '/', name.len) : NULL;
+
+	if (!slash)
+		return name;
+	return (struct span){ slash + 1, (uint32_t)(name.bytes + name.len - slash - 1) };
+}
+
+/* Whether the file at PATH, which is as ST says, is an ELF file that asks for no interpreter. */
+static bool asks_for_none(struct job *j, const char *path, const struct stat *st)
+{
+	struct elf_facts facts;
+	char head[FORMAT_HEAD];
+	struct stat now;
+
+	if (facts_known(&j->worker->facts, st, &facts))
+		return !facts.interpreter[0];
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0 || fstat(fd, &now) < 0 || now.st_dev != st->st_dev || now.st_ino != st->st_ino)
 		return false;
-	return S_ISREG(st->st_mode) && st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
+	if (format_kind(fd, head) != FORMAT_ELF || format_elf(fd, head, &facts))
+		return false;
+	facts_keep(&j->worker->facts, st, &facts);
+	return !facts.interpreter[0];
+}
+
+/* Whether PATH is the system's own loader, and no other program that lies where loaders do; its identity then. */
+static bool system_loader(struct job *j, const char *path, struct stat *st)
+{
+	if (j->session->roots_moved || !under_library(path) || !format_loader_name(leaf_of((struct span){ path, (uint32_t)strlen(path) })))
+		return false;
+	if (stat(path, st) < 0 || !S_ISREG(st->st_mode) || st->st_uid != 0 || st->st_mode & (S_IWGRP | S_IWOTH))
+		return false;
+	return asks_for_none(j, path, st);
 }
 
 static int expect_loader(struct job *j, const char *path)
@@ -100,7 +129,9 @@ static int expect_loader(struct job *j, const char *path)
 	struct stat st;
 
 	p->loader = true;
+	p->loader_plain = false;
 	if (system_loader(j, path, &st)) {
+		p->loader_plain = true;
 		p->loader_dev = st.st_dev;
 		p->loader_ino = st.st_ino;
 		return 0;
@@ -162,15 +193,6 @@ static int follow_loader(struct job *j)
 	if (!err)
 		plan_of(j)->program = (uint32_t)(t - j->target);
 	return err;
-}
-
-static struct span leaf_of(struct span name)
-{
-	const char *slash = name.len ? memrchr(name.bytes, '/', name.len) : NULL;
-
-	if (!slash)
-		return name;
-	return (struct span){ slash + 1, (uint32_t)(name.bytes + name.len - slash - 1) };
 }
 
 static int follow_facts(struct job *j, const struct target *t, const struct elf_facts *facts)

@@ -22,6 +22,7 @@ struct exec_plan {
 	bool unreadable;      /* some image: neither it nor its process could be verified */
 	bool other;           /* neither script nor ELF, and binfmt_misc has no interpreter for it: ENOEXEC */
 	bool loader;          /* the first instruction lies in the file loader_dev, loader_ino (else in the image) */
+	bool loader_plain;    /* it is the system's own, and asks for no interpreter itself */
 	dev_t loader_dev;
 	ino_t loader_ino;
 	bool bound;           /* somebody may be asked: each image as it was decided on */

@@ -29,8 +29,8 @@ static bool exe_is(const struct job *j, pid_t pid, dev_t dev, ino_t ino)
 
 /*
  * Image and interpreter. Exec maps two files at most: the image and, where that asks for one, its interpreter, and starts in the latter. So
- * where a program starts in the interpreter of the plan, and the plan's image is another file and mapped too, it is the image. Looking
- * /proc/PID/exe up for it takes the kernel five times as long as asking for one mapping more.
+ * where a program starts in the system's own loader, which asks for none and could not have had another file mapped were it the image, and the plan's
+ * image is mapped, too, that is the image. Looking /proc/PID/exe up for it takes the kernel five times as long as asking for one mapping more.
  */
 static const char *files_differ(const struct job *j, pid_t pid, uint64_t ip)
 {
@@ -41,7 +41,7 @@ static const char *files_differ(const struct job *j, pid_t pid, uint64_t ip)
 	if (!mapping_is(maps, ip, p->loader ? p->loader_dev : t->dev, p->loader ? p->loader_ino : t->ino))
 		return exe_is(j, pid, t->dev, t->ino) ? "interpreter" : "image";
 	bool two = p->loader && (p->loader_dev != t->dev || p->loader_ino != t->ino);
-	if (two && mapping_lowest_is(maps, t->dev, t->ino))
+	if (two && p->loader_plain && mapping_lowest_is(maps, t->dev, t->ino))
 		return NULL;
 	return exe_is(j, pid, t->dev, t->ino) ? NULL : "image";
 }

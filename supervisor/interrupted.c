@@ -56,10 +56,8 @@ bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip)
 }
 
 #ifdef __x86_64__
-/* In struct ucontext, which rt_sigreturn finds at the stack pointer (arch/x86/kernel/signal_64.c). struct siginfo lies behind it. */
+/* In struct ucontext, which rt_sigreturn finds at the stack pointer (arch/x86/kernel/signal_64.c). */
 #define FRAME_REGISTERS 144
-#define FRAME_CONTEXT 304
-#define SIGNAL_LAST 64
 struct frame {
 	int64_t rax;
 	uint64_t rcx;
@@ -88,20 +86,11 @@ static ssize_t syscall_text(const struct job *j, char *text, size_t cap)
 	return w->syscall_fd < 0 ? -1 : pread(w->syscall_fd, text, cap, 0);
 }
 
-/* A handler that has left its arguments where they were tells by them: its signal, its siginfo and its context. Most shells' do. */
-static bool pointed_to(const struct job *j, uint64_t *out)
-{
-	*out = j->notif.data.args[2];
-	return j->notif.data.args[0] >= 1 && j->notif.data.args[0] <= SIGNAL_LAST && j->notif.data.args[1] == j->notif.data.args[2] + FRAME_CONTEXT;
-}
-
 /* The stack pointer of a thread that waits in a notification. False when the kernel does not tell. */
 static bool stack_pointer(const struct job *j, uint64_t *out)
 {
 	char text[256];
 
-	if (pointed_to(j, out))
-		return true;
 	for (int tries = 0; tries < 100; tries++) {
 		ssize_t n = syscall_text(j, text, sizeof(text) - 1);
 		if (n <= 0)

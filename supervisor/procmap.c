@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -99,17 +100,44 @@ int mapping_at(int fd, uint64_t addr, unsigned lines, struct mapping *out)
 	return err == -ENOTTY ? mapping_read(fd, addr, lines, out) : err;
 }
 
+/* Whether maps would show the file open at FD as it shows AT: usher maps it itself and looks. */
+static bool shown_alike(int fd, const struct mapping *at)
+{
+	struct mapping own;
+	CLEANUP_FD int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	void *here = mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (here == MAP_FAILED)
+		return false;
+	int err = maps < 0 ? -errno : mapping_at(maps, (uint64_t)(uintptr_t)here, UINT_MAX, &own);
+	munmap(here, 1);
+	return !err && own.dev == at->dev && own.ino == at->ino;
+}
+
+/* Whether AT's name leads to the file DEV, INO, and AT is a mapping of that one. The name alone proves nothing: it may lead elsewhere by now. */
+static bool is_by_name(const struct mapping *at, dev_t dev, ino_t ino)
+{
+	char path[sizeof("/proc/self/fd/") + 16];
+	struct stat st;
+	CLEANUP_FD int held = open(at->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+	if (held < 0 || fstat(held, &st) < 0 || st.st_dev != dev || st.st_ino != ino || !S_ISREG(st.st_mode))
+		return false;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && shown_alike(fd, at);
+}
+
 bool mapping_is(int fd, uint64_t addr, dev_t dev, ino_t ino)
 {
 	struct mapping at;
-	struct stat st;
 	int err = mapping_query(fd, addr, 0, false, &at);
 
 	if (!err && at.ino == ino && at.dev == dev)
 		return true;
 	if ((err && err != -ENOTTY) || mapping_at(fd, addr, UINT_MAX, &at) || at.name[0] != '/' || at.ino != ino)
 		return false;
-	return at.dev == dev || (lstat(at.name, &st) == 0 && st.st_ino == at.ino && st.st_dev == dev);
+	return at.dev == dev || is_by_name(&at, dev, ino);
 }
 
 bool mapping_lowest_is(int fd, dev_t dev, ino_t ino)

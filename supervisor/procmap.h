@@ -20,7 +20,7 @@ int mapping_open(pid_t pid);
 
 /*
  * Whether the memory at ADDR is mapped from the file that stat() shows as DEV, INO. On overlays and btrfs, where maps shows another device, the file at the
- * mapping's name tells, as long as the inode number is the same: no other file can be slipped under the name.
+ * mapping's name is that one and, mapped by usher itself, shown as the mapping is.
  */
 bool mapping_is(int fd, uint64_t addr, dev_t dev, ino_t ino);
 
