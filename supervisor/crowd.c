@@ -147,11 +147,23 @@ static bool next_locked(struct pool *p, struct crowd *c, struct seccomp_notif *o
 /* Who is the only one to receive takes in between two calls. */
 static bool alone(struct pool *p, struct crowd *c, struct seccomp_notif *out)
 {
+	atomic_fetch_add(&p->outside, 1);
 	take_in(p, c);
 	pthread_mutex_lock(&c->lock);
 	bool some = next_locked(p, c, out);
 	pthread_mutex_unlock(&c->lock);
-	return some || receive(p, out);
+	some = some || receive(p, out);
+	atomic_fetch_sub(&p->outside, 1);
+	return some;
+}
+
+/*
+ * Whether somebody waits for the next call. Those outside went to wait before there was a crowd, and look at what is taken in when they
+ * come back; who goes to wait there looks once more after it has been counted, as the one that takes in does after it has taken in.
+ */
+static bool attended(const struct pool *p, const struct crowd *c)
+{
+	return c->waiting || atomic_load(&p->outside);
 }
 
 /* With more receivers than cores the one without a core waits in the kernel, and the others serve what it takes in. With fewer that is anyone's part. */
@@ -171,7 +183,7 @@ static bool keeps_locked(struct pool *p, struct crowd *c, const struct seccomp_n
 	pid_t process = procs_process(p->session->procs, (pid_t)n->pid);
 	uint8_t rank = order_rank(&c->order, process, now_us());
 
-	if (order_is_rare(&c->order, rank) || c->waiting || !order_has_room(&c->order) || atomic_load(&p->receivers) < 2 || atomic_load(&c->as_one)) {
+	if (order_is_rare(&c->order, rank) || attended(p, c) || !order_has_room(&c->order) || atomic_load(&p->receivers) < 2 || atomic_load(&c->as_one)) {
 		begin_locked(p, c, process, (pid_t)n->pid);
 		return true;
 	}
@@ -203,17 +215,17 @@ static bool serves(struct worker *w, struct crowd *c, struct seccomp_notif *out)
 	struct pool *p = w->session->pool;
 
 	pthread_mutex_lock(&c->lock);
-	bool mine = (c->waiting || !floats(w)) && next_locked(p, c, out);
+	bool mine = (attended(p, c) || !floats(w)) && next_locked(p, c, out);
 	c->waiting += !mine;
 	pthread_mutex_unlock(&c->lock);
 	return mine;
 }
 
 /* The receiver serves a call itself: whoever comes meanwhile must not wait for that. */
-static bool unattended(struct crowd *c)
+static bool unattended(const struct pool *p, struct crowd *c)
 {
 	pthread_mutex_lock(&c->lock);
-	bool so = !c->waiting;
+	bool so = !attended(p, c);
 	pthread_mutex_unlock(&c->lock);
 	return so;
 }
@@ -256,7 +268,7 @@ bool crowd_receive(struct worker *w, struct seccomp_notif *out)
 	}
 	if (atomic_load(&p->taken_in) && !floats(w)) {
 		give_way(c);
-		if (unattended(c))
+		if (unattended(p, c))
 			take_in(p, c);
 	}
 	for (;;) {

@@ -65,6 +65,7 @@ struct pool {
 	struct parked *answered_last;
 	_Atomic(struct crowd *) crowd; /* NULL until there was one; see crowd.h */
 	atomic_uint taken_in;     /* calls that were received and wait for their turn */
+	atomic_uint outside;      /* workers that wait in the kernel without counting in the crowd, or are about to */
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
 	struct hash_cache hashes; /* has a lock of its own */

@@ -314,11 +314,26 @@ static void stay(struct worker *w, pid_t tid)
 		w->stays = arrange_here(&p->arrangement);
 }
 
-static bool wait_for_call(struct worker *w, struct seccomp_notif *n)
+/* False with *CROWD: a crowd has come in between. */
+static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd)
 {
+	struct pool *p = w->session->pool;
+
 	w->busy = 0;
 	memset(n, 0, sizeof(*n));
-	return ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0;
+	atomic_fetch_add(&p->outside, 1);
+	*crowd = atomic_load(&p->taken_in) != 0;
+	bool received = !*crowd && ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0;
+	atomic_fetch_sub(&p->outside, 1);
+	return received;
+}
+
+static bool next_call(struct worker *w, struct seccomp_notif *n)
+{
+	bool crowd = crowd_there(w->session->pool);
+	bool received = !crowd && wait_for_call(w, n, &crowd);
+
+	return crowd ? crowd_receive(w, n) : received;
 }
 
 static bool receive(struct worker *w)
@@ -326,7 +341,7 @@ static bool receive(struct worker *w)
 	struct seccomp_notif *n = &w->job.notif;
 
 	settle(w);
-	if (crowd_there(w->session->pool) ? crowd_receive(w, n) : wait_for_call(w, n)) {
+	if (next_call(w, n)) {
 		w->unreceived = 0;
 		return true;
 	}
