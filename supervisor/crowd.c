@@ -311,6 +311,7 @@ bool crowd_nudge_locked(struct pool *p)
 	if (++c->idle < IDLE_LOOKS)
 		return true;
 	c->idle = 0;
+	p->nudges++;
 	for (struct worker *w = p->workers; w; w = w->next) {
 		if (w->receiving && !atomic_load(&w->serving))
 			pthread_kill(w->thread, POOL_SIGNAL);

@@ -65,6 +65,7 @@ struct pool {
 	struct parked *answered_last;
 	_Atomic(struct crowd *) crowd; /* NULL until there was one; see crowd.h */
 	atomic_uint taken_in;     /* calls that were received and wait for their turn */
+	unsigned nudges;          /* how often nobody served them until the watch woke all */
 	atomic_uint outside;      /* workers that wait in the kernel without counting in the crowd, or are about to */
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */

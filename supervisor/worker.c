@@ -544,6 +544,8 @@ void pool_profile(struct pool *p, FILE *to)
 		if (w->laps)
 			laps_add(&sum, w->laps);
 	}
+	unsigned nudges = p->nudges;
 	pthread_mutex_unlock(&p->lock);
 	laps_print(&sum, to);
+	fprintf(to, "usher: profile: %-8s %8u times, as nobody served what was taken in\n", "nudged", nudges);
 }

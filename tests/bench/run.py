@@ -329,7 +329,7 @@ def profile(who, scratch, quick):
         cmd.insert(2, "--profile")
         with tempfile.TemporaryDirectory(dir=scratch) as d:
             p = subprocess.run([*cmd, f"{BIN}/micro", name, "200" if name == "spawn" else "2000" if quick else "20000"], cwd=d, stdin=DEVNULL, stdout=DEVNULL, stderr=subprocess.PIPE, text=True)
-        steps = {w[2]: int(w[3]) for w in (l.split() for l in p.stderr.splitlines()) if w[:2] == ["usher:", "profile:"] and w[2] != "waited"}
+        steps = {w[2]: int(w[3]) for w in (l.split() for l in p.stderr.splitlines()) if w[:2] == ["usher:", "profile:"] and w[2] not in ("waited", "nudged")}
         if steps: out[row] = steps
     return out
 
