@@ -100,13 +100,15 @@ static int exec_gone(struct job *j)
 	return PERFORM_DONE;
 }
 
+/* As /proc has it, with a NUL behind. False, and empty, when it does not tell. */
 static bool read_cwd(const struct session *s, pid_t pid, char cwd[PATH_MAX], struct span *out)
 {
 	char path[PROC_PATH];
 
 	put_proc_path(path, pid, "cwd");
-	ssize_t n = readlinkat(s->self_proc, path, cwd, PATH_MAX);
+	ssize_t n = readlinkat(s->self_proc, path, cwd, PATH_MAX - 1);
 	*out = (struct span){ cwd, n > 0 ? (uint32_t)n : 0 };
+	cwd[out->len] = '\0';
 	return n > 0;
 }
 
@@ -129,8 +131,8 @@ static void note_script(struct job *j, pid_t pid)
 	const struct exec_plan *p = plan_of(j);
 	const struct target *image = &j->target[p->image];
 	enum script_language language = script_language(job_span(j, image->name));
-	char path[PROC_PATH], cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
-	struct span rest = { NULL, 0 };
+	char cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
+	struct span rest = { NULL, 0 }, where;
 	struct script *s = NULL;
 	int whole;
 
@@ -140,9 +142,7 @@ static void note_script(struct job *j, pid_t pid)
 		rest.len = rest.len < sizeof(args) ? rest.len : (uint32_t)sizeof(args);
 		s = script_new(language, job_span(j, j->target[0].name), rest);
 	} else if (language != SCRIPT_NONE) {
-		put_proc_path(path, pid, "cwd");
-		ssize_t n = readlinkat(j->session->self_proc, path, cwd, sizeof(cwd) - 1);
-		cwd[n > 0 ? n : 0] = '\0';
+		(void)read_cwd(j->session, pid, cwd, &where);
 		script_find(language, plan_raw(p), cwd, name, &rest);
 		rest = (struct span){ args, (uint32_t)args_join(rest, args, sizeof(args), &whole) };
 		s = script_new(language, (struct span){ name, (uint32_t)strlen(name) }, rest);
@@ -154,8 +154,9 @@ static void note_script(struct job *j, pid_t pid)
 static void note_stand(struct job *j)
 {
 	struct moves *places = &j->session->places;
+	struct stand stand = proc_stand(j->proc);
 
-	if (!moves_none_since(places, proc_stand(j->proc).before) || !proc_stand(j->proc).who)
+	if (!stand.who || !moves_none_since(places, stand.before))
 		proc_stand_set(j->proc, (struct stand){ proc_serial(j->proc), moves_before(places) });
 }
 

@@ -14,7 +14,7 @@
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 
-#define QUIET_LOOKS 40
+#define QUIET_LOOKS 40 /* two seconds: calls that come now and then shall not rouse it each time */
 
 static uint64_t now_ms(void)
 {
