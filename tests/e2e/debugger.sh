@@ -87,7 +87,7 @@ grep -c '^execve("[^"]*", .* = 0$' trace; tail -n 1 trace; rm trace; exit $rc
 E
 	both "strace -f of a shell" <<'E'
 strace -f -o trace -e trace=execve,exit_group sh -c 'ls /; "$PROG"; true'
-sed -E 's/^[0-9]+ //; s/0x[0-9a-f]+ .*\*\//env/; s/, env\)/)/; /SIGCHLD/d' trace | sort; rm trace
+sed -E 's/^[0-9]+ +//; s/0x[0-9a-f]+ .*\*\//env/; s/, env\)/)/; /SIGCHLD/d' trace | sort; rm trace
 E
 	both "strace -f of many at once" <<'E'
 printf 'all: %s\n' "$(printf 'o%d ' {1..40})" >Makefile
