@@ -22,7 +22,7 @@ struct ruleset;
 struct variable {
 	const char *name;
 	const char *value;
-	const char *(*find)(void); /* NULL, or what is asked once a file names the variable; where it knows none (NULL) value stands */
+	char *(*find)(void); /* NULL, or what is asked once a file names the variable: malloc'd; where it knows none (NULL) value stands */
 };
 
 enum diagnostic_level { DIAGNOSTIC_ERROR, DIAGNOSTIC_WARNING };

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "rules/cleanup.h"
+
 bool variable_byte(char c, bool first)
 {
 	bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -57,8 +59,8 @@ static bool import_late(struct variables *v, const char *name, size_t len)
 		const struct variable *from = &v->late->variables[i];
 		if (!from->find || strlen(from->name) != len || memcmp(from->name, name, len) != 0)
 			continue;
-		const char *value = from->find();
-		value = value ? value : from->value;
+		CLEANUP_FREE char *found = from->find();
+		const char *value = found ? found : from->value;
 		return value && import_one(v, v->arena, from->name, value) == 0;
 	}
 	return false;

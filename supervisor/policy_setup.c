@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "audit/journal.h"
 #include "rules/cleanup.h"
+#include "rules/user.h"
 #include "supervisor/cgroup.h"
 
 #define MAX_PINNED 128
@@ -31,24 +31,24 @@ struct places {
 	char journals[PLACES][PATH_MAX];
 	char salts[PATH_MAX + 8];
 	char uid[16];
+	struct user user;
 };
 
-static const char *home_of_user(void)
+static const char *home_of_user(struct user *user)
 {
 	const char *home = getenv("HOME");
 
 	if (home && home[0] == '/')
 		return home;
-	const struct passwd *pw = getpwuid(getuid());
-	return pw ? pw->pw_dir : "/";
+	return user_find(getuid(), user) ? user->home : "/";
 }
 
-/* Asks name services: only for a file that wants to know. */
-static const char *name_of_user(void)
+/* May ask name services: only for a file that wants to know. */
+static char *name_of_user(void)
 {
-	const struct passwd *pw = getpwuid(getuid());
+	struct user user;
 
-	return pw ? pw->pw_name : NULL;
+	return user_find(getuid(), &user) ? strdup(user.name) : NULL;
 }
 
 static size_t set_variables(struct places *at, struct variable *v)
@@ -58,7 +58,7 @@ static size_t set_variables(struct places *at, struct variable *v)
 	size_t n = 0;
 
 	snprintf(at->uid, sizeof(at->uid), "%u", (unsigned)getuid());
-	v[n++] = (struct variable){ .name = "HOME", .value = canonical(home_of_user(), at->home) };
+	v[n++] = (struct variable){ .name = "HOME", .value = canonical(home_of_user(&at->user), at->home) };
 	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, at->pwd))
 		v[n++] = (struct variable){ .name = "PWD", .value = at->pwd };
 	v[n++] = (struct variable){ .name = "TMPDIR", .value = canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };

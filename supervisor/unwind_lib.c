@@ -2,15 +2,54 @@
 #include "supervisor/unwind_lib.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gnu/libc-version.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
 
 #define TEXT_OF(x) #x
 #define NAME_OF(x) TEXT_OF(x)
 /* The major version is that of the header: 8 since libunwind 1.0. */
 #define LIBRARY "libunwind-" NAME_OF(UNW_TARGET) ".so.8"
+
+/* Where every program's interpreter is by the architecture's ABI. It is of the C library's version, and says so. */
+#ifdef __x86_64__
+#define LOADER "/lib64/ld-linux-x86-64.so.2"
+#else
+#define LOADER "/lib/ld-linux-aarch64.so.1"
+#endif
+
+static bool says(const char *file, const char *text)
+{
+	CLEANUP_FD int fd = open(file, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_size <= 0)
+		return false;
+	CLEANUP_FREE char *all = malloc((size_t)st.st_size);
+	ssize_t n = all ? read(fd, all, (size_t)st.st_size) : -1;
+	return n > 0 && memmem(all, (size_t)n, text, strlen(text));
+}
+
+/* A static program and the libraries it loads must be of one version of the C library, which that does not check itself. */
+static bool fits(void)
+{
+	char version[64];
+
+	snprintf(version, sizeof(version), " version %s.", gnu_get_libc_version());
+	if (says(LOADER, version))
+		return true;
+	fprintf(stderr, "usher: no stacks in the journal: this usher was built for the C library%s and the system (%s) has another; build usher again\n", version,
+		LOADER);
+	return false;
+}
 
 /* POSIX lets dlsym's result be a function; ISO C has no cast for it. */
 static bool find(void *lib, const char *name, void *function)
@@ -33,8 +72,9 @@ static bool fill(struct unwind_lib *u)
 
 struct unwind_lib *unwind_lib_load(void)
 {
+	if (!fits())
+		return NULL;
 	struct unwind_lib *u = malloc(sizeof(*u));
-
 	if (u && fill(u))
 		return u;
 	fprintf(stderr, "usher: no stacks in the journal: %s\n", u ? dlerror() : "out of memory");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libunwind, loaded when the first stack is wanted: with its libraries it would cost each start half a millisecond, and most sessions
- * want none.
+ * libunwind, loaded when the first stack is wanted: Debian's libunwind.a is not position independent, and most sessions want none. It
+ * brings a C library of its own into usher, which is linked statically; that works where both are of one version.
  */
 #ifndef USHER_SUPERVISOR_UNWIND_LIB_H
 #define USHER_SUPERVISOR_UNWIND_LIB_H
@@ -20,8 +20,8 @@ struct unwind_lib {
 };
 
 /*
- * Loads it; NULL when it is not there or memory ran out, which is said on stderr. Free it with free(): the library stays. Any thread, but see
- * unwind_init() for LD_LIBRARY_PATH.
+ * Loads it; NULL when it is not there, the system's C library is another version than usher's, or memory ran out, which is said on
+ * stderr. Free it with free(): the library stays. Any thread, but see unwind_init() for LD_LIBRARY_PATH.
  */
 struct unwind_lib *unwind_lib_load(void);
 

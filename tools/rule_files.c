@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit/escape.h"
 #include "rules/cleanup.h"
+#include "rules/user.h"
 #include "tools/rule_files.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -14,14 +14,16 @@ static const char *canonical(const char *path, char out[PATH_MAX])
 
 void rule_variables(struct rule_variables *out)
 {
-	const struct passwd *pw = getpwuid(getuid());
 	const char *home = getenv("HOME"), *tmp = getenv("TMPDIR");
 	char cwd[PATH_MAX];
+	struct user user;
+	bool known = user_find(getuid(), &user);
+
 	out->n = 0;
 	snprintf(out->uid, sizeof(out->uid), "%u", (unsigned)getuid());
-	snprintf(out->user, sizeof(out->user), "%s", pw ? pw->pw_name : out->uid);
+	snprintf(out->user, sizeof(out->user), "%s", known ? user.name : out->uid);
 	if (!home || home[0] != '/')
-		home = pw ? pw->pw_dir : "/";
+		home = known ? user.home : "/";
 	out->item[out->n++] = (struct variable){ "HOME", canonical(home, out->home), NULL };
 	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, out->pwd))
 		out->item[out->n++] = (struct variable){ "PWD", out->pwd, NULL };

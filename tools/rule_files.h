@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "policy/policy.h"
+#include "rules/user.h"
 
 /* The variables a rule file starts with, as usher run sets them. Not to be copied: it points into itself. */
 struct rule_variables {
@@ -17,7 +18,7 @@ struct rule_variables {
 	char pwd[PATH_MAX];
 	char tmp[PATH_MAX];
 	char uid[16];
-	char user[64];
+	char user[USER_NAME];
 };
 
 void rule_variables(struct rule_variables *out);

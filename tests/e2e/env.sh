@@ -44,4 +44,19 @@ same "builtin:agent drops secrets" "" "$(grep -E '^(GITHUB_TOKEN|AWS_SECRET_ACCE
 same "builtin:agent keeps the rest" "3" "$(grep -cE '^(OPENAI_API_KEY=6|LANG=C|CI=true)' <<<"$out")"
 same "the journal names what was dropped" "1" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c '"environment_dropped":\[.*"NPM_TOKEN"')"
 same "and holds no value" "0" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c 'NPM_TOKEN=')"
+
+# Who a user is may have to be asked of getent(1), which is the system's and not one that lies in PATH.
+if is_root; then
+	open=$(mktemp -d /tmp/e2e-env-user.XXXXXX) && at_exit "rm -rf $open"
+	mkdir "$open/bin" && chmod 777 "$open"
+	printf '#!/bin/sh\ntouch %s\necho u:x:4242:1:::\n' "$open/planted" >"$open/bin/getent" && chmod 755 "$open/bin/getent"
+	nobody() { setpriv --reuid 4242 --regid 4242 --clear-groups env -i PATH="$open/bin:/usr/bin:/bin" HOME="$open" "$@"; }
+	nobody sh -c 'getent passwd 4242' >/dev/null
+	check "control: that one would be found" test -e "$open/planted"
+	rm -f "$open/planted"
+	printf 'allow read /home/$USER/**\n' >"$open/user.rules" && chown 4242 "$open/user.rules" && chmod 600 "$open/user.rules"
+	nobody "$USHER" check "$open/user.rules" >/dev/null 2>&1
+	same "rules that name a user are read" 0 $?
+	check "a getent in PATH is not run" test ! -e "$open/planted"
+fi
 finish

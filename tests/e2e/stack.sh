@@ -166,4 +166,15 @@ mkdir "$T/etc/broken"; : >"$T/etc/broken/libunwind-x86_64.so.8"
 LD_LIBRARY_PATH=$T/etc/broken run cat secret >/dev/null 2>"$T/err"
 check "a libunwind that cannot be loaded is said" grep -q 'no stacks in the journal: .*libunwind' "$T/err"
 check "and what is refused is recorded without" grep -q '"unwind":"none"' <<<"$(last '"verdict":"deny"')"
+# usher is linked statically and loads libunwind with the system's C library, which has to be of its own version.
+if is_root && unshare -m true 2>/dev/null; then
+	loader=$(LC_ALL=C sed -n 's/.*interpreter: \(.*\)\]/\1/p' <<<"$(readelf -lW /bin/true)")
+	LC_ALL=C sed 's/ version 2\.[0-9][0-9]\./ version 9.99./' "$loader" >"$T/etc/loader"
+	chmod 755 "$T/etc/loader"
+	check "control: a loader of another version" test "$(cmp -l "$loader" "$T/etc/loader" | wc -l)" = 3
+	unshare -m sh -c 'mount --bind "$1" "$2"; shift 2; exec "$@"' sh "$T/etc/loader" "$(readlink -f "$loader")" \
+		"$USHER" run -p "$T/etc/stack.rules" --ask=deny --journal "$T/other" -- cat secret >/dev/null 2>"$T/err"
+	check "a C library of another version is said" grep -q 'no stacks in the journal: this usher was built for' "$T/err"
+	check "and what is refused is recorded without a stack" grep -q '"unwind":"none"' "$T"/other/journal-*.jsonl
+fi
 finish

@@ -268,10 +268,10 @@ static void test_variables(void **state)
 static unsigned looked_for;
 static const char *found_name;
 
-static const char *find_name(void)
+static char *find_name(void)
 {
 	looked_for++;
-	return found_name;
+	return found_name ? strdup(found_name) : NULL;
 }
 
 /* What a file with $USER decides where NAME is found, and how often that was looked for. */
