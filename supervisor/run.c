@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "supervisor/run.h"
+#include "supervisor/run_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,13 +13,10 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
-#include "policy/constant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
-#include "supervisor/compat.h"
-#include "supervisor/cover.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -31,117 +26,19 @@
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/likeness.h"
-#include "supervisor/net_shown.h"
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outside.h"
-#include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
 #include "supervisor/relay.h"
-#include "supervisor/require.h"
 #include "supervisor/session.h"
 #include "supervisor/spaces.h"
 #include "supervisor/supervise.h"
-#include "supervisor/terminals.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
-
-/* All that a session holds while it runs. Its memory and descriptors go with the process. */
-struct run {
-	struct session s;
-	struct sock_fprog filter;
-	struct floor *floor;
-	const char *limited; /* the limit that has ended the tree */
-	bool unclosed;       /* the journal is without its end */
-	struct isolation isolation;
-	struct cover *cover;
-	struct environment environment;
-	struct relay *relay;
-	struct launch_options launch;
-	struct launch_ends ends;
-	struct supervise_result result;
-	struct victim victim;
-	int signals;
-	bool network_restricted; /* by some rule or default */
-	int number;          /* usher's process number for others, 0: its own */
-	bool working;        /* there may be calls */
-	char journal[PATH_MAX];
-};
-
-static int complain(const char *what, int rc, const char *why)
-{
-	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), why ? ": " : "", why ? why : "");
-	return rc;
-}
-
-/* As many descriptors as allowed: each process of the tree costs one or two. The command gets the old limit back. */
-static void raise_files(struct rlimit *before)
-{
-	if (getrlimit(RLIMIT_NOFILE, before) < 0)
-		return;
-	struct rlimit more = { before->rlim_max, before->rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &more);
-}
-
-static int open_proc(struct session *s)
-{
-	struct stat st;
-
-	s->self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (s->self_proc < 0 || fstat(s->self_proc, &st) < 0)
-		return complain("open /proc (usher needs it mounted)", -errno, NULL);
-	s->proc_dev = st.st_dev;
-	s->self_fds = openat(s->self_proc, "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (s->self_fds < 0)
-		return complain("open /proc/self/fd (usher needs /proc mounted)", -errno, NULL);
-	return 0;
-}
-
-/* The journal's directory, before it is made: the guard layer has to know it, and broken rules should leave nothing behind. */
-static int name_journal(struct run *run, const struct run_options *o)
-{
-	char parent[PATH_MAX], real[PATH_MAX], copy[PATH_MAX];
-	const char *dir = o->journal ? o->journal : run->journal;
-
-	if (!o->journal) {
-		int rc = journal_default_dir(run->journal, sizeof(run->journal));
-		if (rc < 0)
-			return complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
-	}
-	if (strlen(dir) >= PATH_MAX)
-		return complain("make the journal", -ENAMETOOLONG, dir);
-	strcpy(parent, dir);
-	strcpy(copy, dir);
-	if (!realpath(dirname(parent), real)) {
-		fprintf(stderr, "usher: make the journal %s: its parent directory: %s\n", dir, strerror(errno));
-		return -errno;
-	}
-	int n = snprintf(run->journal, sizeof(run->journal), "%s/%s", strcmp(real, "/") == 0 ? "" : real,
-			 basename(copy));
-	return n < (int)sizeof(run->journal) ? 0 : complain("make the journal", -ENAMETOOLONG, dir);
-}
-
-static int open_journal(struct run *run, const struct run_options *o)
-{
-	if (run->s.journal)
-		return 0;
-	const char *why = NULL;
-	struct journal_options jo = { .dir = run->journal, .anchor = o->anchor, .helper_later = true };
-
-	if (o->sync && strcmp(o->sync, "each") == 0)
-		jo.sync = SYNC_EACH;
-	else if (o->sync && strcmp(o->sync, "batch") == 0)
-		jo.sync = SYNC_BATCH;
-	int rc = journal_create(&jo, &run->s.journal, &why);
-	if (rc < 0) {
-		fprintf(stderr, "usher: make the journal %s: %s: %s\n", jo.dir, why ? why : "failed", strerror(-rc));
-		return rc;
-	}
-	return 0;
-}
 
 static void choose_filter(const struct run *run, struct filter_options *out)
 {
@@ -160,74 +57,19 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 	};
 }
 
-/* The file of salts is usher's own as well. */
-static int make_salts(const struct run *run)
-{
-	char salts[PATH_MAX + 8];
-
-	journal_salts(salts, sizeof(salts), run->journal);
-	int fd = open(salts, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-/* Opens for reading are left to the kernel where rules and system let them. */
-static int free_reads(struct run *run, const struct run_options *o)
-{
-	struct session *s = &run->s;
-	struct cover_options co = { s->policy, run->floor != NULL, o->keep, o->n_keep };
-	const char *why;
-
-	if ((o->isolate && strcmp(o->isolate, "none") == 0) || !run->floor || !policy_allows(s->policy, OP_READ, true, NULL))
-		return 0;
-	/* What is covered must be there. */
-	if (open_journal(run, o) < 0)
-		return -1;
-	if (make_salts(run) < 0 || cover_make(&co, &run->cover, &why) != 0)
-		return 0;
-	s->cover = run->cover;
-	s->loaders_free = policy_allows(s->policy, OP_EXEC, false, NULL);
-	int rc = floor_open_reads(run->floor);
-	return rc < 0 ? complain("let the Landlock domain read", rc, NULL) : 0;
-}
-
 static int build_filter(struct run *run)
 {
 	const char *why = NULL;
 	int rc = filter_build(&run->launch.filter, &run->filter, &why);
 
 	run->launch.program = &run->filter;
-	return rc < 0 ? complain("build the seccomp filter", rc, why) : 0;
-}
-
-static bool names_tty(const char *channel)
-{
-	if (strncmp(channel, "chain:", 6) == 0 || strncmp(channel, "any:", 4) == 0)
-		return strstr(channel, "tty") != NULL;
-	return strcmp(channel, "tty") == 0;
+	return rc < 0 ? run_complain("build the seccomp filter", rc, why) : 0;
 }
 
 /* Without --ask: a person at the terminal, when there is one. */
 static const char *channel_of(const struct run *run, const struct run_options *o)
 {
 	return o->ask ? o->ask : run->relay ? "any:desk,tty" : "deny";
-}
-
-/* A terminal of the command's own, where a question may have to be put on the real one. */
-static int open_terminal(struct run *run, const struct run_options *o)
-{
-	if (!policy_may_ask(run->s.policy) || (o->ask && !names_tty(o->ask)))
-		return 0;
-	int rc = relay_open(&run->relay);
-	if (rc == -ENOTTY && !o->ask)
-		return unattended_refused(run->s.policy, stderr);
-	if (rc < 0)
-		return complain("make a terminal for the command", rc, NULL);
-	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
-	policy_free(run->s.policy);
-	return policy_setup(o, run->journal, relay_terminal(run->relay), &run->s.policy);
 }
 
 static int start_questions(struct run *run, const struct run_options *o)
@@ -250,98 +92,10 @@ static int start_questions(struct run *run, const struct run_options *o)
 		rc = questions_start(&qo, &run->s.questions, &why);
 	}
 	if (rc < 0)
-		return complain("--ask", rc, why);
+		return run_complain("--ask", rc, why);
 	if (policy_may_ask(run->s.policy) && strcmp(qo.channel, "deny") == 0)
 		unattended_start(run->s.policy, o->ask != NULL, stderr);
 	return 0;
-}
-
-/* Without Landlock the session is weaker and says so; where the kernel has it, it does not start without. */
-static int open_floor(struct run *run, const struct run_options *o)
-{
-	int rc = o->no_floor ? 0 : floor_prepare(run->s.policy, &run->floor);
-
-	if (rc < 0 && floor_abi() > 0)
-		return complain("prepare the Landlock domain", rc, NULL);
-	if (rc < 0)
-		fputs("usher: this kernel has no Landlock: what usher does not mediate is not refused by the kernel either ('usher doctor' says more)\n",
-		      stderr);
-	return 0;
-}
-
-static int insist(const struct run *run, const struct run_options *o)
-{
-	struct in_force has = { .abi = run->floor ? floor_abi() : 0, .sees_all = privileges_read_any(), .memory = limits_hold_memory(run->s.limits) };
-	const char *takes;
-	char word[32];
-
-	if (!o->require)
-		return 0;
-	(void)spaces_parse(o->isolate, &has.spaces);
-	has.spaces.net = isolate_describe(&run->isolation) != NULL;
-	if (require_check(o->require, &has, word, sizeof(word), &takes) == 0)
-		return 0;
-	fprintf(stderr, "usher: --require=%s: not in force here: it takes %s (this session's Landlock ABI is %d)\n", word, takes, has.abi);
-	return -EOPNOTSUPP;
-}
-
-static int prepare(struct run *run, const struct run_options *o)
-{
-	struct session *s = &run->s;
-	struct net_reach can;
-	int rc;
-
-	s->usher = getpid();
-	s->profile = o->profile;
-	s->listener = -1;
-	s->status = -1;
-	s->control = -1;
-	s->tell = -1;
-	s->privileged = privileges_held();
-	if (geteuid() == 0 && !privileges_read_any())
-		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
-	raise_files(&run->launch.files);
-	victim_raise(&run->victim);
-	rc = harden_start();
-	if (rc < 0)
-		return complain("harden usher's own process", rc, NULL);
-	if (open_proc(s) < 0 || name_journal(run, o) < 0)
-		return -1;
-	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
-		return -1;
-	for (size_t i = 0; policy_layer(s->policy, i); i++)
-		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
-	s->pins_content = likeness_content(s->policy);
-	s->asks_trust = likeness_trust(s->policy);
-	s->asks_people = policy_may_ask(s->policy);
-	s->asks_uid = likeness_uid(s->policy);
-	s->uid = geteuid();
-	s->mediates_stat = policy_mediates_stat(s->policy);
-	s->reads_env = likeness_env(s->policy);
-	s->descent = likeness_descent(s->policy);
-	net_reach(s->policy, &can);
-	s->other_sockets = can.others;
-	run->network_restricted = can.restricted;
-	rc = shown_wanted(s->policy) ? shown_new(&s->shown) : 0;
-	if (rc < 0)
-		return complain("make room for what getpeername shows", rc, NULL);
-	if (open_floor(run, o) < 0)
-		return -1;
-	rc = isolate_prepare(o->isolate, s->policy, &run->isolation);
-	if (rc < 0)
-		return complain("--isolate=net: make a network namespace", rc, NULL);
-	rc = limits_new(s, &s->limits);
-	if (rc < 0)
-		return complain("prepare the limits", rc, NULL);
-	if (insist(run, o) < 0)
-		return -1;
-	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
-		return -1;
-	if (likeness_own(s->policy) && (rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0)
-		return complain("remember the terminals", rc, NULL);
-	/* Last: its strings are those of the policy that stays. */
-	rc = environment_make(s->policy, environ, &run->environment);
-	return rc < 0 ? complain("make the command's environment", rc, NULL) : 0;
 }
 
 /* The command confines itself while usher makes the journal; it goes no further than its exec until there are workers. */
@@ -370,12 +124,12 @@ static int start_command(struct run *run, const struct run_options *o)
 	rc = launch(&run->s, &run->launch, &run->ends);
 	victim_lower(&run->victim);
 	if (rc < 0)
-		return complain("start the command", rc, NULL);
+		return run_complain("start the command", rc, NULL);
 	/* The first thread's, and so all others'. */
 	rc = run->launch.network_stays ? privileges_leave_network() : 0;
 	if (rc == 0)
 		rc = harden_process();
-	return rc < 0 ? complain("confine usher itself", rc, NULL) : 0;
+	return rc < 0 ? run_complain("confine usher itself", rc, NULL) : 0;
 }
 
 static int start_workers(struct run *run)
@@ -386,14 +140,14 @@ static int start_workers(struct run *run)
 	int rc = launch_await(s, &run->ends, &report);
 	isolate_done(&run->isolation);
 	if (rc < 0)
-		return complain(report.step[0] ? report.step : "start the command", rc,
+		return run_complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
 	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
-		return complain("relay the terminal", rc, NULL);
+		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
-		return complain("start the workers", rc, NULL);
+		return run_complain("start the workers", rc, NULL);
 	return 0;
 }
 
@@ -515,10 +269,10 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;
 	run->number = number;
-	if (supervise_block(&run->launch.mask, &run->signals) < 0 || prepare(run, o) < 0)
+	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
-	if (start_command(run, o) < 0 || open_journal(run, o) < 0)
+	if (start_command(run, o) < 0 || run_open_journal(run, o) < 0)
 		goto out;
 	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0 || start_questions(run, o) < 0)
 		goto out;
@@ -527,7 +281,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	wake_synchronously(run->s.listener);
 	int rc = limits_start(run->s.limits);
 	if (rc < 0) {
-		complain("start to measure the limits", rc, NULL);
+		run_complain("start to measure the limits", rc, NULL);
 		goto out;
 	}
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);

@@ -8,15 +8,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 
-#include "rules/pages.h"
-#include "supervisor/ask.h"
 #include "supervisor/creds.h"
 #include "supervisor/crowd.h"
 #include "supervisor/cover.h"
@@ -30,9 +27,6 @@
 
 #define UNRECEIVED_MAX 100
 #define ASIDE_MAX 4
-#define SETTLE_MS 3000
-
-static int worker_spawn_locked(struct pool *p);
 
 /* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives. */
 static void fill_receivers_locked(struct pool *p)
@@ -403,7 +397,7 @@ static void *worker_main(void *arg)
 }
 
 /* A worker touches only the part of its job and record that a call needs; the rest of this memory is never made real. */
-static int worker_spawn_locked(struct pool *p)
+int worker_spawn_locked(struct pool *p)
 {
 	struct worker *w = calloc(1, sizeof(*w));
 	pthread_attr_t attr;
@@ -435,117 +429,4 @@ static int worker_spawn_locked(struct pool *p)
 	p->workers = w;
 	p->threads++;
 	return 0;
-}
-
-static void on_interrupt(int sig)
-{
-	(void)sig; /* its arrival is the message: the waiting system call returns EINTR */
-}
-
-static void install_interrupt(void)
-{
-	struct sigaction sa = { .sa_handler = on_interrupt };
-	sigset_t set;
-
-	sigaction(POOL_SIGNAL, &sa, NULL);
-	sigemptyset(&set);
-	sigaddset(&set, POOL_SIGNAL);
-	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-}
-
-int pool_start(struct session *s)
-{
-	struct pool *p = pages_new(sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	p->session = s;
-	p->want = 1;
-	together_leave(&s->together, 0);
-	arrange_init(&p->arrangement);
-	together_stay(&s->together);
-	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->spare, NULL);
-	pthread_mutex_init(&p->hashes.lock, NULL);
-	pthread_mutex_init(&p->contents.lock, NULL);
-	stacks_init(&p->stacks);
-	pthread_mutex_init(&s->interruptions.lock, NULL);
-	tracers_init(&s->tracers);
-	install_interrupt();
-	s->pool = p;
-	int rc = creds_note_home(s);
-	if (rc == 0)
-		rc = watch_open(p);
-	pthread_mutex_lock(&p->lock);
-	if (rc == 0)
-		rc = worker_spawn_locked(p);
-	pthread_mutex_unlock(&p->lock);
-	return rc;
-}
-
-static void interrupt_all_locked(struct pool *p)
-{
-	for (struct worker *w = p->workers; w; w = w->next) {
-		if (atomic_load(&w->gone))
-			continue;
-		atomic_store(&w->interrupted, true);
-		pthread_kill(w->thread, POOL_SIGNAL);
-	}
-}
-
-void pool_stop(struct pool *p)
-{
-	if (!p)
-		return;
-	pthread_mutex_lock(&p->lock);
-	p->stopping = true;
-	pthread_cond_broadcast(&p->spare);
-	interrupt_all_locked(p);
-	stall_stop_locked(p);
-	pthread_mutex_unlock(&p->lock);
-}
-
-static bool anybody_walks(struct pool *p)
-{
-	bool any = false;
-
-	pthread_mutex_lock(&p->lock);
-	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!w->walking)
-			continue;
-		any = true;
-		atomic_store(&w->interrupted, true);
-		pthread_kill(w->thread, POOL_SIGNAL);
-	}
-	pthread_mutex_unlock(&p->lock);
-	return any;
-}
-
-bool pool_settle(struct pool *p)
-{
-	if (!p)
-		return true;
-	for (int ms = 0; ms < SETTLE_MS; ms++) {
-		if (!anybody_walks(p))
-			return true;
-		(void)poll(NULL, 0, 1);
-	}
-	return false;
-}
-
-void pool_profile(struct pool *p, FILE *to)
-{
-	struct laps sum = { 0 };
-
-	if (!p || !p->session->profile)
-		return;
-	pthread_mutex_lock(&p->lock);
-	for (const struct worker *w = p->workers; w; w = w->next) {
-		if (w->laps)
-			laps_add(&sum, w->laps);
-	}
-	unsigned nudges = p->nudges;
-	pthread_mutex_unlock(&p->lock);
-	laps_print(&sum, to);
-	fprintf(to, "usher: profile: %-8s %8u times, as nobody served what was taken in\n", "nudged", nudges);
 }

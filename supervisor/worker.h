@@ -23,6 +23,8 @@
 
 #define UNBOUND_YET (-2)
 
+struct pool;
+
 struct worker {
 	struct session *session;
 	unsigned index;
@@ -67,6 +69,9 @@ struct worker {
 	char record[RECORD_MAX];
 	struct job job;
 };
+
+/* Makes a worker and puts it into the pool, whose lock is held. Returns 0 or a negative errno. */
+int worker_spawn_locked(struct pool *p);
 
 /*
  * Says that the current job is about to do something that may wait (open a FIFO,

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What run.c and run_prepare.c share. */
+#ifndef USHER_SUPERVISOR_RUN_INTERNAL_H
+#define USHER_SUPERVISOR_RUN_INTERNAL_H
+
+#include <linux/filter.h>
+#include <limits.h>
+#include <stdbool.h>
+
+#include "supervisor/environment.h"
+#include "supervisor/isolate.h"
+#include "supervisor/launch.h"
+#include "supervisor/run.h"
+#include "supervisor/session.h"
+#include "supervisor/supervise.h"
+#include "supervisor/victim.h"
+
+/* All that a session holds while it runs. Its memory and descriptors go with the process. */
+struct run {
+	struct session s;
+	struct sock_fprog filter;
+	struct floor *floor;
+	const char *limited; /* the limit that has ended the tree */
+	bool unclosed;       /* the journal is without its end */
+	struct isolation isolation;
+	struct cover *cover;
+	struct environment environment;
+	struct relay *relay;
+	struct launch_options launch;
+	struct launch_ends ends;
+	struct supervise_result result;
+	struct victim victim;
+	int signals;
+	bool network_restricted; /* by some rule or default */
+	int number;          /* usher's process number for others, 0: its own */
+	bool working;        /* there may be calls */
+	char journal[PATH_MAX];
+};
+
+/* Says on stderr what failed with RC, a negative errno, which it returns; WHY may be NULL. */
+int run_complain(const char *what, int rc, const char *why);
+
+/* Makes the journal run->journal, unless it is there. Returns 0 or a negative errno; failures of both are said on stderr. */
+int run_open_journal(struct run *run, const struct run_options *o);
+
+/* All that stands before the command is started: rules, journal's name, Landlock domain, limits, its environment. Returns 0 or less. */
+int run_prepare(struct run *run, const struct run_options *o);
+
+#endif
