@@ -41,13 +41,22 @@ static const uint16_t worker_never[] = { WORKER_NEVER };
 static const uint16_t child_never[] = { NEVER, WORKER_NEVER };
 
 #define FRONT 5
-#define CLONES 4
-#define ENDS 3
-#define LONGEST (FRONT + sizeof(child_never) / sizeof(child_never[0]) + CLONES + ENDS)
+#define CLONES 2
+#define MOST (sizeof(child_never) / sizeof(child_never[0]) + CLONES)
+#define LONGEST (FRONT + 2 * MOST + CLONES + 3)
+
+/* Where a call goes: one of the returns, or the test of clone's flags. */
+enum target { ALLOW, DENY, UNKNOWN, CLONE, TARGETS };
+
+struct call {
+	uint16_t nr;
+	uint8_t to;
+};
 
 struct program {
 	struct sock_filter at[LONGEST];
 	unsigned n;
+	unsigned target[TARGETS];
 };
 
 static void add(struct program *p, struct sock_filter instruction)
@@ -56,34 +65,65 @@ static void add(struct program *p, struct sock_filter instruction)
 }
 
 /* Compares the accumulator; where to go is counted from the program's begin. */
-static void branch(struct program *p, unsigned how, uint32_t k, unsigned yes, unsigned no)
+static struct sock_filter branch(unsigned at, unsigned how, uint32_t k, unsigned yes, unsigned no)
 {
-	unsigned next = p->n + 1;
+	return (struct sock_filter)BPF_JUMP(BPF_JMP | how | BPF_K, k, (uint8_t)(yes - at - 1), (uint8_t)(no - at - 1));
+}
 
-	add(p, (struct sock_filter)BPF_JUMP(BPF_JMP | how | BPF_K, k, (uint8_t)(yes - next), (uint8_t)(no - next)));
+/* A binary search of the N calls, which takes 2 N - 1 instructions. */
+static void search(struct program *p, const struct call *calls, unsigned n)
+{
+	unsigned at = p->n++, half = n / 2;
+
+	if (n == 1) {
+		p->at[at] = branch(at, BPF_JEQ, calls[0].nr, p->target[calls[0].to], p->target[ALLOW]);
+		return;
+	}
+	search(p, calls, half);
+	p->at[at] = branch(at, BPF_JGE, calls[half].nr, p->n, at + 1);
+	search(p, calls + half, n - half);
+}
+
+/* Insertion: no heap in a fork of usher. */
+static unsigned sorted(struct call *calls, const uint16_t *never, unsigned n, bool clones)
+{
+	static const struct call of_clones[CLONES] = { { __NR_clone3, UNKNOWN }, { __NR_clone, CLONE } };
+	const unsigned all = n + (clones ? CLONES : 0);
+
+	for (unsigned i = 0; i < all; i++) {
+		const struct call one = i < n ? (struct call){ never[i], DENY } : of_clones[i - n];
+		unsigned at = i;
+		for (; at > 0 && calls[at - 1].nr > one.nr; at--)
+			calls[at] = calls[at - 1];
+		calls[at] = one;
+	}
+	return all;
 }
 
 /*
  * MUST: no test of an argument but clone's, so that the kernel answers all other calls from its cache. clone3 has its flags in memory:
- * ENOSYS makes the C library use clone. All refusals share one return: the kernel takes 2 us to install each instruction, and each start
- * installs this four times.
+ * ENOSYS makes the C library use clone. A search and not a list, as the kernel runs the program for each of its calls when it is
+ * installed (2 us for each step that all take), which each start does four times.
  */
 static void build(struct program *p, const uint16_t *never, unsigned n, bool clones)
 {
-	const unsigned allow = FRONT + n + (clones ? CLONES : 0), deny = allow + 1, unknown = allow + 2;
+	struct call calls[MOST];
+	const unsigned all = sorted(calls, never, n, clones), end = FRONT + 2 * all - 1;
 
+	p->n = 0;
+	p->target[CLONE] = end;
+	p->target[ALLOW] = end + (clones ? CLONES : 0);
+	p->target[DENY] = p->target[ALLOW] + 1;
+	p->target[UNKNOWN] = p->target[ALLOW] + 2;
 	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
-	branch(p, BPF_JEQ, NATIVE_AUDIT_ARCH, p->n + 2, p->n + 1);
+	add(p, branch(p->n, BPF_JEQ, NATIVE_AUDIT_ARCH, p->n + 2, p->n + 1));
 	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS));
 	add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
-	branch(p, BPF_JGE, NR_LAST + 1, unknown, p->n + 1);
-	for (unsigned i = 0; i < n; i++)
-		branch(p, BPF_JEQ, never[i], deny, p->n + 1);
+	add(p, branch(p->n, BPF_JGE, NR_LAST + 1, p->target[UNKNOWN], p->n + 1));
+	search(p, calls, all);
 	if (clones) {
-		branch(p, BPF_JEQ, __NR_clone3, unknown, p->n + 1);
-		branch(p, BPF_JEQ, __NR_clone, p->n + 1, allow);
 		add(p, (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(0)));
-		branch(p, BPF_JSET, CLONE_THREAD, allow, deny);
+		add(p, branch(p->n, BPF_JSET, CLONE_THREAD, p->target[ALLOW], p->target[DENY]));
 	}
 	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	add(p, (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
@@ -92,7 +132,7 @@ static void build(struct program *p, const uint16_t *never, unsigned n, bool clo
 
 static int install(const uint16_t *never, unsigned n, bool clones, unsigned long flags)
 {
-	struct program p = { .n = 0 };
+	struct program p;
 
 	build(&p, never, n, clones);
 	const struct sock_fprog program = { (unsigned short)p.n, p.at };
