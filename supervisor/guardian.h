@@ -44,6 +44,8 @@ struct report {
 	int64_t user_ms, system_ms, peak_kb; /* REPORT_EXITED: of the command and the descendants it has waited for */
 };
 
+#define EARLY_REPORTS 8 /* more than can come before the command has ended */
+
 /* Writes one report; returns 0 or -errno. Async-signal-safe. */
 int report_send(int fd, enum report_kind kind, int value, const char *step);
 

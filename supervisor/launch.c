@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,12 +19,14 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/pages.h"
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
+#include "supervisor/path_search.h"
 #include "supervisor/privileges.h"
 #include "supervisor/rescue.h"
 
@@ -105,6 +108,26 @@ static void install_filter(const struct launch_options *o, int status, int *list
 		fail(status, "install the seccomp filter");
 }
 
+/*
+ * Returns only when that failed. The program's own PATH counts, as with env(1); where rules leave access(2) alone directories without it are
+ * passed over, as each would be an exec to answer. execvpe() searches the PATH of environ, which is not what the program gets. Not from
+ * the heap: a thread of usher may have held its lock when this process was forked.
+ */
+static void run_program(const struct launch_options *o)
+{
+	environ = (char **)(uintptr_t)o->envp;
+	const char *all = getenv("PATH"), *path = o->filter.trap_stat ? all : path_search(all, o->argv[0]);
+	const size_t size = path ? strlen(path) + sizeof("PATH=") : 0;
+	char *search = path != all ? pages_new(size) : NULL;
+	char *only[] = { search, NULL };
+
+	if (search) {
+		(void)snprintf(search, size, "PATH=%s", path);
+		environ = only;
+	}
+	execvpe(o->argv[0], o->argv, (char *const *)(uintptr_t)o->envp);
+}
+
 static _Noreturn void command_main(const struct launch_options *o, pid_t guardian, int status)
 {
 	int listener = -1;
@@ -156,8 +179,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	if (o->terminal >= 3)
 		close(o->terminal);
 	restore_signals(o);
-	environ = (char **)(uintptr_t)o->envp; /* its PATH counts, as with env(1) */
-	execvp(o->argv[0], o->argv);
+	run_program(o);
 	int error = errno;
 	(void)report_send(status, REPORT_EXEC_FAILED, error, NULL);
 	_exit(error == ENOENT ? 127 : 126);
@@ -225,7 +247,7 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 	keeper_main(guardian, control);
 }
 
-int launch_report(struct session *s, struct report *report)
+static int next_report(const struct session *s, struct report *report)
 {
 	ssize_t n;
 
@@ -235,6 +257,23 @@ int launch_report(struct session *s, struct report *report)
 	if (n < 0)
 		return -errno;
 	return n == (ssize_t)sizeof(*report);
+}
+
+int launch_report(struct session *s, struct report *report)
+{
+	if (!s->n_early)
+		return next_report(s, report);
+	*report = s->early[0];
+	s->n_early--;
+	memmove(s->early, s->early + 1, s->n_early * sizeof(s->early[0]));
+	return 1;
+}
+
+/* A command that cannot be run may have ended before all the others are there. */
+static void keep_early(struct session *s, const struct report *report)
+{
+	if (s->n_early < EARLY_REPORTS)
+		s->early[s->n_early++] = *report;
 }
 
 /*
@@ -271,7 +310,7 @@ static int await_start(struct session *s, struct report *report)
 		int rc = await_report(s);
 		if (rc < 0)
 			return rc;
-		rc = launch_report(s, report);
+		rc = next_report(s, report);
 		if (rc <= 0)
 			return rc < 0 ? rc : -ECHILD;
 		if (report->kind == REPORT_COMMAND)
@@ -284,6 +323,8 @@ static int await_start(struct session *s, struct report *report)
 			s->listener = report->value;
 		else if (report->kind == REPORT_FAILED)
 			return report->value > 0 ? -report->value : -EPERM;
+		else
+			keep_early(s, report);
 	}
 	return 0;
 }

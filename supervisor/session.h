@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "rules/verdict.h"
+#include "supervisor/guardian.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/moves.h"
 #include "supervisor/together.h"
@@ -66,6 +67,8 @@ struct session {
 	int control;             /* to the guardian: see guardian.h */
 	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */
 	int status;              /* from the guardian and, until its exec, the command */
+	struct report early[EARLY_REPORTS]; /* that came before usher was ready for them, in order */
+	unsigned n_early;
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
 	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */

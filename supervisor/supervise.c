@@ -233,8 +233,12 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS, .help = true, .held = true, .help_due_ms = now_ms() + HELP_MS };
 	struct pollfd fds[WAKERS];
 
+	bool more = true;
+
 	memset(out, 0, sizeof(*out));
-	for (;;) {
+	while (more && s->n_early)
+		more = on_report(s, relay, wait, out);
+	while (more) {
 		if (wait_for_work(s, signals, &rounds, fds) < 0) {
 			if (errno == EINTR)
 				continue;
@@ -245,8 +249,8 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 		look_round(s, fds, &rounds);
 		if (fds[SIGNALS].revents)
 			read_signals(s, signals, relay);
-		if (fds[STATUS].revents && !on_report(s, relay, wait, out))
-			break;
+		if (fds[STATUS].revents)
+			more = on_report(s, relay, wait, out);
 	}
 	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
 	if (!out->empty || !out->exited)

@@ -87,4 +87,16 @@ same "--wait: the leftover finished" late "$(cat late 2>/dev/null)"
 
 u sh -c 'i=0; while [ $i -lt 300 ]; do true | cat & i=$((i+1)); [ $((i%20)) = 0 ] && wait; done; wait'
 same "many short programs" 0 $?
+
+# The command may end before usher is ready for it: what it could not do is said all the same.
+far=$T:$(printf '%5000s' x)
+unsaid=0
+for ((i = 0; i < 150; i++)); do
+	for path in "$PATH" "$far"; do
+		env PATH="$path" "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.said" -- '' 2>"$T/err"
+		[ $? = 127 ] && grep -q '^usher: run ' "$T/err" || unsaid=$((unsaid + 1))
+		rm -rf "$T/j.said"
+	done
+done
+same "a command that cannot be run at all is said each time" 0 $unsaid
 finish
