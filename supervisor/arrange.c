@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #define STAY_FROM 3   /* calls: a short program makes no more after its exec */
@@ -117,6 +118,14 @@ bool arrange_stays(struct stay *s, pid_t tid)
 		return false;
 	}
 	return ++s->calls >= STAY_FROM && s->calls % STAY_CALLS != 0;
+}
+
+uint32_t arrange_now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint32_t)((uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);
 }
 
 bool arrange_gives_way(struct way *w, uint32_t now_us)

@@ -58,6 +58,9 @@ bool arrange_stays(struct stay *s, pid_t tid);
  */
 void arrange_ahead(bool alone);
 
+/* CLOCK_MONOTONIC, in microseconds; it wraps after an hour. Any thread. */
+uint32_t arrange_now_us(void);
+
 /*
  * Whether a worker that serves one call after another gives way before the next: to the receiver, and to a caller that was answered, which have
  * used less of the core but are not run before it waits. Where programs compute on the core it would be their turn, too, for whole time slices: it is left

@@ -33,14 +33,6 @@ struct crowd {
 	unsigned seen, idle; /* how many served calls the last look knew of; looks since then without another. The pool's lock */
 };
 
-static uint32_t now_us(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint32_t)((uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);
-}
-
 static struct crowd *crowd_new(void)
 {
 	struct crowd *c = calloc(1, sizeof(*c));
@@ -118,7 +110,7 @@ static void take_in(struct pool *p, struct crowd *c)
 			break;
 		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);
 		pthread_mutex_lock(&c->lock);
-		bool first = add_locked(p, c, &n, process, order_rank(&c->order, process, now_us()));
+		bool first = add_locked(p, c, &n, process, order_rank(&c->order, process, arrange_now_us()));
 		pthread_mutex_unlock(&c->lock);
 		if (first)
 			mind(p);
@@ -129,7 +121,7 @@ static void take_in(struct pool *p, struct crowd *c)
 /* Who begins is answered before its worker comes to say so, and may have called again by then: it is noted here, too. */
 static void begin_locked(struct pool *p, struct crowd *c, pid_t process, pid_t tid)
 {
-	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), now_us());
+	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), arrange_now_us());
 }
 
 static bool next_locked(struct pool *p, struct crowd *c, struct seccomp_notif *out)
@@ -181,7 +173,7 @@ static bool floats(const struct worker *w)
 static bool keeps_locked(struct pool *p, struct crowd *c, const struct seccomp_notif *n, bool *first)
 {
 	pid_t process = procs_process(p->session->procs, (pid_t)n->pid);
-	uint8_t rank = order_rank(&c->order, process, now_us());
+	uint8_t rank = order_rank(&c->order, process, arrange_now_us());
 
 	if (order_is_rare(&c->order, rank) || attended(p, c) || !order_has_room(&c->order) || atomic_load(&p->receivers) < 2 || atomic_load(&c->as_one)) {
 		begin_locked(p, c, process, (pid_t)n->pid);
@@ -233,10 +225,10 @@ static bool unattended(const struct pool *p, struct crowd *c)
 /* Before a worker of a core serves the next call. */
 static void give_way(struct crowd *c)
 {
-	uint32_t begin = now_us();
+	uint32_t begin = arrange_now_us();
 
 	(void)sched_yield();
-	uint32_t now = now_us();
+	uint32_t now = arrange_now_us();
 	pthread_mutex_lock(&c->lock);
 	arrange_gave_way(&c->way, now - begin, now);
 	atomic_store(&c->as_one, c->way.left);
@@ -248,7 +240,7 @@ static bool as_one(struct crowd *c)
 	if (!atomic_load(&c->as_one))
 		return false;
 	pthread_mutex_lock(&c->lock);
-	bool so = !arrange_gives_way(&c->way, now_us());
+	bool so = !arrange_gives_way(&c->way, arrange_now_us());
 	atomic_store(&c->as_one, so);
 	pthread_mutex_unlock(&c->lock);
 	return so;
@@ -292,7 +284,7 @@ void crowd_served(struct pool *p, pid_t tid)
 	if (!c)
 		return;
 	pthread_mutex_lock(&c->lock);
-	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), now_us());
+	order_answered(&c->order, process, tid, arrange_here(&p->arrangement), arrange_now_us());
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -330,11 +330,30 @@ static bool next_call(struct worker *w, struct seccomp_notif *n)
 	return crowd ? crowd_receive(w, n) : received;
 }
 
+/*
+ * Where each receives on a core of its own the caller that was just answered runs on before the worker waits, and often calls again. Who
+ * waits is woken by every call on every core (recv_wait_event() of Linux 6.6 and later is not exclusive), and when it is the first to come it serves a
+ * caller that it has to wake across cores.
+ */
+static void give_way(struct worker *w)
+{
+	uint32_t begin = arrange_now_us();
+
+	if (!arrange_gives_way(&w->way, begin))
+		return;
+	(void)sched_yield();
+	uint32_t now = arrange_now_us();
+	arrange_gave_way(&w->way, now - begin, now);
+}
+
 static bool receive(struct worker *w)
 {
+	const struct pool *p = w->session->pool;
 	struct seccomp_notif *n = &w->job.notif;
 
 	settle(w);
+	if (arrange_pins(&p->arrangement, p->want))
+		give_way(w);
 	if (next_call(w, n)) {
 		w->unreceived = 0;
 		return true;

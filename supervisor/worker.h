@@ -39,6 +39,7 @@ struct worker {
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
 	struct stay stay;
+	struct way way;           /* while it receives on a core of its own */
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool told;                /* that it is stuck */
