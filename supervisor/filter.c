@@ -22,6 +22,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/compiled_down.h"
 #include "supervisor/disposition.h"
+#include "supervisor/filter_share.h"
 #include "supervisor/filter_tree.h"
 #include "supervisor/kernel.h"
 #include "supervisor/likeness.h"
@@ -313,6 +314,7 @@ int filter_build(const struct filter_options *options, struct sock_fprog *out, c
 	*why = "the filter is longer than it may be";
 	if (code.too_long)
 		return -E2BIG;
+	filter_share(&code);
 	out->len = (unsigned short)code.n;
 	out->filter = steal_pointer(&all);
 	return 0;
