@@ -23,6 +23,7 @@
 
 #define FILL (16 * 1024)
 #define FILL_PARTS 16
+#define LEFT_STEP ((size_t)1 << 20) /* each time costs all threads a flush of their address translations */
 
 void segment_name(char out[SEGMENT_NAME_MAX], uint32_t number)
 {
@@ -108,6 +109,16 @@ int segment_fill(int fd, size_t offset, size_t n)
 	return rc;
 }
 
+/* What is written is never looked at again: it need not count as this process's memory. The file keeps it. */
+static void let_go(struct segment *s)
+{
+	size_t upto = s->used & ~(size_t)4095;
+	if (!s->map || upto < s->left + LEFT_STEP)
+		return;
+	madvise(s->map + s->left, upto - s->left, MADV_DONTNEED);
+	s->left = upto;
+}
+
 int segment_extend(struct segment *s, size_t upto)
 {
 	size_t from = s->allocated;
@@ -125,6 +136,7 @@ int segment_extend(struct segment *s, size_t upto)
 			return -ENOSPC;
 	}
 	s->allocated = upto;
+	let_go(s);
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct segment {
 	uint32_t number;
 	_Atomic size_t allocated; /* bytes that are there, as newlines or records */
 	_Atomic size_t used;      /* changed under the journal's lock only */
+	size_t left;              /* what is before is not mapped any more; of who extends */
 };
 
 /*
