@@ -17,12 +17,12 @@ static char *put_hex(char *out, const uint8_t *bytes, size_t n)
 	return out + 2 * n;
 }
 
-static size_t make_head(const struct journal *j, uint64_t now, unsigned flags, char head[HEAD_MAX])
+static size_t make_head(struct journal *j, uint64_t now, unsigned flags, char head[HEAD_MAX])
 {
 	char *o = put_literal(head, "{\"seq\":");
 	o = put_number(o, j->seq + 1);
 	o = put_literal(o, ",\"time\":\"");
-	stamp_write(o, now);
+	stamp_write_memo(&j->stamp, o, now);
 	o = put_literal(o + STAMP_LEN, "\",\"prev\":\"");
 	o = put_hex(o, j->head.bytes, sizeof j->head.bytes);
 	o = put_literal(o, "\",");

@@ -102,16 +102,46 @@ static bool eight_plain(uint64_t word)
 	return !(odd & EACH_BYTE(0x80));
 }
 
-/* Copies what needs no escape from the front of S; returns how many bytes. */
+#define PIECE 16
+typedef unsigned char piece __attribute__((vector_size(PIECE)));
+
+/* Copies sixteen bytes when none of them needs an escape. */
+static bool copy_sixteen(char *out, const unsigned char *s)
+{
+	piece v;
+	uint64_t odd[2];
+	memcpy(&v, s, sizeof v);
+	piece needs = (piece)(v < 0x20) | (piece)(v > 0x7e) | (piece)(v == '"') | (piece)(v == '\\');
+	memcpy(odd, &needs, sizeof odd);
+	if (odd[0] | odd[1])
+		return false;
+	memcpy(out, &v, sizeof v);
+	return true;
+}
+
+/* The same with eight. */
+static bool copy_eight(char *out, const unsigned char *s)
+{
+	uint64_t word;
+	memcpy(&word, s, sizeof word);
+	if (!eight_plain(word))
+		return false;
+	memcpy(out, &word, sizeof word);
+	return true;
+}
+
+/* Copies what needs no escape from the front of S; returns how many bytes. The last piece overlaps the one before it. */
 static size_t copy_plain(char *out, const unsigned char *s, size_t n)
 {
 	size_t i = 0;
-	for (uint64_t word; i + sizeof word <= n; i += sizeof word) {
-		memcpy(&word, s + i, sizeof word);
-		if (!eight_plain(word))
-			break;
-		memcpy(out + i, &word, sizeof word);
-	}
+	while (n - i >= PIECE && copy_sixteen(out + i, s + i))
+		i += PIECE;
+	if (n - i < PIECE && n >= PIECE && copy_sixteen(out + n - PIECE, s + n - PIECE))
+		return n;
+	while (n - i >= sizeof(uint64_t) && copy_eight(out + i, s + i))
+		i += sizeof(uint64_t);
+	if (n - i < sizeof(uint64_t) && n >= sizeof(uint64_t) && copy_eight(out + n - sizeof(uint64_t), s + n - sizeof(uint64_t)))
+		return n;
 	for (; i < n && is_plain(s[i]); i++)
 		out[i] = (char)s[i];
 	return i;

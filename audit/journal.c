@@ -275,12 +275,15 @@ int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uin
 }
 
 /* What comes before an intent's fields in its slot. */
-static size_t intent_head(const struct journal *j, char head[INTENT_HEAD])
+static size_t intent_head(const struct journal *j, struct record_memo *memo, char head[INTENT_HEAD])
 {
 	char *o = put_literal(head, "{\"intent\":true,\"after\":");
 	o = put_number(o, j->seq);
 	o = put_literal(o, ",\"time\":\"");
-	stamp_write(o, stamp_now());
+	if (memo)
+		stamp_write_memo(&memo->stamp, o, stamp_now());
+	else
+		stamp_write(o, stamp_now());
 	o = put_literal(o + STAMP_LEN, "\",");
 	return (size_t)(o - head);
 }
@@ -305,7 +308,7 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 	if (j->failed)
 		return j->failed;
 	size_t need = len + HEAD_MAX + RESERVE_EXTRA;
-	int rc = inflight_put(j->inflight, head, intent_head(j, head), r->buf + 1, len, slot);
+	int rc = inflight_put(j->inflight, head, intent_head(j, r->memo, head), r->buf + 1, len, slot);
 	if (rc == -EMSGSIZE || rc == -EBUSY) { /* rare: the chain itself is a slot for everybody */
 		*slot = JOURNAL_NO_SLOT;
 		return append(j, r, APPEND_INTENT, NULL);

@@ -18,6 +18,7 @@
 #include "audit/inflight.h"
 #include "audit/journal.h"
 #include "audit/segment.h"
+#include "audit/stamp.h"
 
 #define CHUNK_FIRST ((size_t)32 << 10)
 #define CHUNK ((size_t)2 << 20)
@@ -47,6 +48,7 @@ struct journal {
 	struct segment *seg;  /* replaced under both locks */
 	_Atomic uint64_t seq; /* of the last record */
 	struct digest head;   /* hash of the last line */
+	struct stamp_memo stamp;
 	struct epoch *epoch;
 	struct merkle seals; /* kept for checkpoints only */
 

@@ -7,9 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline char *put_bytes(char *out, const char *bytes, size_t n)
+/* The compiler's own memcpy(): with a length that is known it becomes a few moves, where a fortified one stays a call. */
+static inline __attribute__((always_inline)) char *put_bytes(char *out, const char *bytes, size_t n)
 {
-	memcpy(out, bytes, n);
+	__builtin_memcpy(out, bytes, n);
 	return out + n;
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "audit/escape.h"
+#include "audit/put.h"
 #include "audit/redact.h"
 
 /* Where N bytes go, or NULL: they do not fit. */
@@ -26,11 +27,36 @@ static char *room(struct record *r, size_t n)
 	return at;
 }
 
+/* For keys and words: a call of memcpy() takes longer than they do. */
+static inline char *put_short(char *at, const char *text, size_t n)
+{
+	if (n > 16)
+		return put_bytes(at, text, n);
+	if (n >= 8) {
+		memcpy(at, text, 8);
+		memcpy(at + n - 8, text + n - 8, 8);
+	} else if (n >= 4) {
+		memcpy(at, text, 4);
+		memcpy(at + n - 4, text + n - 4, 4);
+	} else {
+		for (size_t i = 0; i < n; i++)
+			at[i] = text[i];
+	}
+	return at + n;
+}
+
 static void put(struct record *r, const char *text, size_t n)
 {
 	char *at = room(r, n);
 	if (at)
-		memcpy(at, text, n);
+		put_short(at, text, n);
+}
+
+static void put_one(struct record *r, char c)
+{
+	char *at = room(r, 1);
+	if (at)
+		*at = c;
 }
 
 static void put_escaped(struct record *r, const char *bytes, size_t n)
@@ -46,9 +72,9 @@ static void put_escaped(struct record *r, const char *bytes, size_t n)
 
 static void put_string(struct record *r, const char *bytes, size_t n)
 {
-	put(r, "\"", 1);
+	put_one(r, '"');
 	put_escaped(r, bytes, n);
-	put(r, "\"", 1);
+	put_one(r, '"');
 }
 
 /* Rare: the value at AT, and those behind it, as commitments. */
@@ -56,7 +82,7 @@ static void put_redacted(struct record *r, const char *bytes, size_t n, size_t a
 {
 	char commitment[REDACT_LEN];
 	size_t from = 0;
-	put(r, "\"", 1);
+	put_one(r, '"');
 	do {
 		put_escaped(r, bytes + from, at - from);
 		redact_commit(r->redactor, bytes + at, len, commitment);
@@ -64,25 +90,30 @@ static void put_redacted(struct record *r, const char *bytes, size_t n, size_t a
 		from = at + len;
 	} while (!r->broken && redact_find_given(r->redactor, r->program, bytes, n, from, &at, &len));
 	put_escaped(r, bytes + from, n - from);
-	put(r, "\"", 1);
+	put_one(r, '"');
 }
 
-/* What comes before a value: a comma, and the key unless the value goes into a list. */
-static void lead(struct record *r, const char *key)
+/* What comes before a value, a comma, and the key unless the value goes into a list, and room for MORE bytes: where they go, or NULL. */
+static char *lead_with(struct record *r, const char *key, size_t more)
 {
 	bool comma = !r->first;
 	size_t n = key ? strlen(key) : 0;
-	char *at = room(r, comma + (key ? n + 3 : 0));
+	char *at = room(r, comma + (key ? n + 3 : 0) + more);
 	r->first = false;
 	if (!at)
-		return;
+		return NULL;
 	if (comma)
 		*at++ = ',';
 	if (!key)
-		return;
+		return at;
 	*at++ = '"';
-	memcpy(at, key, n);
-	memcpy(at + n, "\":", 2);
+	at = put_short(at, key, n);
+	return put_literal(at, "\":");
+}
+
+static void lead(struct record *r, const char *key)
+{
+	(void)lead_with(r, key, 0);
 }
 
 static void open_with(struct record *r, const char *key, bool list)
@@ -92,7 +123,7 @@ static void open_with(struct record *r, const char *key, bool list)
 		r->broken = true;
 		return;
 	}
-	put(r, list ? "[" : "{", 1);
+	put_one(r, list ? '[' : '{');
 	r->depth++;
 	r->lists = (r->lists & ~(1u << r->depth)) | (list ? 1u << r->depth : 0);
 	r->first = true;
@@ -101,8 +132,19 @@ static void open_with(struct record *r, const char *key, bool list)
 void record_begin(struct record *r, char *buf, size_t cap, const char *type)
 {
 	*r = (struct record){ .buf = buf, .cap = cap, .first = true };
-	put(r, "{", 1);
-	record_text(r, "type", type);
+	put_one(r, '{');
+	record_word(r, "type", type);
+}
+
+void record_word(struct record *r, const char *key, const char *word)
+{
+	size_t n = word ? strlen(word) : 0;
+	char *at = n ? lead_with(r, key, n + 2) : NULL;
+	if (!at)
+		return;
+	*at++ = '"';
+	at = put_short(at, word, n);
+	*at = '"';
 }
 
 void record_text(struct record *r, const char *key, const char *value)
@@ -141,15 +183,20 @@ void record_item(struct record *r, struct span value)
 
 void record_int(struct record *r, const char *key, int64_t value)
 {
-	char text[24], *p = text + sizeof text;
-	uint64_t v = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-	do
-		*--p = (char)('0' + v % 10);
-	while (v /= 10);
+	char text[24], *p = text;
 	if (value < 0)
-		*--p = '-';
-	lead(r, key);
-	put(r, p, (size_t)(text + sizeof text - p));
+		*p++ = '-';
+	p = put_number(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+	size_t n = (size_t)(p - text);
+	char *at = lead_with(r, key, n);
+	if (at)
+		put_bytes(at, text, n);
+}
+
+void record_plain(struct record *r, const char *text, size_t n)
+{
+	put(r, text, n);
+	r->first = false;
 }
 
 void record_bool(struct record *r, const char *key, bool value)
@@ -174,7 +221,7 @@ void record_close(struct record *r)
 		r->broken = true; /* a close too many is a mistake of the caller */
 		return;
 	}
-	put(r, r->lists >> r->depth & 1 ? "]" : "}", 1);
+	put_one(r, r->lists >> r->depth & 1 ? ']' : '}');
 	r->depth--;
 	r->first = false;
 }

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/stamp.h"
 #include "rules/call.h"
 #include "rules/verdict.h"
 
@@ -26,6 +27,20 @@
 
 struct redactor;
 
+/*
+ * What the records of one writer have in common from one to the next: who called last, as text. All zero to begin with. It is told by
+ * what it was made of, so it is never wrong, only of no use.
+ */
+#define MEMO_EXE 192
+struct record_memo {
+	const struct redactor *redactor;
+	pid_t pid, tid;
+	uint32_t exe_len, len;
+	char exe[MEMO_EXE];
+	char text[MEMO_EXE + 64]; /* pid, tid and exe as they stand in the record */
+	struct stamp_memo stamp;
+};
+
 struct record {
 	char *buf;
 	size_t len;
@@ -35,6 +50,7 @@ struct record {
 	bool first; /* no field in the current object or list yet */
 	uint32_t lists; /* bit D: what is open at depth D is a list */
 	struct redactor *redactor; /* replaces secrets in bytes written from here on; NULL after record_begin() */
+	struct record_memo *memo;  /* the writer's, or NULL, as after record_begin() */
 	struct span program[2];    /* while its arguments are written: the names of who gets them */
 };
 
@@ -43,6 +59,7 @@ void record_begin(struct record *r, char *buf, size_t cap, const char *type);
 
 /* Fields. KEY is a plain ASCII literal. Bytes are escaped; a NULL or absent span writes nothing. */
 void record_text(struct record *r, const char *key, const char *value);
+void record_word(struct record *r, const char *key, const char *word); /* a word of usher's own, plain ASCII without quotes; KEY NULL inside a list */
 void record_bytes(struct record *r, const char *key, struct span value);
 void record_int(struct record *r, const char *key, int64_t value);
 void record_bool(struct record *r, const char *key, bool value);
@@ -50,6 +67,7 @@ void record_list(struct record *r, const char *key);   /* opens a list */
 void record_object(struct record *r, const char *key); /* opens an object; KEY NULL inside a list */
 void record_item(struct record *r, struct span value); /* a string in the open list */
 void record_secret(struct record *r, struct span value); /* the same, redacted as a whole */
+void record_plain(struct record *r, const char *text, size_t n); /* fields as they were written before, with the comma in front */
 void record_close(struct record *r);                   /* closes the innermost list or object */
 
 /*

@@ -58,7 +58,7 @@ static void record_ops(struct record *r, op_set ops)
 	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 		const char *name = ops >> bit & 1 ? op_name(bit) : NULL;
 		if (name)
-			record_item(r, (struct span){ name, (uint32_t)strlen(name) });
+			record_word(r, NULL, name);
 	}
 	record_close(r);
 }
@@ -108,17 +108,63 @@ void record_argv(struct record *r, const char *key, struct span argv)
 	record_bytes(r, name, (struct span){ hex, sizeof hex });
 }
 
+/* Whether the memo had it. */
+static bool recall_subject(struct record *r, const struct subject *by)
+{
+	const struct record_memo *m = r->memo;
+	struct span exe = by->image.exe;
+	if (!m || !m->len || m->tid != by->tid || m->pid != by->pid || m->redactor != r->redactor || m->exe_len != exe.len ||
+	    memcmp(m->exe, exe.bytes, exe.len) != 0)
+		return false;
+	record_plain(r, m->text, m->len);
+	return true;
+}
+
+/* A secret has another commitment in each record. */
+static bool keeps_secret(const struct record *r, struct span s)
+{
+	size_t at, len;
+	return r->redactor && redact_find_given(r->redactor, r->program, s.bytes, s.len, 0, &at, &len);
+}
+
+/* TEXT of LEN bytes is what stands in the record for BY. */
+static void memorise(struct record *r, const struct subject *by, const char *text, size_t len)
+{
+	struct record_memo *m = r->memo;
+	struct span exe = by->image.exe;
+	if (!m || r->broken || !exe.len || exe.len > sizeof m->exe || len > sizeof m->text || keeps_secret(r, exe))
+		return;
+	m->redactor = r->redactor;
+	m->pid = by->pid;
+	m->tid = by->tid;
+	m->exe_len = exe.len;
+	m->len = (uint32_t)len;
+	memcpy(m->exe, exe.bytes, exe.len);
+	memcpy(m->text, text, len);
+}
+
+static void record_subject(struct record *r, const struct subject *by, bool parent)
+{
+	size_t from = r->len;
+	bool first = r->first;
+	record_int(r, "pid", by->pid);
+	record_int(r, "tid", by->tid);
+	if (parent)
+		record_int(r, "ppid", by->ancestors[0].pid);
+	record_bytes(r, "exe", by->image.exe);
+	if (!parent && !first)
+		memorise(r, by, r->buf + from, r->len - from);
+}
+
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)
 {
 	op_set ops = 0;
 	for (uint32_t i = 0; i < call->n_objects; i++)
 		ops |= call->object[i].ops;
-	record_int(r, "pid", call->by.pid);
-	record_int(r, "tid", call->by.tid);
-	if (ops & OP_EXEC && call->by.n_ancestors) /* once for each image: the tree can be drawn */
-		record_int(r, "ppid", call->by.ancestors[0].pid);
-	record_bytes(r, "exe", call->by.image.exe);
-	record_text(r, "call", call->syscall);
+	bool parent = ops & OP_EXEC && call->by.n_ancestors; /* once for each image: the tree can be drawn */
+	if (parent || !recall_subject(r, &call->by))
+		record_subject(r, &call->by, parent);
+	record_word(r, "call", call->syscall);
 	record_ops(r, ops);
 	if (call->n_objects) {
 		record_name(r, "object", &call->object[0]);
@@ -132,10 +178,10 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	record_argv(r, "argv", call->argv);
 	r->program[0] = (struct span){ 0 };
-	record_text(r, "verdict", verdict_name(verdict->kind));
+	record_word(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
 	if (verdict->log == LOG_ALERT)
-		record_text(r, "log", "alert");
+		record_word(r, "log", "alert");
 }
 
 void record_result(struct record *r, int64_t result)

@@ -141,10 +141,19 @@ int segment_extend(struct segment *s, size_t upto)
 }
 
 typedef uint64_t __attribute__((may_alias, aligned(1))) word_at;
+typedef uint8_t piece __attribute__((vector_size(16)));
+typedef piece __attribute__((may_alias, aligned(1))) piece_at;
 
 void segment_copy(char *to, const char *from, size_t n)
 {
-	while (n >= sizeof(uint64_t)) {
+	for (; n >= sizeof(piece); n -= sizeof(piece)) {
+		piece p;
+		memcpy(&p, from, sizeof p);
+		*(volatile piece_at *)to = p;
+		to += sizeof p;
+		from += sizeof p;
+	}
+	if (n >= sizeof(uint64_t)) {
 		uint64_t word;
 		memcpy(&word, from, sizeof word);
 		*(volatile word_at *)to = word;

@@ -29,12 +29,18 @@ static uint64_t days_of(unsigned y, unsigned m, unsigned d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
+static void put_microseconds(char *out, unsigned us)
+{
+	put_two(out, us / 10000);
+	put_two(out + 2, us / 100 % 100);
+	put_two(out + 4, us % 100);
+}
+
 void stamp_write(char *out, uint64_t ns)
 {
 	uint64_t s = ns / NS_PER_S;
 	unsigned y, m, d, tod = (unsigned)(s % 86400);
 	civil(s / 86400, &y, &m, &d);
-	unsigned us = (unsigned)(ns % NS_PER_S / 1000);
 	memcpy(out, "0000-00-00T00:00:00.000000Z", STAMP_LEN);
 	put_two(out, y / 100 % 100);
 	put_two(out + 2, y % 100);
@@ -43,9 +49,18 @@ void stamp_write(char *out, uint64_t ns)
 	put_two(out + 11, tod / 3600);
 	put_two(out + 14, tod / 60 % 60);
 	put_two(out + 17, tod % 60);
-	put_two(out + 20, us / 10000);
-	put_two(out + 22, us / 100 % 100);
-	put_two(out + 24, us % 100);
+	put_microseconds(out + 20, (unsigned)(ns % NS_PER_S / 1000));
+}
+
+void stamp_write_memo(struct stamp_memo *memo, char *out, uint64_t ns)
+{
+	uint64_t s = ns / NS_PER_S;
+	if (s != memo->second) {
+		stamp_write(memo->text, ns);
+		memo->second = s;
+	}
+	memcpy(out, memo->text, STAMP_LEN);
+	put_microseconds(out + 20, (unsigned)(ns - s * NS_PER_S) / 1000);
 }
 
 static bool number(const char *text, unsigned n, unsigned *out)

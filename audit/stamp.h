@@ -12,6 +12,15 @@
 /* Writes STAMP_LEN characters, no NUL. NS is the time since 1970 in nanoseconds. */
 void stamp_write(char *out, uint64_t ns);
 
+/* The last second that was written: the rest of a stamp is cheap. All zero to begin with; one thread at a time. */
+struct stamp_memo {
+	uint64_t second; /* since 1970; 0: none */
+	char text[STAMP_LEN];
+};
+
+/* The same by way of MEMO. */
+void stamp_write_memo(struct stamp_memo *memo, char *out, uint64_t ns);
+
 /* Reads exactly what stamp_write() writes. */
 bool stamp_read(const char *text, size_t len, uint64_t *ns);
 

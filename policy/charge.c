@@ -68,19 +68,25 @@ static bool charge_layer(struct charge *c, const struct layer *l, const struct c
 	return true;
 }
 
+/* From layer FIRST on, which has limits. */
+static int charge_layers(struct policy *p, size_t first, const struct call *call, struct verdict *verdict, uint32_t *used)
+{
+	struct charge c = { .verdict = verdict, .used = used, .now = clock_now_ns() };
+	for (size_t i = first; i < p->n_layers; i++) {
+		if (p->layer[i].bucket && !charge_layer(&c, &p->layer[i], call))
+			return 1;
+	}
+	return 0;
+}
+
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used)
 {
 	*used = 0;
 	if (verdict->kind != VERDICT_ALLOW && verdict->kind != VERDICT_REWRITE)
 		return 0;
-	struct charge c = { .verdict = verdict, .used = used };
 	for (size_t i = 0; i < p->n_layers; i++) {
-		if (!p->layer[i].bucket)
-			continue;
-		if (!c.now)
-			c.now = clock_now_ns();
-		if (!charge_layer(&c, &p->layer[i], call))
-			return 1;
+		if (p->layer[i].bucket)
+			return charge_layers(p, i, call, verdict, used);
 	}
 	return 0;
 }

@@ -103,7 +103,7 @@ struct decision {
 	const struct policy *policy;
 	const struct call *call;
 	uint32_t object;
-	struct verdict each[OP_COUNT];
+	struct verdict each[OP_COUNT]; /* of the object's operations; nothing is said of others */
 	op_set trusted; /* asks that their rules answered themselves */
 };
 
@@ -176,8 +176,8 @@ static void settle(const struct decision *d, unsigned bit, struct verdict *v)
 static void decide_object(struct decision *d)
 {
 	op_set ops = object_ops(d->call, d->object);
-	for (unsigned bit = 0; bit < OP_COUNT; bit++)
-		d->each[bit] = (struct verdict){ .kind = VERDICT_NONE, .log = LOG_NONE };
+	for (op_set left = ops; left; left &= (op_set)(left - 1))
+		d->each[__builtin_ctz(left)] = (struct verdict){ .kind = VERDICT_NONE, .log = LOG_NONE };
 	for (size_t i = 0; i < d->policy->n_layers; i++)
 		join_layer(d, i, ops);
 	for (; ops; ops &= (op_set)(ops - 1)) {
@@ -199,7 +199,11 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 	struct verdict reviewed = { .kind = VERDICT_NONE };
 	bool stack = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
-		struct decision d = { .policy = p, .call = call, .object = i };
+		struct decision d;
+		d.policy = p;
+		d.call = call;
+		d.object = i;
+		d.trusted = 0;
 		decide_object(&d);
 		verdicts_join(&all, call, i, d.each);
 		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {

@@ -53,6 +53,7 @@ void evidence_open(struct worker *w)
 		put_back(j, &call, &to);
 	record_begin(r, w->record, sizeof(w->record), "call");
 	r->redactor = w->session->redactor;
+	r->memo = &w->memo;
 	record_call(r, &call, &j->verdict);
 	if (to.kind != OBJECT_NONE)
 		record_name(r, "to", &to);

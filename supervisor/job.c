@@ -132,7 +132,7 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 
 void job_call(const struct job *j, struct call *out)
 {
-	memset(out, 0, sizeof(*out));
+	memset(out, 0, offsetof(struct call, object[1])); /* those behind are nobody's to read: n_objects says how many there are */
 	out->syscall = j->row ? j->row->name : "unknown";
 	if (j->proc)
 		proc_subject(j->proc, &out->by);

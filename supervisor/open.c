@@ -173,9 +173,15 @@ static int inject_special(struct job *j, int fd, const struct stat *st)
 	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : inject(j, fd);
 }
 
+/* The kernel refuses what is no directory before it opens it, and no directory makes anybody wait. */
+static uint64_t without_waiting(uint64_t flags)
+{
+	return flags & O_DIRECTORY ? 0 : O_NONBLOCK;
+}
+
 static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
 {
-	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | without_waiting(j->word[OPEN_FLAGS]);
 	struct open_how how = { flags, j->word[OPEN_MODE], resolve_flags };
 	struct creds saved;
 
@@ -198,7 +204,7 @@ static int restore_flags(const struct job *j, int fd)
 {
 	int flags = (int)j->word[OPEN_FLAGS];
 
-	if (fd >= 0 && !(flags & O_NONBLOCK))
+	if (fd >= 0 && !(flags & O_NONBLOCK) && without_waiting(j->word[OPEN_FLAGS]))
 		(void)fcntl(fd, F_SETFL, flags);
 	return fd;
 }

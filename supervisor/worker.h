@@ -67,6 +67,7 @@ struct worker {
 	struct laps *laps;        /* NULL: nobody asked */
 	char path[4096 + 1];      /* scratch for one name */
 	struct record evidence;   /* the current job's record, in buffer record */
+	struct record_memo memo;
 	char record[RECORD_MAX];
 	struct job job;
 };

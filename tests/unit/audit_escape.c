@@ -114,6 +114,30 @@ static void never_beyond_its_room(void **state)
 	}
 }
 
+/* Plain bytes are copied in pieces of sixteen and of eight, the last one overlapping: one odd byte among them, in every place. */
+static void one_among_plain_ones(void **state)
+{
+	for (size_t n = 1; n <= 50; n++) {
+		for (size_t at = 0; at < n; at++) {
+			for (unsigned c = 0; c < 256; c++) {
+				char bytes[50], one = (char)c, alone[ESCAPE_GROWTH], want[50 + ESCAPE_GROWTH], text[50 + ESCAPE_GROWTH + 1];
+				memset(bytes, '~', sizeof bytes);
+				bytes[at] = one;
+				ssize_t len = escape(alone, sizeof alone, &one, 1);
+				assert_true(len > 0);
+				memset(want, '~', sizeof want);
+				memcpy(want + at, alone, (size_t)len);
+				size_t all = n - 1 + (size_t)len;
+				text[all] = '#';
+				assert_int_equal(escape(text, all, bytes, n), all);
+				assert_memory_equal(text, want, all);
+				assert_int_equal(text[all], '#');
+				assert_int_equal(escape(text, all - 1, bytes, n), -1);
+			}
+		}
+	}
+}
+
 static void bad_text_is_refused(void **state)
 {
 	static const char *const rows[] = { "\\", "\\u", "\\u12", "\\u12g4", "\\x41", "\\ud800", "\\udc00", "\\ud800\\u0041", "a\nb", "\"", "\x80" };
@@ -127,7 +151,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(comes_back),	       cmocka_unit_test(stays_apart_for_json_readers),
 		cmocka_unit_test(text_is_as_meant),    cmocka_unit_test(never_beyond_its_room),
-		cmocka_unit_test(bad_text_is_refused),
+		cmocka_unit_test(one_among_plain_ones), cmocka_unit_test(bad_text_is_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,7 +2,10 @@
 /* The record builder: the text it writes, and that nothing is cut silently. */
 #include <errno.h>
 
+#include "audit/digest.h"
 #include "audit/field.h"
+#include "audit/redact.h"
+#include "audit/stamp.h"
 #include "audit_util.h"
 
 static const char *text_of(struct record *r)
@@ -121,6 +124,107 @@ static void names_calls(void **state)
 			    "\"object\":\"/b\",\"named\":\"b\"}],\"verdict\":\"allow\",\"rule\":\"x.rules:3\",\"result\":\"ENOENT\"}");
 }
 
+#define MANY 20000
+static const char *const programs[] = { "/bin/mv", "/bin/sh", "/tmp/a\"b\xff", "", "/opt/ghp_0123456789abcdefghijklmnopqrstuvwxyz/tool" };
+
+/* A call of one of a few callers, drawn from SEED; LONG_EXE does not fit into a memo. */
+static void draw_call(unsigned *seed, const char *long_exe, struct call *call)
+{
+	static const struct image parent = { .pid = 3 };
+	size_t which = (size_t)rand_r(seed) % 7;
+	const char *exe = which < 5 ? programs[which] : which == 5 ? long_exe : NULL;
+
+	*call = (struct call){ .syscall = "openat",
+			       .by = { .pid = 7 + rand_r(seed) % 2, .tid = 8 + rand_r(seed) % 2 },
+			       .n_objects = 1,
+			       .object = { { .kind = OBJECT_FILE, .ops = rand_r(seed) % 4 ? OP_READ : OP_EXEC, .name = SPAN_LITERAL("/a") } } };
+	if (exe)
+		call->by.image.exe = (struct span){ exe, (uint32_t)strlen(exe) };
+	if (rand_r(seed) % 2) {
+		call->by.ancestors = &parent;
+		call->by.n_ancestors = 1;
+	}
+}
+
+/* With a memo and without the records are the same, whoever called before; a secret has another commitment in each. */
+static void memo_changes_nothing(void **state)
+{
+	char dir[64], salts[80], long_exe[MEMO_EXE + 50], with[2048], without[2048];
+	struct verdict verdict = { .kind = VERDICT_ALLOW, .where = "x.rules:3" };
+	struct record_memo memo = { 0 };
+	struct redactor *redactor;
+	unsigned seed = 5, secrets = 0;
+
+	snprintf(salts, sizeof salts, "%s.salts", fresh_dir(dir));
+	assert_int_equal(redactor_new(salts, &redactor), 0);
+	memset(long_exe, 'x', sizeof long_exe - 1);
+	long_exe[0] = '/';
+	long_exe[sizeof long_exe - 1] = '\0';
+	for (unsigned i = 0; i < MANY; i++) {
+		struct call call;
+		struct record r;
+		draw_call(&seed, long_exe, &call);
+		struct redactor *now = rand_r(&seed) % 4 ? redactor : NULL;
+		record_begin(&r, with, sizeof with, "call");
+		r.redactor = now;
+		r.memo = &memo;
+		record_call(&r, &call, &verdict);
+		text_of(&r);
+		record_begin(&r, without, sizeof without, "call");
+		r.redactor = now;
+		record_call(&r, &call, &verdict);
+		text_of(&r);
+		if (strstr(without, REDACT_OPEN)) {
+			secrets++;
+			assert_null(strstr(with, "ghp_0123"));
+			assert_string_not_equal(with, without);
+		} else {
+			assert_string_equal(with, without);
+		}
+	}
+	assert_true(secrets > 100);
+	redactor_free(redactor);
+	unlink(salts);
+	remove_dir(dir);
+}
+
+static void memo_of_stamps(void **state)
+{
+	struct stamp_memo memo = { 0 };
+	unsigned seed = 6;
+	uint64_t now = UINT64_C(1795000000) * 1000000000;
+
+	for (unsigned i = 0; i < MANY; i++) {
+		char with[STAMP_LEN], without[STAMP_LEN];
+		uint64_t ns = now + (uint64_t)rand_r(&seed) * 3;
+		now += rand_r(&seed) % 50 ? 20000000 : UINT64_C(86400) * 1000000000;
+		stamp_write_memo(&memo, with, ns);
+		stamp_write(without, ns);
+		assert_memory_equal(with, without, STAMP_LEN);
+	}
+}
+
+static void writes_hex(void **state)
+{
+	uint8_t bytes[70];
+	char hex[2 * sizeof bytes + 1];
+
+	for (unsigned c = 0; c < 256; c++) {
+		for (size_t n = 0; n <= sizeof bytes; n++) {
+			for (size_t i = 0; i < n; i++)
+				bytes[i] = (uint8_t)(c + i * 7);
+			memset(hex, '#', sizeof hex);
+			hex_write(hex, bytes, n);
+			assert_int_equal(hex[2 * n], '#');
+			for (size_t i = 0; i < n; i++) {
+				char two[3];
+				snprintf(two, sizeof two, "%02x", bytes[i]);
+				assert_memory_equal(hex + 2 * i, two, 2);
+			}
+		}
+	}
+}
+
 static void names_errnos(void **state)
 {
 	assert_string_equal(errno_name(EACCES), "EACCES");
@@ -133,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
 		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls),	       cmocka_unit_test(names_errnos),
+		cmocka_unit_test(memo_changes_nothing), cmocka_unit_test(memo_of_stamps), cmocka_unit_test(writes_hex),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

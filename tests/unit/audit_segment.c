@@ -71,9 +71,26 @@ static void what_is_written_is_let_go(void **state)
 	remove_dir(dir);
 }
 
+static void copies_every_length(void **state)
+{
+	char from[100], to[102];
+
+	for (size_t i = 0; i < sizeof from; i++)
+		from[i] = (char)(i + 1);
+	for (size_t at = 0; at < 16; at++) {
+		for (size_t n = 0; at + n <= sizeof from; n++) {
+			memset(to, 0, sizeof to);
+			segment_copy(to + 1, from + at, n);
+			assert_memory_equal(to + 1, from + at, n);
+			assert_int_equal(to[0], 0);
+			assert_int_equal(to[n + 1], 0);
+		}
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_written_is_let_go) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(what_is_written_is_let_go), cmocka_unit_test(copies_every_length) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
