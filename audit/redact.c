@@ -67,25 +67,54 @@ static void enlist(struct redactor *r, size_t i, unsigned three)
 	r->first[three / 64] |= UINT64_C(1) << three % 64;
 }
 
-static int add(struct redactor *r, const struct form *form, bool command)
+/* FORM is found where text begins with START. */
+static int add_beginning(struct redactor *r, const struct form *form, bool command, const char start[LEAD_MIN])
 {
-	size_t len = command ? strcspn(form->text, " ") : strlen(form->text);
-	const char *t = form->text;
-	if (len < (command ? 2 : LEAD_MIN))
-		return -EINVAL;
 	struct lead *grown = realloc(r->lead, (r->n + 1) * sizeof *grown);
-	char *copy = strdup(t);
+	char *copy = strdup(form->text);
 	if (grown)
 		r->lead = grown;
 	if (!grown || !copy) {
 		free(copy);
 		return -ENOMEM;
 	}
+	size_t len = command ? strcspn(copy, " ") : strlen(copy);
 	r->lead[r->n] = (struct lead){ .form = { copy, form->kind, form->more }, .len = len, .command = command };
-	enlist(r, r->n, triple(fold(t[0]), fold(t[1]), fold(t[2])));
+	enlist(r, r->n, triple((unsigned char)start[0], (unsigned char)start[1], (unsigned char)start[2]));
 	r->n++;
-	/* The blank that ends a short lead may have a backslash before it. */
-	return len == LEAD_MIN && t[2] == ' ' ? add(r, &(struct form){ (const char[]){ t[0], t[1], '\\', ' ', 0 }, form->kind, 0 }, false) : 0;
+	return 0;
+}
+
+/* Each way in which behind() lets the first bytes be written: T is what of the text is left, N bytes of START are there. */
+static int add_spellings(struct redactor *r, const struct form *form, bool command, const char *t, char start[LEAD_MIN + 1], size_t n)
+{
+	char c = *t;
+	if (n >= LEAD_MIN)
+		return add_beginning(r, form, command, start);
+	start[n] = (char)fold(c);
+	int rc = add_spellings(r, form, command, t + (c != '\0'), start, n + 1);
+	if (rc == 0 && c == ' ') {
+		memcpy(start + n, "\\ ", 2);
+		rc = add_spellings(r, form, command, t + 1, start, n + 2);
+	}
+	if (rc == 0 && c == '"') {
+		start[n] = '\'';
+		rc = add_spellings(r, form, command, t + 1, start, n + 1);
+	}
+	if (rc == 0 && c == '"') {
+		start[n] = '\\';
+		rc = add_spellings(r, form, command, t, start, n + 1);
+	}
+	return rc;
+}
+
+static int add(struct redactor *r, const struct form *form, bool command)
+{
+	char start[LEAD_MIN + 1];
+	size_t len = command ? strcspn(form->text, " ") : strlen(form->text);
+	if (len < (command ? 2 : LEAD_MIN))
+		return -EINVAL;
+	return add_spellings(r, form, command, form->text, start, 0);
 }
 
 int redactor_add(struct redactor *r, const char *lead)

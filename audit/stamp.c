@@ -55,7 +55,7 @@ void stamp_write(char *out, uint64_t ns)
 void stamp_write_memo(struct stamp_memo *memo, char *out, uint64_t ns)
 {
 	uint64_t s = ns / NS_PER_S;
-	if (s != memo->second) {
+	if (s != memo->second || !memo->text[0]) {
 		stamp_write(memo->text, ns);
 		memo->second = s;
 	}

@@ -14,8 +14,8 @@ void stamp_write(char *out, uint64_t ns);
 
 /* The last second that was written: the rest of a stamp is cheap. All zero to begin with; one thread at a time. */
 struct stamp_memo {
-	uint64_t second; /* since 1970; 0: none */
-	char text[STAMP_LEN];
+	uint64_t second; /* since 1970 */
+	char text[STAMP_LEN]; /* empty: none yet */
 };
 
 /* The same by way of MEMO. */

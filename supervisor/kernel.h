@@ -20,8 +20,11 @@
 #define __NR_uprobe 336
 #endif
 #define NATIVE_AUDIT_ARCH AUDIT_ARCH_X86_64
+/* The kernel's O_LARGEFILE, which it sets by itself; the C library's is 0. */
+#define USHER_O_LARGEFILE 0100000
 #elif defined(__aarch64__)
 #define NATIVE_AUDIT_ARCH AUDIT_ARCH_AARCH64
+#define USHER_O_LARGEFILE 0400000
 #else
 #error "usher knows the call tables of x86-64 and aarch64 only"
 #endif

@@ -11,16 +11,16 @@
 #include <sys/stat.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/kernel.h"
 #include "supervisor/limits_caller.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 #include "supervisor/worker.h"
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
-#define LARGEFILE_BIT 0100000
 #define KNOWN_FLAGS                                                                                             \
 	((uint64_t)(unsigned)(O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC |    \
-			      O_DSYNC | O_ASYNC | O_DIRECT | LARGEFILE_BIT | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | \
+			      O_DSYNC | O_ASYNC | O_DIRECT | USHER_O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | \
 			      O_CLOEXEC | O_PATH | TMPFILE_BIT))
 #define PATH_FLAGS ((uint64_t)(O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC))
 #define KNOWN_RESOLVE                                                                                          \
@@ -61,7 +61,7 @@ int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, b
 		if (flags & O_PATH)
 			flags &= PATH_FLAGS;
 		else
-			flags |= LARGEFILE_BIT;
+			flags |= USHER_O_LARGEFILE;
 		if (!will_create(flags))
 			mode = 0;
 	}

@@ -191,9 +191,12 @@ static void memo_changes_nothing(void **state)
 static void memo_of_stamps(void **state)
 {
 	struct stamp_memo memo = { 0 };
+	char first[STAMP_LEN];
 	unsigned seed = 6;
 	uint64_t now = UINT64_C(1795000000) * 1000000000;
 
+	stamp_write_memo(&memo, first, 5000);
+	assert_memory_equal(first, "1970-01-01T00:00:00.000005Z", STAMP_LEN);
 	for (unsigned i = 0; i < MANY; i++) {
 		char with[STAMP_LEN], without[STAMP_LEN];
 		uint64_t ns = now + (uint64_t)rand_r(&seed) * 3;

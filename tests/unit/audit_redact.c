@@ -28,6 +28,19 @@ static void drop(struct made *m)
 	unlink(m->salts);
 }
 
+/* VALUE is what is found in TEXT; NULL: nothing. */
+static void assert_finds(const struct redactor *r, const char *text, const char *value)
+{
+	size_t at, len;
+	char *exact = strdup(text);
+	assert_non_null(exact);
+	bool found = redact_find(r, exact, strlen(exact), 0, &at, &len);
+	assert_int_equal(found, value != NULL);
+	if (found)
+		assert_true(len == strlen(value) && !memcmp(exact + at, value, len));
+	free(exact);
+}
+
 static void finds(void **state)
 {
 	static const struct {
@@ -57,16 +70,8 @@ static void finds(void **state)
 	struct made m = make();
 	assert_int_equal(redactor_add(m.r, "--pin="), 0);
 	assert_int_equal(redactor_add(m.r, "a="), -EINVAL);
-	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-		size_t at, len;
-		char *exact = strdup(cases[i].text);
-		assert_non_null(exact);
-		bool found = redact_find(m.r, exact, strlen(exact), 0, &at, &len);
-		assert_int_equal(found, cases[i].value != NULL);
-		if (found)
-			assert_true(len == strlen(cases[i].value) && !memcmp(exact + at, cases[i].value, len));
-		free(exact);
-	}
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+		assert_finds(m.r, cases[i].text, cases[i].value);
 	assert_true(redact_follows(m.r, "--password", 10));
 	assert_true(redact_follows(m.r, "Bearer", 6));
 	assert_false(redact_follows(m.r, "--pass", 6));
@@ -387,10 +392,31 @@ static void stays_injective(void **state)
 	drop(&m);
 }
 
+/* Leads are found by their first bytes, which a program may write in several ways: a blank in an argument, and any quote. */
+static void blanks_and_quotes_in_front(void **state)
+{
+	static const char *const leads[] = { "my zork=", "a b=", " x=", "  y=", "p \"k\":", "\"q\":", "w\"=" };
+	static const char *const texts[] = {
+		"run my zork=V x",   "run my\\ zork=V x", "a b=V",	  "a\\ b=V",		"run -t x=V z",	     "'run\\ x=V",
+		"run  y=V",	     "run\\ \\ y=V",	   "run\\  y=V",	  "run \\ y=V",	"p \"k\":V",	     "p\\ \"k\":V",
+		"p 'k':V",	     "p \\\"k\\\":V",   "p\\ \\\\\\\"k':V", "\"q\":V",		"'q':V",	     "\\\"q\\\":V",
+		"\\\\\\\\\\\"q':V", "w\"=V",	   "w'=V",	  "w\\\\\"=V", "W\\\\\\\\'=V", "MY\\ ZORK=V",
+	};
+	struct made m = make();
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		assert_finds(m.r, texts[i], NULL);
+	for (size_t i = 0; i < sizeof leads / sizeof leads[0]; i++)
+		assert_int_equal(redactor_add(m.r, leads[i]), 0);
+	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+		assert_finds(m.r, texts[i], "V");
+	drop(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(finds),
+		cmocka_unit_test(blanks_and_quotes_in_front),
 		cmocka_unit_test(known_forms),
 		cmocka_unit_test(options_of_programs),
 		cmocka_unit_test(second_value),
