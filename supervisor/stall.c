@@ -218,6 +218,18 @@ static void detach(struct stalls *s, pid_t tid, int sig)
 		(void)missed(s, tid);
 }
 
+/* Nobody is traced any more: whoever is held has ended, also a first thread, whose end nothing reports and no further round would look for. */
+static void all_ended(struct stalls *s)
+{
+	struct pool *p = s->pool;
+
+	s->traced = 0;
+	pthread_mutex_lock(&p->lock);
+	for (struct parked *k = p->parked; k; k = k->next)
+		k->gone = k->gone || k->stall == STALL_HELD;
+	pthread_mutex_unlock(&p->lock);
+}
+
 /*
  * Takes one report of a traced thread. False: there is none now. A first thread that another thread's exec puts an end to is
  * never reported: it is only missed (missed()).
@@ -227,8 +239,8 @@ static bool report(struct stalls *s, pid_t *tid, int *status)
 	do
 		*tid = waitpid(-1, status, __WALL | __WNOTHREAD | WNOHANG);
 	while (*tid < 0 && errno == EINTR);
-	if (*tid < 0) /* none is left */
-		s->traced = 0;
+	if (*tid < 0)
+		all_ended(s);
 	if (*tid <= 0)
 		return false;
 	if (!WIFSTOPPED(*status))
