@@ -30,6 +30,8 @@ struct lead {
 /* Leads are found by their first three bytes. */
 #define TRIPLE_BITS 13U /* a kilobyte of bits: each byte of a record looks at one, and the caches are cold */
 #define LISTS 512U
+/* Any three bytes hold two at an even place: of these every second is looked at, and the three only where they may be of a lead. */
+#define PAIR_BITS 12U
 
 struct redactor {
 	struct lead *lead;
@@ -38,8 +40,8 @@ struct redactor {
 	pthread_mutex_t lock;
 	int fd;
 	uint64_t first[(1U << TRIPLE_BITS) / 64]; /* a bit for each three bytes that a lead begins with */
+	uint64_t pair[(1U << PAIR_BITS) / 64];    /* and for each two of these that stand together */
 	size_t begins[LISTS];                     /* the first lead of a list: index + 1 */
-	unsigned char fold[256];                  /* as fold(), for the scan that every record takes */
 };
 
 static unsigned char fold(char c)
@@ -47,9 +49,24 @@ static unsigned char fold(char c)
 	return (unsigned char)(c >= 'A' && c <= 'Z' ? c + 32 : c);
 }
 
-static unsigned triple(unsigned char a, unsigned char b, unsigned char c)
+/* Two and three bytes as they are looked up: capitals as small letters, and some others alike too, which the comparison tells apart. */
+static unsigned two_at(const char *p)
 {
-	return (a ^ (unsigned)b << 4 ^ (unsigned)c << 8) & ((1U << TRIPLE_BITS) - 1);
+	uint16_t two;
+	memcpy(&two, p, sizeof two);
+	return two | 0x2020U;
+}
+
+static unsigned pair_at(const char *p)
+{
+	unsigned two = two_at(p);
+	return (two ^ two >> 3) & ((1U << PAIR_BITS) - 1);
+}
+
+static unsigned triple_at(const char *p)
+{
+	unsigned two = two_at(p), third = (unsigned char)p[2] | 0x20U;
+	return (two ^ two >> 4 ^ third << 8) & ((1U << TRIPLE_BITS) - 1);
 }
 
 /* The list that leads with these three bytes are in. */
@@ -58,13 +75,16 @@ static unsigned list_of(unsigned three)
 	return three * 40503U >> 7 & (LISTS - 1);
 }
 
-static void enlist(struct redactor *r, size_t i, unsigned three)
+static void enlist(struct redactor *r, size_t i, const char start[LEAD_MIN])
 {
+	unsigned three = triple_at(start), front = pair_at(start), back = pair_at(start + 1);
 	size_t *link = &r->begins[list_of(three)];
 	while (*link && *link != i + 1)
 		link = &r->lead[*link - 1].next;
 	*link = i + 1;
 	r->first[three / 64] |= UINT64_C(1) << three % 64;
+	r->pair[front / 64] |= UINT64_C(1) << front % 64;
+	r->pair[back / 64] |= UINT64_C(1) << back % 64;
 }
 
 /* FORM is found where text begins with START. */
@@ -80,7 +100,7 @@ static int add_beginning(struct redactor *r, const struct form *form, bool comma
 	}
 	size_t len = command ? strcspn(copy, " ") : strlen(copy);
 	r->lead[r->n] = (struct lead){ .form = { copy, form->kind, form->more }, .len = len, .command = command };
-	enlist(r, r->n, triple((unsigned char)start[0], (unsigned char)start[1], (unsigned char)start[2]));
+	enlist(r, r->n, start);
 	r->n++;
 	return 0;
 }
@@ -129,8 +149,6 @@ int redactor_new(const char *salts, struct redactor **out)
 	if (!r)
 		return rc;
 	r->fd = -1;
-	for (unsigned c = 0; c < 256; c++)
-		r->fold[c] = fold((char)c);
 	pthread_mutex_init(&r->lock, NULL);
 	r->salts = strdup(salts);
 	for (const struct form *f = redact_forms; rc == 0 && f->text; f++)
@@ -178,7 +196,8 @@ static const char *behind(const struct lead *l, const char *p, const char *end)
 struct search {
 	const struct redactor *r;
 	const char *bytes, *from, *end;
-	const char *at; /* NULL: nothing yet */
+	const char *stop; /* where leads that are of interest do not begin any more */
+	const char *at;   /* NULL: nothing yet */
 	size_t len;
 };
 
@@ -188,6 +207,8 @@ static void take(struct search *s, const char *at, size_t len)
 		return;
 	s->at = at;
 	s->len = len;
+	if (at < s->stop)
+		s->stop = at;
 }
 
 /* What P is the lead of. */
@@ -211,25 +232,27 @@ static void look_at(struct search *s, const char *p, unsigned three)
 	}
 }
 
+static bool holds(const uint64_t *set, unsigned bit)
+{
+	return set[bit / 64] >> bit % 64 & 1;
+}
+
 bool redact_find(const struct redactor *r, const char *bytes, size_t n, size_t from, size_t *at, size_t *len)
 {
-	struct search s = { .r = r, .bytes = bytes, .from = bytes + from, .end = bytes + n };
 	if (from > n || n - from < 1 || n < LEAD_MIN)
 		return false;
+	const char *end = bytes + n;
+	struct search s = { .r = r, .bytes = bytes, .from = bytes + from, .end = end, .stop = end - LEAD_MIN + 1 };
 	/* A command's options may follow a value that was found already: then its name lies before FROM. */
-	const unsigned char *p = (const unsigned char *)(from > LOOK_BACK ? s.from - LOOK_BACK : bytes);
-	const unsigned char *stop = (const unsigned char *)s.end - LEAD_MIN + 1;
-	unsigned char first = p < stop ? r->fold[p[0]] : 0, second = p < stop ? r->fold[p[1]] : 0;
-	for (; p < stop; p++) {
-		unsigned char third = r->fold[p[2]];
-		unsigned three = triple(first, second, third);
-		first = second;
-		second = third;
-		if (!(r->first[three / 64] >> three % 64 & 1))
+	const char *begin = from > LOOK_BACK ? s.from - LOOK_BACK : bytes;
+	for (const char *p = begin; p <= s.stop && end - p > 1; p += 2) {
+		if (!holds(r->pair, pair_at(p)))
 			continue;
-		look_at(&s, (const char *)p, three);
-		if (s.at && (const unsigned char *)s.at < stop)
-			stop = (const unsigned char *)s.at;
+		for (const char *lead = p > begin ? p - 1 : p; lead <= p && lead < s.stop; lead++) {
+			unsigned three = triple_at(lead);
+			if (holds(r->first, three))
+				look_at(&s, lead, three);
+		}
 	}
 	if (!s.at)
 		return false;

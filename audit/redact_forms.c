@@ -337,6 +337,8 @@ static bool option_at(const struct command *c, const char *args, const char *p, 
 	if (joined ? n > 2 && p[n] != '=' : !c->apart)
 		return false;
 	*at = p + n + (!joined || n > 2);
+	if (*at >= end)
+		return false;
 	*len = value_length(args, *at, end);
 	return *len && (!c->pair || behind_colon(at, len));
 }
