@@ -63,16 +63,33 @@ static int make_room(struct journal *j, size_t need, bool reserved)
 	return rc;
 }
 
-/* Puts the line, whose room is there, and moves the chain. */
-static int put_line(struct journal *j, const char *head, size_t head_len, const char *body, size_t len)
+/* Most lines are shorter: they are hashed and copied in one piece. */
+#define LINE_WHOLE 1024
+
+static int put_whole(struct journal *j, const char *head, size_t head_len, const char *body, size_t len, struct digest *hash)
 {
-	struct digest hash;
+	uint8_t line[LINE_WHOLE + DIGEST_PAD];
+	memcpy(line, head, head_len);
+	memcpy(line + head_len, body, len);
+	digest_padded(hash, line, head_len + len);
+	return segment_put(j->seg, (const char *)line, head_len + len, NULL, 0);
+}
+
+static int put_parts(struct journal *j, const char *head, size_t head_len, const char *body, size_t len, struct digest *hash)
+{
 	struct sha256_ctx ctx;
 	sha256_init(&ctx);
 	sha256_update(&ctx, head_len, (const uint8_t *)head);
 	sha256_update(&ctx, len, (const uint8_t *)body);
-	sha256_digest(&ctx, sizeof hash.bytes, hash.bytes);
-	int rc = segment_put(j->seg, head, head_len, body, len);
+	sha256_digest(&ctx, sizeof hash->bytes, hash->bytes);
+	return segment_put(j->seg, head, head_len, body, len);
+}
+
+/* Puts the line, whose room is there, and moves the chain. */
+static int put_line(struct journal *j, const char *head, size_t head_len, const char *body, size_t len)
+{
+	struct digest hash;
+	int rc = (head_len + len <= LINE_WHOLE ? put_whole : put_parts)(j, head, head_len, body, len, &hash);
 	if (rc != 0)
 		return rc;
 	j->room -= head_len + len + 1;

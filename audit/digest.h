@@ -6,6 +6,7 @@
 #ifndef USHER_AUDIT_DIGEST_H
 #define USHER_AUDIT_DIGEST_H
 
+#include <endian.h>
 #include <nettle/sha2.h>
 #include <sodium.h>
 #include <stdbool.h>
@@ -25,6 +26,29 @@ static inline void digest_of(struct digest *out, const void *data, size_t n)
 	sha256_init(&ctx);
 	sha256_update(&ctx, n, data);
 	sha256_digest(&ctx, DIGEST_BYTES, out->bytes);
+}
+
+/* What digest_padded() needs behind the data. */
+#define DIGEST_PAD 72
+
+/*
+ * The same of DATA that has DIGEST_PAD bytes of room behind its N, which are overwritten: the padding of FIPS 180-4, 5.1.1, is put there,
+ * so that nettle gets whole blocks only and copies nothing. Short data takes half the time so.
+ */
+static inline void digest_padded(struct digest *out, uint8_t *data, size_t n)
+{
+	struct sha256_ctx ctx;
+	size_t whole = (n + 8) / SHA256_BLOCK_SIZE * SHA256_BLOCK_SIZE + SHA256_BLOCK_SIZE;
+	uint64_t bits = htobe64((uint64_t)n * 8);
+	data[n] = 0x80;
+	__builtin_memset(data + n + 1, 0, whole - n - 1);
+	__builtin_memcpy(data + whole - sizeof bits, &bits, sizeof bits);
+	sha256_init(&ctx);
+	sha256_update(&ctx, whole, data);
+	for (unsigned i = 0; i < DIGEST_BYTES / 4; i++) {
+		uint32_t word = htobe32(ctx.state[i]);
+		__builtin_memcpy(out->bytes + (size_t)4 * i, &word, sizeof word);
+	}
 }
 
 #define HEX_AT_ONCE 16

@@ -7,12 +7,10 @@
 /* SUM may be LEFT or RIGHT itself. */
 static void node(struct digest *sum, const struct digest *left, const struct digest *right)
 {
-	struct sha256_ctx ctx;
-	sha256_init(&ctx);
-	sha256_update(&ctx, 1, (const uint8_t[]){ 1 });
-	sha256_update(&ctx, DIGEST_BYTES, left->bytes);
-	sha256_update(&ctx, DIGEST_BYTES, right->bytes);
-	sha256_digest(&ctx, DIGEST_BYTES, sum->bytes);
+	uint8_t text[1 + 2 * DIGEST_BYTES + DIGEST_PAD] = { 1 };
+	memcpy(text + 1, left->bytes, DIGEST_BYTES);
+	memcpy(text + 1 + DIGEST_BYTES, right->bytes, DIGEST_BYTES);
+	digest_padded(sum, text, 1 + 2 * DIGEST_BYTES);
 }
 
 void merkle_leaf(struct digest *out, const void *data, size_t n)

@@ -140,29 +140,29 @@ int segment_extend(struct segment *s, size_t upto)
 	return 0;
 }
 
-typedef uint64_t __attribute__((may_alias, aligned(1))) word_at;
 typedef uint8_t piece __attribute__((vector_size(16)));
 typedef piece __attribute__((may_alias, aligned(1))) piece_at;
 
+static void copy_piece(char *to, const char *from)
+{
+	piece p;
+	memcpy(&p, from, sizeof p);
+	*(volatile piece_at *)to = p;
+}
+
+/* The last piece overlaps the one before it: the same bytes again. */
 void segment_copy(char *to, const char *from, size_t n)
 {
-	for (; n >= sizeof(piece); n -= sizeof(piece)) {
-		piece p;
-		memcpy(&p, from, sizeof p);
-		*(volatile piece_at *)to = p;
-		to += sizeof p;
-		from += sizeof p;
-	}
-	if (n >= sizeof(uint64_t)) {
-		uint64_t word;
-		memcpy(&word, from, sizeof word);
-		*(volatile word_at *)to = word;
-		to += sizeof word;
-		from += sizeof word;
-		n -= sizeof word;
-	}
-	for (; n; n--)
-		*(volatile char *)to++ = *from++;
+	size_t at = 0;
+	for (; n - at >= sizeof(piece); at += sizeof(piece))
+		copy_piece(to + at, from + at);
+	if (at == n)
+		return;
+	if (at)
+		copy_piece(to + n - sizeof(piece), from + n - sizeof(piece));
+	else
+		for (; at < n; at++)
+			((volatile char *)to)[at] = from[at];
 }
 
 static int put_written(struct segment *s, const char *head, size_t head_len, const char *body, size_t body_len)

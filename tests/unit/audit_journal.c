@@ -103,6 +103,27 @@ static void threads_share(void **state)
 	remove_dir(dir);
 }
 
+/* Short lines are hashed in one piece, others in two. */
+static void lines_of_every_length(void **state)
+{
+	char dir[64], text[1500], buf[2048];
+	struct record r;
+	(void)state;
+	struct journal *j = make_journal(fresh_dir(dir));
+	for (size_t n = 0; n < sizeof text - 1; n++) {
+		memset(text, 'x', n);
+		text[n] = '\0';
+		note(&r, buf, sizeof buf, text);
+		assert_int_equal(journal_append(j, &r, NULL), 0);
+	}
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_int_equal(p.proven, sizeof text - 1 + 2);
+	remove_dir(dir);
+}
+
+
 static void rotates(void **state)
 {
 	char dir[64], *buf = malloc(RECORD_MAX), *big = malloc(60000);
@@ -336,6 +357,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(closes_whole),
+		cmocka_unit_test(lines_of_every_length),
 		cmocka_unit_test(threads_share),
 		cmocka_unit_test(rotates),
 		cmocka_unit_test(the_helper_may_come_later),

@@ -228,6 +228,21 @@ static void writes_hex(void **state)
 	}
 }
 
+static void pads_as_sha256_does(void **state)
+{
+	for (size_t n = 0; n < 400; n++) {
+		struct digest whole, padded;
+		uint8_t *exact = malloc(n + DIGEST_PAD);
+		assert_non_null(exact);
+		for (size_t i = 0; i < n + DIGEST_PAD; i++)
+			exact[i] = (uint8_t)(i * 31 + n);
+		digest_of(&whole, exact, n);
+		digest_padded(&padded, exact, n);
+		assert_memory_equal(&whole, &padded, sizeof whole);
+		free(exact);
+	}
+}
+
 static void names_errnos(void **state)
 {
 	assert_string_equal(errno_name(EACCES), "EACCES");
@@ -241,6 +256,7 @@ int main(void)
 		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
 		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls),	       cmocka_unit_test(names_errnos),
 		cmocka_unit_test(memo_changes_nothing), cmocka_unit_test(memo_of_stamps), cmocka_unit_test(writes_hex),
+		cmocka_unit_test(pads_as_sha256_does),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
