@@ -10,51 +10,19 @@
 #include <string.h>
 
 #include "audit/escape.h"
-#include "audit/put.h"
+#include "audit/record_put.h"
 #include "audit/redact.h"
-
-/* Where N bytes go, or NULL: they do not fit. */
-static char *room(struct record *r, size_t n)
-{
-	if (r->broken)
-		return NULL;
-	if (r->cap < RECORD_TAIL || n > r->cap - RECORD_TAIL - r->len) {
-		r->broken = true;
-		return NULL;
-	}
-	char *at = r->buf + r->len;
-	r->len += n;
-	return at;
-}
-
-/* For keys and words: a call of memcpy() takes longer than they do. */
-static inline char *put_short(char *at, const char *text, size_t n)
-{
-	if (n > 16)
-		return put_bytes(at, text, n);
-	if (n >= 8) {
-		memcpy(at, text, 8);
-		memcpy(at + n - 8, text + n - 8, 8);
-	} else if (n >= 4) {
-		memcpy(at, text, 4);
-		memcpy(at + n - 4, text + n - 4, 4);
-	} else {
-		for (size_t i = 0; i < n; i++)
-			at[i] = text[i];
-	}
-	return at + n;
-}
 
 static void put(struct record *r, const char *text, size_t n)
 {
-	char *at = room(r, n);
+	char *at = record_room(r, n);
 	if (at)
 		put_short(at, text, n);
 }
 
 static void put_one(struct record *r, char c)
 {
-	char *at = room(r, 1);
+	char *at = record_room(r, 1);
 	if (at)
 		*at = c;
 }
@@ -93,27 +61,9 @@ static void put_redacted(struct record *r, const char *bytes, size_t n, size_t a
 	put_one(r, '"');
 }
 
-/* What comes before a value, a comma, and the key unless the value goes into a list, and room for MORE bytes: where they go, or NULL. */
-static char *lead_with(struct record *r, const char *key, size_t more)
-{
-	bool comma = !r->first;
-	size_t n = key ? strlen(key) : 0;
-	char *at = room(r, comma + (key ? n + 3 : 0) + more);
-	r->first = false;
-	if (!at)
-		return NULL;
-	if (comma)
-		*at++ = ',';
-	if (!key)
-		return at;
-	*at++ = '"';
-	at = put_short(at, key, n);
-	return put_literal(at, "\":");
-}
-
 static void lead(struct record *r, const char *key)
 {
-	(void)lead_with(r, key, 0);
+	(void)record_lead(r, key, 0);
 }
 
 static void open_with(struct record *r, const char *key, bool list)
@@ -138,13 +88,7 @@ void record_begin(struct record *r, char *buf, size_t cap, const char *type)
 
 void record_word(struct record *r, const char *key, const char *word)
 {
-	size_t n = word ? strlen(word) : 0;
-	char *at = n ? lead_with(r, key, n + 2) : NULL;
-	if (!at)
-		return;
-	*at++ = '"';
-	at = put_short(at, word, n);
-	*at = '"';
+	put_word(r, key, word);
 }
 
 void record_text(struct record *r, const char *key, const char *value)
@@ -183,14 +127,7 @@ void record_item(struct record *r, struct span value)
 
 void record_int(struct record *r, const char *key, int64_t value)
 {
-	char text[24], *p = text;
-	if (value < 0)
-		*p++ = '-';
-	p = put_number(p, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-	size_t n = (size_t)(p - text);
-	char *at = lead_with(r, key, n);
-	if (at)
-		put_bytes(at, text, n);
+	put_int(r, key, value);
 }
 
 void record_plain(struct record *r, const char *text, size_t n)

@@ -2,6 +2,7 @@
 /* The fields of a decided call, and the names of results. */
 #include "audit/digest.h"
 #include "audit/record.h"
+#include "audit/record_put.h"
 #include "audit/redact.h"
 
 #include <limits.h>
@@ -52,8 +53,23 @@ void record_name(struct record *r, const char *key, const struct object *object)
 	}
 }
 
+static void record_op(struct record *r, const char *name)
+{
+	size_t n = strlen(name);
+	char *at = record_lead(r, "op", n + 4);
+	if (!at)
+		return;
+	at = put_literal(at, "[\"");
+	at = put_short(at, name, n);
+	put_literal(at, "\"]");
+}
+
 static void record_ops(struct record *r, op_set ops)
 {
+	if (ops && !(ops & (ops - 1))) { /* nearly always */
+		record_op(r, op_name((unsigned)__builtin_ctz(ops)));
+		return;
+	}
 	record_list(r, "op");
 	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 		const char *name = ops >> bit & 1 ? op_name(bit) : NULL;
@@ -164,7 +180,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	bool parent = ops & OP_EXEC && call->by.n_ancestors; /* once for each image: the tree can be drawn */
 	if (parent || !recall_subject(r, &call->by))
 		record_subject(r, &call->by, parent);
-	record_word(r, "call", call->syscall);
+	put_word(r, "call", call->syscall);
 	record_ops(r, ops);
 	if (call->n_objects) {
 		record_name(r, "object", &call->object[0]);
@@ -178,7 +194,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	record_argv(r, "argv", call->argv);
 	r->program[0] = (struct span){ 0 };
-	record_word(r, "verdict", verdict_name(verdict->kind));
+	put_word(r, "verdict", verdict_name(verdict->kind));
 	record_text(r, "rule", verdict->where);
 	if (verdict->log == LOG_ALERT)
 		record_word(r, "log", "alert");
@@ -190,7 +206,7 @@ void record_result(struct record *r, int64_t result)
 	if (name)
 		record_text(r, "result", name);
 	else
-		record_int(r, "result", result);
+		put_int(r, "result", result);
 }
 
 /* The kernel's own restart code has no name in the C library: the caller's handler runs first. */

@@ -40,23 +40,17 @@ void evidence_stack(struct job *j, struct record *r)
 	script_put(script);
 }
 
-void evidence_open(struct worker *w)
+static void evidence_of(struct worker *w, const struct call *call, const struct object *to)
 {
 	struct job *j = &w->job;
-	struct call call;
 	struct record *r = &w->evidence;
 
-	struct object to = { .kind = OBJECT_NONE };
-
-	job_call(j, &call);
-	if (j->redirected && j->redirected_index < call.n_objects)
-		put_back(j, &call, &to);
 	record_begin(r, w->record, sizeof(w->record), "call");
 	r->redactor = w->session->redactor;
 	r->memo = &w->memo;
-	record_call(r, &call, &j->verdict);
-	if (to.kind != OBJECT_NONE)
-		record_name(r, "to", &to);
+	record_call(r, call, &j->verdict);
+	if (to->kind != OBJECT_NONE)
+		record_name(r, "to", to);
 	if (j->argv_to.off)
 		record_argv(r, "to_argv", job_span(j, j->argv_to));
 	if (j->limit_used)
@@ -67,6 +61,25 @@ void evidence_open(struct worker *w)
 		record_bytes(r, "answer", job_span(j, j->answer));
 	if (j->stack && (j->verdict.kind == VERDICT_DENY || j->verdict.stack))
 		evidence_stack(j, r);
+}
+
+void evidence_open(struct worker *w)
+{
+	struct call call;
+	struct object to = { .kind = OBJECT_NONE };
+
+	job_call(&w->job, &call);
+	if (w->job.redirected && w->job.redirected_index < call.n_objects)
+		put_back(&w->job, &call, &to);
+	evidence_of(w, &call, &to);
+}
+
+void evidence_decided(struct worker *w, const struct call *call)
+{
+	if (w->job.redirected)
+		evidence_open(w);
+	else
+		evidence_of(w, call, &(struct object){ .kind = OBJECT_NONE });
 }
 
 int evidence_intent(struct worker *w, uint32_t *slot)

@@ -122,8 +122,8 @@ static void conclude(struct worker *w, bool intent)
 	lap(w->laps, LAP_REPLY);
 }
 
-/* Returns PERFORM_AGAIN when the name must be resolved again, else 0. */
-static int perform(struct worker *w)
+/* CALL was decided. Returns PERFORM_AGAIN when the name must be resolved again, else 0. */
+static int perform(struct worker *w, const struct call *call)
 {
 	struct job *j = &w->job;
 	bool record = j->verdict.log != LOG_NONE || j->row->class == CLASS_EXEC;
@@ -133,7 +133,7 @@ static int perform(struct worker *w)
 	if (!job_alive(j))
 		return 0;
 	if (record) {
-		evidence_open(w);
+		evidence_decided(w, call);
 		int rc = evidence_intent(w, &j->intent);
 		if (rc < 0) {
 			session_journal_failed(w->session, rc);
@@ -294,13 +294,13 @@ static int carry_out(struct worker *w, const struct call *call)
 
 	switch (j->verdict.kind) {
 	case VERDICT_ALLOW:
-		return perform(w);
+		return perform(w, call);
 	case VERDICT_REWRITE:
 		rc = redirect(w, call, NULL);
 		if (rc < 0)
 			refuse(w, rc);
 		else
-			return perform(w);
+			return perform(w, call);
 		return 0;
 	case VERDICT_ASK:
 		rc = ask_park(w, call);
