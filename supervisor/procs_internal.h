@@ -29,11 +29,10 @@ struct proc {
 	struct procs *procs;
 	pid_t pid;
 	pthread_mutex_t lock;
-	unsigned refs;  /* entries in the table and users */
-	unsigned users; /* holders outside the table */
+	_Atomic uint64_t holds; /* entries in the table and users in the low half; users, those outside the table, in the high half */
 	_Atomic(struct lineage *) lineage;
 	_Atomic uint64_t serial;
-	struct retired *retired;
+	_Atomic(struct retired *) retired; /* changes under lock */
 	atomic_bool expects; /* expect_dev and expect_ino are valid; they change under lock */
 	atomic_bool stack_stops;
 	dev_t expect_dev;

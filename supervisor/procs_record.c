@@ -44,7 +44,7 @@ static void retired_free(struct retired *r)
 
 static void proc_free(struct proc *p)
 {
-	retired_free(p->retired);
+	retired_free(atomic_load(&p->retired));
 	script_put(p->script);
 	lookups_free(atomic_load(&p->lookups));
 	lineage_put(atomic_load(&p->lineage));
@@ -52,26 +52,39 @@ static void proc_free(struct proc *p)
 	free(p);
 }
 
+#define HOLD UINT64_C(1)
+#define USER (UINT64_C(1) << 32)
+
 void proc_ref(struct proc *p, bool user)
 {
-	pthread_mutex_lock(&p->lock);
-	p->refs++;
-	p->users += user;
-	pthread_mutex_unlock(&p->lock);
+	atomic_fetch_add(&p->holds, user ? HOLD + USER : HOLD);
 }
 
-void proc_unref(struct proc *p, bool user)
+/*
+ * A user less, whose hold stays for now. Who comes as a user when there was none sees the present image only: what was retired before is
+ * nobody's to look at.
+ */
+static void user_leaves(struct proc *p)
 {
 	struct retired *retired = NULL;
 
 	pthread_mutex_lock(&p->lock);
-	p->users -= user;
-	if (!p->users)
-		retired = steal_pointer(&p->retired);
-	bool last = --p->refs == 0;
+	if (atomic_fetch_sub(&p->holds, USER) < 2 * USER)
+		retired = atomic_exchange(&p->retired, NULL);
 	pthread_mutex_unlock(&p->lock);
 	retired_free(retired);
-	if (last)
+}
+
+/* What another user retires between the look and the end of the hold is freed by the next one. */
+void proc_unref(struct proc *p, bool user)
+{
+	uint64_t hold = user ? HOLD + USER : HOLD;
+
+	if (user && atomic_load(&p->retired)) {
+		user_leaves(p);
+		hold = HOLD;
+	}
+	if ((uint32_t)atomic_fetch_sub(&p->holds, hold) == 1)
 		proc_free(p);
 }
 
@@ -89,10 +102,7 @@ void proc_put(struct proc *p)
 
 bool proc_used(struct proc *p)
 {
-	pthread_mutex_lock(&p->lock);
-	bool used = p->users > 0;
-	pthread_mutex_unlock(&p->lock);
-	return used;
+	return atomic_load(&p->holds) >= USER;
 }
 
 pid_t proc_pid(const struct proc *p)
@@ -126,8 +136,8 @@ int proc_image(struct procs *ps, struct proc *p, struct span exe, dev_t dev, ino
 	struct lineage *old = atomic_load(&p->lineage);
 	int err = lineage_exec(&image, old, &fresh);
 	if (!err) {
-		*r = (struct retired){ old, p->retired };
-		p->retired = steal_pointer(&r);
+		*r = (struct retired){ old, atomic_load(&p->retired) };
+		atomic_store(&p->retired, steal_pointer(&r));
 		atomic_store(&p->lineage, fresh);
 		atomic_store(&p->serial, procs_next_serial(ps));
 		atomic_store(&p->expects, false);

@@ -1,11 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/resolve_name.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static bool is_dots(const char *c, size_t n)
 {
 	return (n == 1 && c[0] == '.') || (n == 2 && c[0] == '.' && c[1] == '.');
+}
+
+#define PIECE 16
+typedef unsigned char piece __attribute__((vector_size(PIECE), aligned(1), may_alias));
+
+/* Whether a slash is followed by a slash or a dot in the PIECE + 1 bytes at P. */
+static bool piece_folds(const char *p)
+{
+	piece at = *(const piece *)p, next = *(const piece *)(p + 1);
+	piece found = (piece)(at == '/') & ((piece)(next == '/') | (piece)(next == '.'));
+	uint64_t word[2];
+
+	memcpy(word, &found, sizeof(word));
+	return word[0] | word[1];
+}
+
+/* Whether something may be there to be folded; most names have nothing. */
+static bool may_fold(const char *path, size_t len)
+{
+	size_t at = 0;
+
+	if (len <= PIECE || path[0] == '.')
+		return true;
+	for (; len - at > PIECE; at += PIECE)
+		if (piece_folds(path + at))
+			return true;
+	return piece_folds(path + len - PIECE - 1);
 }
 
 bool name_fold(const char *path, size_t len, char *out, size_t *out_len)
@@ -14,6 +42,12 @@ bool name_fold(const char *path, size_t len, char *out, size_t *out_len)
 
 	if (!len || path[len - 1] == '/')
 		return false;
+	if (!may_fold(path, len)) {
+		memmove(out, path, len);
+		out[len] = '\0';
+		*out_len = len;
+		return true;
+	}
 	if (path[0] == '/')
 		out[n++] = '/';
 	while (at < len) {
@@ -41,8 +75,8 @@ void name_split(const char *path, size_t len, struct split *out)
 
 	while (end && path[end - 1] == '/')
 		end--;
-	for (start = end; start && path[start - 1] != '/'; start--)
-		;
+	const char *slash = memrchr(path, '/', end);
+	start = slash ? (size_t)(slash + 1 - path) : 0;
 	out->leaf = start;
 	out->len = end - start;
 	out->slash = end < len;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -33,6 +34,57 @@ static void folds(void **state)
 		strcpy(out, cases[i].path);
 		assert_true(name_fold(out, strlen(out), out, &n));
 		assert_string_equal(out, cases[i].folded);
+	}
+}
+
+/* As the comment in the header says it, one component after the other. */
+static bool folds_slowly(const char *path, char *out)
+{
+	size_t n = 0, len = strlen(path);
+
+	if (!len || path[len - 1] == '/')
+		return false;
+	if (path[0] == '/')
+		out[n++] = '/';
+	for (const char *at = path; *at;) {
+		size_t c = strcspn(at, "/");
+		bool last = !at[c];
+
+		if ((c == 2 && !strncmp(at, "..", 2)) || (last && c == 1 && *at == '.'))
+			return false;
+		if (c && !(c == 1 && *at == '.')) {
+			memcpy(out + n, at, c);
+			n += c;
+			if (!last)
+				out[n++] = '/';
+		}
+		at += c + !last;
+	}
+	out[n] = '\0';
+	return true;
+}
+
+static void folds_any_name(void **state)
+{
+	static const char letters[] = "/./ab/.c";
+	unsigned seed = 11;
+
+	(void)state;
+	for (unsigned i = 0; i < 200000; i++) {
+		size_t len = (size_t)rand_r(&seed) % 60, n = 0;
+		char path[64], slow[64], *exact = malloc(len + 1);
+		unsigned plain = rand_r(&seed) % 4; /* some have next to nothing to fold */
+
+		assert_non_null(exact);
+		for (size_t k = 0; k < len; k++)
+			path[k] = plain && (unsigned)rand_r(&seed) % 40 ? (k % 7 == 3 ? '/' : 'x') : letters[(unsigned)rand_r(&seed) % 8];
+		path[len] = '\0';
+		memcpy(exact, path, len + 1);
+		bool expected = folds_slowly(path, slow);
+		bool got = name_fold(exact, len, exact, &n);
+		if (got != expected || (got && (n != strlen(slow) || strcmp(exact, slow) != 0)))
+			fail_msg("%s: %s instead of %s", path, got ? exact : "nothing", expected ? slow : "nothing");
+		free(exact);
 	}
 }
 
@@ -105,7 +157,7 @@ static void knows_what_is_below(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(folds),
+		cmocka_unit_test(folds), cmocka_unit_test(folds_any_name),
 		cmocka_unit_test(splits),
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(opens_little_of_others),
