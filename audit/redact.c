@@ -28,7 +28,7 @@ struct lead {
 };
 
 /* Leads are found by their first three bytes. */
-#define TRIPLE_BITS 13U /* a kilobyte of bits: each byte of a record looks at one, and the caches are cold */
+#define TRIPLE_BITS 13U /* a kilobyte of bits: the caches are cold */
 #define LISTS 512U
 /* Any three bytes hold two at an even place: of these every second is looked at, and the three only where they may be of a lead. */
 #define PAIR_BITS 12U

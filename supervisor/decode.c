@@ -6,8 +6,11 @@
 #include "supervisor/memory.h"
 #include "supervisor/table.h"
 
-/* The kernel takes int arguments from the low half of a register; what is above it is junk. The paths' places into WHERE. */
-static unsigned narrow(struct job *j, unsigned where[2])
+/*
+ * The registers as the kernel takes them: int arguments from the low half, as what is above it is junk. Which of them are paths goes into
+ * WHERE; returns how many.
+ */
+static unsigned take_registers(struct job *j, unsigned where[2])
 {
 	unsigned paths = 0;
 
@@ -44,7 +47,7 @@ static bool wanted(const struct job *j, unsigned i)
 int decode(struct job *j)
 {
 	unsigned where[2];
-	unsigned paths = narrow(j, where);
+	unsigned paths = take_registers(j, where);
 
 	/* which may say that there is no path to read */
 	int rc = j->row->check ? j->row->check(j) : 0;

@@ -11,7 +11,7 @@
 /* Starts the record of w->job: who, what, on which objects, which verdict by which rule. */
 void evidence_open(struct worker *w);
 
-/* The same of CALL, which is the job as it was decided: it need not be made once more. */
+/* The same of CALL, which is the job as it was decided: nothing has changed the targets since, unless it was redirected. */
 void evidence_decided(struct worker *w, const struct call *call);
 
 /* Writes the caller's stack (stack, unwind) and, where its interpreter runs one, the script. */

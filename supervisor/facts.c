@@ -184,7 +184,7 @@ static void add_targets(struct facts *f, const struct job *j, const char *syscal
 		add_diff(f, j);
 }
 
-void facts_gather(struct job *j, const struct call *call, struct facts **out)
+void facts_gather(const struct job *j, const struct call *call, struct facts **out)
 {
 	struct facts *f = calloc(1, sizeof(*f));
 	char cwd[PATH_MAX];

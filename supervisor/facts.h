@@ -9,7 +9,7 @@
 struct facts;
 
 /* Gathers what can be had; what cannot is left out. *out may be NULL when memory is short. Free with facts_free(). */
-void facts_gather(struct job *j, const struct call *call, struct facts **out);
+void facts_gather(const struct job *j, const struct call *call, struct facts **out);
 
 /* STACK: the caller's frames in words, "" when unknown. F may be NULL. */
 void facts_stack(struct facts *f, const char *stack);

@@ -75,7 +75,7 @@ static void user_leaves(struct proc *p)
 	retired_free(retired);
 }
 
-/* What another user retires between the look and the end of the hold is freed by the next one. */
+/* What another user retires between the look and the end of the hold is freed when the next one leaves, or with P. */
 void proc_unref(struct proc *p, bool user)
 {
 	uint64_t hold = user ? HOLD + USER : HOLD;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/rescue.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,8 @@
 
 #include "rules/cleanup.h"
 
+#define LEAVE_MS 20
+#define LEAVE_TRIES 100 /* two seconds */
 #define FLAGS_FIELD 9
 #define PF_EXITING 0x4UL /* include/linux/sched.h */
 
@@ -30,14 +34,29 @@ void rescue_free(struct rescue *r)
 		(void)munmap(r, sizeof(*r));
 }
 
-void rescue_terminal(const struct rescue *r)
+/* The descriptor does not block: while another writes to the terminal, or nobody reads what was written, it takes nothing. */
+static void leave_screen(int tty)
 {
 	static const char leave[] = "\033[0m\033[?1049l\033[?25h";
+	size_t at = 0;
 
-	if (r->asking && write(r->tty, leave, sizeof(leave) - 1) < 0)
-		return; /* hung up: there is nobody to see it */
+	for (unsigned tries = 0; at < sizeof(leave) - 1 && tries < LEAVE_TRIES; tries++) {
+		ssize_t n = write(tty, leave + at, sizeof(leave) - 1 - at);
+		if (n > 0)
+			at += (size_t)n;
+		else if (n < 0 && errno != EAGAIN)
+			return; /* hung up: there is nobody to see it */
+		else
+			(void)poll(NULL, 0, LEAVE_MS);
+	}
+}
+
+void rescue_terminal(const struct rescue *r)
+{
 	if (r->raw)
 		(void)tcsetattr(r->tty, TCSANOW, &r->modes);
+	if (r->asking)
+		leave_screen(r->tty);
 }
 
 /* Fields of /proc/PID/stat behind the name: state, five numbers, and the kernel's flags of the task. */

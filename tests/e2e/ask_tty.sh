@@ -413,6 +413,37 @@ check "the screen is given back" wait_gone "$ARMED"
 sleep 1
 same "the modes too" "$(cat before)" "$(cat after)"
 
+# The same while something else is in the middle of writing to the terminal: a descriptor that does not block takes nothing then.
+cat >held.py <<'P'
+import fcntl, os, pty, signal, subprocess, sys, termios, time
+master, slave = pty.openpty()
+fcntl.ioctl(slave, termios.TIOCSWINSZ, b"\x1e\0\x5a\0\0\0\0\0")
+before = termios.tcgetattr(slave)
+def session():
+    os.setsid()
+    fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+usher = subprocess.Popen(sys.argv[1:], stdin=slave, stdout=slave, stderr=slave, preexec_fn=session)
+seen = b""
+while b"[o] allow once" not in seen: seen += os.read(master, 65536)
+writer = subprocess.Popen([sys.executable, "-c", "import os; os.write(1, b'x' * 200000)"], stdout=slave)
+time.sleep(0.5)  # it has filled the terminal's buffer, and waits in its write
+os.kill(usher.pid, signal.SIGKILL)
+usher.wait()
+time.sleep(0.3)
+seen, since = b"", time.monotonic()
+while time.monotonic() - since < 5 and (writer.poll() is None or b"[?1049l" not in seen):
+    os.set_blocking(master, False)
+    try: seen += os.read(master, 65536)
+    except BlockingIOError: time.sleep(0.02)
+writer.kill()
+print("left" if b"[?1049l" in seen else "STAYS", "same" if termios.tcgetattr(slave) == before else "RAW")
+P
+if command -v python3 >/dev/null; then
+	same "nor does another writer to the terminal keep it" "left same" "$(python3 held.py "$USHER" run -p "$T/etc/ask.rules" --journal "$T/jheld" -- cat secret)"
+else
+	skip "nor does another writer to the terminal keep it" "no python3"
+fi
+
 mark=$(screen | grep -o 'mark \[[a-z0-9]*\]' | head -1)
 if [ -n "$mark" ]; then ok "the mark is told at the start"; else not_ok "the mark is told at the start" "$(screen)"; fi
 

@@ -123,7 +123,6 @@ static void lines_of_every_length(void **state)
 	remove_dir(dir);
 }
 
-
 static void rotates(void **state)
 {
 	char dir[64], *buf = malloc(RECORD_MAX), *big = malloc(60000);

@@ -305,10 +305,10 @@ static const struct {
 static bool finds_form(const struct redactor *r, const char *front, const char *text, const char *want)
 {
 	size_t at = 0, len = 0, n = strlen(front) + strlen(text);
-	char *exact = malloc(n + 1);
-	assert_non_null(exact);
+	char *exact = malloc(n + 1), *tight = malloc(n ? n : 1);
+	assert_true(exact && tight);
 	sprintf(exact, "%s%s", front, text);
-	char *tight = memcpy(malloc(n ? n : 1), exact, n); /* without the NUL: nothing behind is looked at */
+	memcpy(tight, exact, n); /* without the NUL: nothing behind is looked at */
 	bool found = redact_find(r, tight, n, 0, &at, &len);
 	if (found != (want != NULL) || (want && (len != strlen(want) || memcmp(tight + at, want, len) != 0)))
 		fail_msg("%s: found '%.*s', expected '%s'", exact, found ? (int)len : 0, tight + at, want ? want : "nothing");
