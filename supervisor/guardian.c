@@ -15,6 +15,9 @@
 
 #include "supervisor/rescue.h"
 
+#define LAST_TRIES 20
+#define LAST_TRIES_MS 20
+
 static int report_write(int fd, const struct report *r)
 {
 	ssize_t done;
@@ -84,13 +87,25 @@ static bool ordered_to_kill(int control, bool *lost)
 	return n == 0 || (n > 0 && order == GUARDIAN_KILL) || (n < 0 && errno != EINTR);
 }
 
-static void save_terminal(const struct rescue *rescue, bool lost, bool *saved)
+struct saving {
+	bool done;
+	struct rescued so_far;
+};
+
+static void save_terminal(struct saving *s, const struct rescue *rescue, bool lost)
 {
-	if (!lost || *saved)
-		return;
-	*saved = true;
-	if (rescue)
-		rescue_terminal(rescue);
+	if (lost && !s->done)
+		s->done = !rescue || rescue_terminal(rescue, &s->so_far);
+}
+
+/* With the tree gone there is time, less than the keeper gives. */
+static void save_at_last(struct saving *s, const struct rescue *rescue, bool lost)
+{
+	save_terminal(s, rescue, lost);
+	for (unsigned tries = 0; lost && !s->done && tries < LAST_TRIES; tries++) {
+		(void)poll(NULL, 0, LAST_TRIES_MS);
+		save_terminal(s, rescue, lost);
+	}
 }
 
 /*
@@ -108,7 +123,8 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 {
 	pid_t self = getpid();
 	unsigned round = 0, deaf = 0;
-	bool lost = false, saved = false;
+	bool lost = false;
+	struct saving saving = { 0 };
 	sigset_t set;
 
 	sigfillset(&set);
@@ -125,7 +141,7 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 	while (reap(command, status, &lost)) {
 		struct signalfd_siginfo si;
 
-		save_terminal(rescue, lost, &saved);
+		save_terminal(&saving, rescue, lost);
 		killing |= lost;
 		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : control, POLLIN, 0 } };
 		int n = poll(fds, 2, killing ? guardian_kill_round(self, round++) : -1);
@@ -135,10 +151,10 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 		if (n > 0 && fds[1].revents && ordered_to_kill(control, &lost))
 			killing = true;
 		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
-		save_terminal(rescue, lost, &saved);
+		save_terminal(&saving, rescue, lost);
 		killing |= getppid() != keeper || deaf >= GUARDIAN_DEAF;
 	}
-	save_terminal(rescue, lost || usher_ends(control, rescue), &saved);
+	save_at_last(&saving, rescue, lost || usher_ends(control, rescue));
 	/* usher does not wait for the kernel to take this process apart. */
 	(void)report_send(status, REPORT_EMPTY, 0, NULL);
 	_exit(0);

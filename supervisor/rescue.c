@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,6 @@
 
 #include "rules/cleanup.h"
 
-#define LEAVE_MS 20
-#define LEAVE_TRIES 100 /* two seconds */
 #define FLAGS_FIELD 9
 #define PF_EXITING 0x4UL /* include/linux/sched.h */
 
@@ -34,29 +31,21 @@ void rescue_free(struct rescue *r)
 		(void)munmap(r, sizeof(*r));
 }
 
-/* The descriptor does not block: while another writes to the terminal, or nobody reads what was written, it takes nothing. */
-static void leave_screen(int tty)
+bool rescue_terminal(const struct rescue *r, struct rescued *so_far)
 {
 	static const char leave[] = "\033[0m\033[?1049l\033[?25h";
-	size_t at = 0;
 
-	for (unsigned tries = 0; at < sizeof(leave) - 1 && tries < LEAVE_TRIES; tries++) {
-		ssize_t n = write(tty, leave + at, sizeof(leave) - 1 - at);
-		if (n > 0)
-			at += (size_t)n;
-		else if (n < 0 && errno != EAGAIN)
-			return; /* hung up: there is nobody to see it */
-		else
-			(void)poll(NULL, 0, LEAVE_MS);
-	}
-}
-
-void rescue_terminal(const struct rescue *r)
-{
-	if (r->raw)
+	/* Once: whoever has the terminal next may set its own. */
+	if (!so_far->begun && r->raw)
 		(void)tcsetattr(r->tty, TCSANOW, &r->modes);
-	if (r->asking)
-		leave_screen(r->tty);
+	so_far->begun = true;
+	if (!r->asking)
+		return true;
+	ssize_t n = write(r->tty, leave + so_far->written, sizeof(leave) - 1 - so_far->written);
+	if (n < 0)
+		return errno != EAGAIN; /* else it is hung up: there is nobody to see it */
+	so_far->written += (size_t)n;
+	return so_far->written == sizeof(leave) - 1;
 }
 
 /* Fields of /proc/PID/stat behind the name: state, five numbers, and the kernel's flags of the task. */

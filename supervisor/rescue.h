@@ -8,6 +8,7 @@
 #define USHER_SUPERVISOR_RESCUE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <termios.h>
 
 struct rescue {
@@ -22,8 +23,17 @@ struct rescue {
 struct rescue *rescue_new(int tty);
 void rescue_free(struct rescue *r);
 
-/* Async-signal-safe. From a process that does not have the terminal as its own, so that no job control stops it. */
-void rescue_terminal(const struct rescue *r);
+/* How far it is given back. All zero to begin with. */
+struct rescued {
+	bool begun;
+	size_t written;
+};
+
+/*
+ * Gives the terminal back, without waiting; returns whether that is done. It is not while another process writes to the terminal or nobody reads
+ * what was written: again, then. Async-signal-safe. From a process that does not have the terminal as its own, so that no job control stops it.
+ */
+bool rescue_terminal(const struct rescue *r, struct rescued *so_far);
 
 /* Whether the terminal is still as usher left it, and usher, which would give it back, is about to be gone. Async-signal-safe. */
 bool rescue_overdue(const struct rescue *r);
