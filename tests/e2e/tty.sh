@@ -43,7 +43,7 @@ interrupt() {
 	send "$W sh -c 'touch up; sleep 60'; echo \"status \$?\" > s.part; mv s.part s"
 	until_made up >/dev/null && sleep 0.2 && type_in C-c
 	until_made s
-	send "echo still > still"; until_made still
+	send "echo still > still.part; mv still.part still"; until_made still
 }
 case_of "Ctrl-C ends the command and not the shell" interrupt
 handled() {
@@ -64,7 +64,7 @@ stop() {
 case_of "Ctrl-Z stops, fg goes on" stop
 background() {
 	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f' &"
-	until_made up >/dev/null && send "echo alive > alive" && until_made alive
+	until_made up >/dev/null && send "echo alive > alive.part; mv alive.part alive" && until_made alive
 	touch "$T/project/go"; until_made f
 }
 case_of "in the background" background
@@ -72,7 +72,7 @@ lines() {
 	send "$W sh -c 'touch up; exec cat' > got" # once it runs the terminal is the command's: what is typed before is the shell's
 	until_made up >/dev/null && send "typed line"; type_in C-d
 	wait_for test -s "$T/project/got" && cat "$T/project/got"
-	send "echo back > b"; until_made b
+	send "echo back > b.part; mv b.part b"; until_made b
 }
 case_of "typed lines and Ctrl-D" lines
 raw() {
