@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -243,12 +244,33 @@ static void table_and_program_agree(void **state)
 	}
 }
 
-static int foreign_calls(void)
+#ifdef __x86_64__
+static long int80(void)
+{
+	long rc;
+
+	__asm__ volatile("int $0x80" : "=a"(rc) : "0"(20L) : "memory", "r8", "r9", "r10", "r11");
+	return rc;
+}
+
+/* Without a filter: a kernel may have no 32-bit calls (a guest of a host that runs 64-bit code only), the instruction ends in SIGSEGV then. */
+static bool int80_known(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		signal(SIGSEGV, SIG_DFL);
+		_exit(int80() != getpid());
+	}
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+#endif
+
+static int foreign_calls(bool gate)
 {
 #ifdef __x86_64__
-	long rc;
-	__asm__ volatile("int $0x80" : "=a"(rc) : "0"(20L) : "memory", "r8", "r9", "r10", "r11");
-	if (rc != -ENOSYS)
+	if (gate && int80() != -ENOSYS)
 		return 1;
 	if (syscall(0x40000000 | 39) != -1 || errno != ENOSYS)
 		return 2;
@@ -256,7 +278,7 @@ static int foreign_calls(void)
 	return 0;
 }
 
-static int probe(const struct sock_fprog *p)
+static int probe(const struct sock_fprog *p, bool gate)
 {
 	int listener = -1;
 
@@ -270,7 +292,7 @@ static int probe(const struct sock_fprog *p)
 		return 4;
 	if (syscall(9999) != -1 || errno != ENOSYS)
 		return 5;
-	if (foreign_calls())
+	if (foreign_calls(gate))
 		return 6;
 	if (syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, p) != -1 || errno != EBUSY)
 		return 7;
@@ -282,12 +304,16 @@ static int probe(const struct sock_fprog *p)
 static void kernel_takes_it(void **state)
 {
 	struct sock_fprog p = { 0 };
+	bool gate = false;
 	int status;
 
+#ifdef __x86_64__
+	gate = int80_known();
+#endif
 	build(&user, &p);
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(probe(&p));
+		_exit(probe(&p, gate));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
