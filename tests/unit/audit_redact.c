@@ -307,7 +307,7 @@ static bool finds_form(const struct redactor *r, const char *front, const char *
 	size_t at = 0, len = 0, n = strlen(front) + strlen(text);
 	char *exact = malloc(n + 1), *tight = malloc(n ? n : 1);
 	assert_true(exact && tight);
-	sprintf(exact, "%s%s", front, text);
+	snprintf(exact, n + 1, "%s%s", front, text);
 	memcpy(tight, exact, n); /* without the NUL: nothing behind is looked at */
 	bool found = redact_find(r, tight, n, 0, &at, &len);
 	if (found != (want != NULL) || (want && (len != strlen(want) || memcmp(tight + at, want, len) != 0)))
