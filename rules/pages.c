@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/pages.h"
 
+#include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+#define PAGE 4096u
+#define WORTH_IT (8 * PAGE)
 
 void *pages_new(size_t n)
 {
@@ -14,4 +23,33 @@ void pages_free(void *at, size_t n)
 {
 	if (at)
 		(void)munmap(at, n);
+}
+
+/* Whole pages within AT only. EINVAL on older kernels, ENOMEM where a part is not mapped: no loss. */
+static void populate(char *at, size_t n)
+{
+	size_t skip = -(uintptr_t)at % PAGE;
+
+	if (n > skip)
+		(void)madvise(at + skip, (n - skip) & ~(size_t)(PAGE - 1), MADV_POPULATE_WRITE);
+}
+
+void *pages_to_fill(size_t n)
+{
+	char *at = malloc(n);
+
+	if (at && n >= WORTH_IT)
+		populate(at, n);
+	return at;
+}
+
+void pages_ahead(size_t stack, size_t heap)
+{
+	char *here = __builtin_frame_address(0);
+	char *at = malloc(heap);
+
+	populate(here - stack, stack);
+	if (at)
+		populate(at, heap);
+	free(at);
 }

@@ -9,4 +9,13 @@
 void *pages_new(size_t n);
 void pages_free(void *at, size_t n); /* safe on NULL */
 
+/*
+ * malloc(N) for what is filled as a whole right away: where N is large its pages come at once, not one by one as each is touched (a
+ * fault for each costs fifteen times as much on some virtual machines). Free with free().
+ */
+void *pages_to_fill(size_t n);
+
+/* The same for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. Before other threads are started. */
+void pages_ahead(size_t stack, size_t heap);
+
 #endif

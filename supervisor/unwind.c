@@ -35,6 +35,7 @@
 
 struct unwinding {
 	const struct unwind_lib *lib;
+	struct unwind_lib *own;
 	struct view *view;
 	const exec_regs *regs; /* NULL: only these */
 	uint64_t ip, sp;
@@ -289,28 +290,23 @@ void unwind_clear(struct image_files *files)
 	image_files_clear(files);
 }
 
-static void unwind_alone(struct unwound *out, struct unwinding *u)
+/* What libunwind is asked through: the one of FILES, or, without, the caller's own to give back with leave_space(). */
+static unw_addr_space_t enter_space(struct image_files *files, struct unwinding *u)
 {
-	struct unwind_lib *lib CLEANUP_FREE = unwind_lib_load();
-	unw_addr_space_t as = lib ? new_space(lib) : NULL;
-
-	u->lib = lib;
-	if (!as)
-		return;
-	walk_stack(out, as, u);
-	lib->destroy(as);
+	if (files) {
+		get_ready(files);
+		u->lib = files->lib;
+		return files->space;
+	}
+	u->lib = u->own = unwind_lib_load();
+	return u->lib ? new_space(u->lib) : NULL;
 }
 
-static void unwind_view(struct unwound *out, struct image_files *files, struct unwinding *u)
+static void leave_space(struct unwinding *u, unw_addr_space_t as)
 {
-	if (!files) {
-		unwind_alone(out, u);
-		return;
-	}
-	get_ready(files);
-	u->lib = files->lib;
-	if (files->space)
-		walk_stack(out, files->space, u);
+	if (u->own && as)
+		u->own->destroy(as);
+	free(u->own);
 }
 
 struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_regs *regs)
@@ -326,9 +322,13 @@ struct unwound *unwind_thread(struct image_files *files, pid_t tid, const exec_r
 		u.sp = REGS_SP(regs);
 		u.ip = REGS_IP(regs);
 	}
-	if ((!regs && !where(tid, &u.sp, &u.ip)) || view_open(tid, LIMIT_NS, files, &u.view))
+	if (!regs && !where(tid, &u.sp, &u.ip))
 		return out;
-	unwind_view(out, files, &u);
+	/* Before the view and its limit: the first stack loads the library. */
+	unw_addr_space_t as = enter_space(files, &u);
+	if (as && view_open(tid, LIMIT_NS, files, &u.view) == 0)
+		walk_stack(out, as, &u);
 	view_free(u.view);
+	leave_space(&u, as);
 	return out;
 }

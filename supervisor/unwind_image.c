@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/pages.h"
 #include "supervisor/elf_note.h"
 #include "supervisor/resolve.h"
 
@@ -47,7 +48,7 @@ static void read_tables(struct image_file *f, int fd)
 		if (f->eh_frame_hdr < l->vaddr || into >= l->len || l->len - into > TABLES_MAX)
 			continue;
 		size_t len = (size_t)(l->len - into);
-		char *tables = malloc(len);
+		char *tables = pages_to_fill(len);
 		if (tables && read_at(fd, tables, len, l->offset + into)) {
 			f->tables = tables;
 			f->tables_len = len;
@@ -114,7 +115,7 @@ static bool read_names(struct image_file *f, int fd, const Elf64_Shdr *strings)
 {
 	if (!strings->sh_size || strings->sh_size > NAMES_MAX)
 		return false;
-	f->names = malloc((size_t)strings->sh_size);
+	f->names = pages_to_fill((size_t)strings->sh_size);
 	if (!f->names || !read_at(fd, f->names, (size_t)strings->sh_size, strings->sh_offset))
 		return false;
 	f->names_len = (size_t)strings->sh_size;
@@ -173,8 +174,8 @@ static bool read_symbols(struct image_file *f, int fd, const Elf64_Shdr *table, 
 
 	if (!n || n > SYMBOLS_MAX || table->sh_entsize != sizeof(Elf64_Sym) || !read_names(f, fd, strings))
 		return false;
-	CLEANUP_FREE Elf64_Sym *sym = malloc(n * sizeof(*sym));
-	f->symbol = malloc(n * sizeof(*f->symbol));
+	CLEANUP_FREE Elf64_Sym *sym = pages_to_fill(n * sizeof(*sym));
+	f->symbol = pages_to_fill(n * sizeof(*f->symbol));
 	if (!sym || !f->symbol || !read_at(fd, sym, n * sizeof(*sym), table->sh_offset))
 		return false;
 	keep_functions(f, sym, n);

@@ -37,7 +37,9 @@ struct view {
 	pid_t tid;
 	int maps;
 	struct image_files *files;
-	uint64_t deadline_ns; /* CLOCK_MONOTONIC */
+	uint64_t limit_ns;
+	uint64_t look_ns, end_ns; /* CLOCK_MONOTONIC: before the one the limit cannot be reached, at the other it ends anyhow */
+	uint64_t ran_ns;          /* CLOCK_THREAD_CPUTIME_ID */
 	unsigned reads;
 	uint64_t page[VIEW_PAGES]; /* addresses; 1: unused */
 	struct module module[VIEW_MODULES];
@@ -49,8 +51,8 @@ struct view {
 };
 
 /*
- * Returns 0 with *out set (free with view_free), or a negative errno. LIMIT_NS is the time all reads together may take. FILES is where
- * files are looked up, NULL: all comes from memory.
+ * Returns 0 with *out set (free with view_free), or a negative errno. LIMIT_NS is what the thread that opened it, and reads
+ * alone, may run until the last read; ten times as long the view lasts at most. FILES is where files are looked up, NULL: all comes from memory.
  */
 int view_open(pid_t tid, uint64_t limit_ns, struct image_files *files, struct view **out);
 void view_free(struct view *v); /* safe on NULL */
