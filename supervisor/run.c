@@ -16,6 +16,7 @@
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/cleanup.h"
+#include "rules/pages.h"
 #include "supervisor/ask.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
@@ -39,6 +40,10 @@
 #include "supervisor/supervise.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
+
+/* What is used of both from the command's start to its end; the heap's below malloc's threshold for memory of its own. */
+#define STACK_AHEAD (32 * 1024)
+#define HEAP_AHEAD (100 * 1024)
 
 static void choose_filter(const struct run *run, struct filter_options *out)
 {
@@ -122,6 +127,8 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	rc = launch(&run->s, &run->launch, &run->ends);
+	/* The stack was shared by the fork, and the heap goes on. */
+	pages_ahead(STACK_AHEAD, HEAP_AHEAD);
 	victim_lower(&run->victim);
 	if (rc < 0)
 		return run_complain("start the command", rc, NULL);
