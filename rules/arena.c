@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rules/pages.h"
+
 #define CHUNK_MIN 4096U
 #define CHUNK_MAX (256U * 1024)
 
@@ -25,7 +27,7 @@ static struct arena_chunk *grow(struct arena *a, size_t n)
 		room = CHUNK_MAX;
 	if (room < n)
 		room = n;
-	struct arena_chunk *c = calloc(1, sizeof(*c) + room);
+	struct arena_chunk *c = pages_zeroed(sizeof(*c) + room);
 	if (!c)
 		return NULL;
 	c->room = room;

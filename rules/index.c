@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "rules/pages.h"
+
 int reserve(void **array, uint32_t *room, uint32_t need, size_t size)
 {
 	if (need <= *room)
@@ -25,7 +27,11 @@ int reserve(void **array, uint32_t *room, uint32_t need, size_t size)
 	void *grown = reallocarray(*array, more, size);
 	if (!grown)
 		return -ENOMEM;
-	memset((char *)grown + (size_t)*room * size, 0, (size_t)(more - *room) * size);
+	char *fresh = (char *)grown + (size_t)*room * size;
+	size_t n = (size_t)(more - *room) * size;
+
+	pages_ready(fresh, n);
+	memset(fresh, 0, n);
 	*array = grown;
 	*room = more;
 	return 0;
@@ -44,7 +50,7 @@ int index_add_slot(struct slots *s, uint64_t key, uint32_t value)
 {
 	if (!s->slot || s->used * 2 >= s->mask) {
 		struct slots more = { .mask = s->slot ? s->mask * 2 + 1 : 255 };
-		more.slot = calloc((size_t)more.mask + 1, sizeof(*more.slot));
+		more.slot = pages_zeroed(((size_t)more.mask + 1) * sizeof(*more.slot));
 		if (!more.slot)
 			return -ENOMEM;
 		for (uint32_t i = 0; s->slot && i <= s->mask; i++)

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "rules/index.h"
+#include "rules/pages.h"
 
 #define LINKS_MAX 40U
 #define LIST_FROM 8    /* names asked of one directory */
@@ -71,7 +72,7 @@ static struct known *slot_of(struct known *known, uint32_t mask, const char *pat
 static int grow(struct links *l)
 {
 	uint32_t mask = l->known ? l->mask * 2 + 1 : 255;
-	struct known *more = calloc((size_t)mask + 1, sizeof(*more));
+	struct known *more = pages_zeroed(((size_t)mask + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	for (uint32_t i = 0; l->known && i <= l->mask; i++)

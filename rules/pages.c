@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #ifndef MADV_POPULATE_WRITE
@@ -34,13 +35,25 @@ static void populate(char *at, size_t n)
 		(void)madvise(at + skip, (n - skip) & ~(size_t)(PAGE - 1), MADV_POPULATE_WRITE);
 }
 
-void *pages_to_fill(size_t n)
+void pages_ready(void *at, size_t n)
 {
-	char *at = malloc(n);
-
 	if (at && n >= WORTH_IT)
 		populate(at, n);
+}
+
+void *pages_to_fill(size_t n)
+{
+	void *at = malloc(n);
+
+	pages_ready(at, n);
 	return at;
+}
+
+void *pages_zeroed(size_t n)
+{
+	void *at = pages_to_fill(n);
+
+	return at ? memset(at, 0, n) : NULL;
 }
 
 void pages_ahead(size_t stack, size_t heap)

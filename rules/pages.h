@@ -10,12 +10,18 @@ void *pages_new(size_t n);
 void pages_free(void *at, size_t n); /* safe on NULL */
 
 /*
- * malloc(N) for what is filled as a whole right away: where N is large its pages come at once, not one by one as each is touched (a
- * fault for each costs fifteen times as much on some virtual machines). Free with free().
+ * Brings in the pages of N bytes at AT, which are about to be written, at once and not one by one as each is touched (a fault for each costs
+ * ten times as much on some virtual machines). Little memory is left alone.
  */
+void pages_ready(void *at, size_t n);
+
+/* malloc(N) with its pages_ready(). Free with free(). */
 void *pages_to_fill(size_t n);
 
-/* The same for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. Before other threads are started. */
+/* N zeroed bytes of malloc() with their pages_ready(). Free with free(). */
+void *pages_zeroed(size_t n);
+
+/* pages_ready() for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. Before other threads are started. */
 void pages_ahead(size_t stack, size_t heap);
 
 #endif

@@ -40,6 +40,11 @@ static void is_all_writable(void **state)
 		memset(at, 'x', sizes[i]);
 		assert_true(at[0] == 'x' && at[sizes[i] - 1] == 'x');
 		free(at);
+		at = pages_zeroed(sizes[i]);
+		assert_non_null(at);
+		for (size_t k = 0; k < sizes[i]; k++)
+			assert_int_equal(at[k], 0);
+		free(at);
 	}
 }
 
