@@ -351,6 +351,9 @@ def system_calls(who, scratch):
 
 def main(args):
     if args[:1] == ["--compare"]: return compare(*args[1:3])
+    if "-h" in args or "--help" in args:
+        print(__doc__)
+        return 0
     quick = "--quick" in args
     out = args[args.index("--json") + 1] if "--json" in args else None
     only = [a for i, a in enumerate(args) if not a.startswith("--") and (i == 0 or args[i - 1] != "--json")]
