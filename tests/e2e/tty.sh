@@ -40,10 +40,10 @@ winch() {
 }
 case_of "a new size arrives with SIGWINCH" winch
 interrupt() {
-	send "$W sh -c 'touch up; sleep 60'; echo \"status \$?\" > s.part; mv s.part s"
+	send "$W sh -c 'touch up; sleep 60'; echo on > went.on" # the shell gives up the rest of a line that is interrupted
 	until_made up >/dev/null && sleep 0.2 && type_in C-c
-	until_made s
-	send "echo still > still.part; mv still.part still"; until_made still
+	send "echo \"status \$?\" > s.part; mv s.part s"
+	until_made s; made went.on && echo went on
 }
 case_of "Ctrl-C ends the command and not the shell" interrupt
 handled() {
@@ -95,7 +95,7 @@ pipe() {
 case_of "in a pipe" pipe
 shell() {
 	send "$W env PS1='inner> ' bash --norc --noprofile -i"
-	wait_for shows '^inner> '; send 'sleep 30 & jobs | wc -l > j; kill %1; (exit 9); echo "inner $?" >> j; mv j jj; exit 4'
+	wait_for shows '^inner>'; send 'sleep 30 & jobs | wc -l > j; kill %1; (exit 9); echo "inner $?" >> j; mv j jj; exit 4'
 	until_made jj
 	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
 }
