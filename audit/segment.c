@@ -16,10 +16,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
+#include "rules/pages.h"
 
 #define FILL (16 * 1024)
 #define FILL_PARTS 16

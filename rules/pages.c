@@ -6,10 +6,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#ifndef MADV_POPULATE_WRITE
-#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
-#endif
-
 #define PAGE 4096u
 #define WORTH_IT (8 * PAGE)
 

@@ -4,6 +4,11 @@
 #define USHER_RULES_PAGES_H
 
 #include <stddef.h>
+#include <sys/mman.h>
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 /* N zeroed bytes; NULL when memory ran out. Free with pages_free() of the same N. */
 void *pages_new(size_t n);
