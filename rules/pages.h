@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Zeroed memory straight from the system: of a large table only what is used is ever touched, which calloc(3) does not promise. */
+/* Large memory: of which little is used, and that whose pages are wanted all at once. */
 #ifndef USHER_RULES_PAGES_H
 #define USHER_RULES_PAGES_H
 
@@ -10,7 +10,10 @@
 #define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
 #endif
 
-/* N zeroed bytes; NULL when memory ran out. Free with pages_free() of the same N. */
+/*
+ * N zeroed bytes straight from the system: of a large table only what is used is ever touched, which calloc(3) does not promise. NULL when
+ * memory ran out. Free with pages_free() of the same N.
+ */
 void *pages_new(size_t n);
 void pages_free(void *at, size_t n); /* safe on NULL */
 
@@ -20,13 +23,13 @@ void pages_free(void *at, size_t n); /* safe on NULL */
  */
 void pages_ready(void *at, size_t n);
 
-/* malloc(N) with its pages_ready(). Free with free(). */
+/* malloc(N) with its pages_ready(); NULL when memory ran out. Free with free(). */
 void *pages_to_fill(size_t n);
 
-/* N zeroed bytes of malloc() with their pages_ready(). Free with free(). */
+/* The same, zeroed. */
 void *pages_zeroed(size_t n);
 
-/* pages_ready() for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. Before other threads are started. */
+/* pages_ready() for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. */
 void pages_ahead(size_t stack, size_t heap);
 
 #endif

@@ -41,9 +41,11 @@
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
 
-/* What is used of both from the command's start to its end; the heap's below malloc's threshold for memory of its own. */
-#define STACK_AHEAD (32 * 1024)
-#define HEAP_AHEAD (100 * 1024)
+/* What is used of the stack and of the heap until the command is started, and from then on; the heap's below malloc's threshold for mappings. */
+#define STACK_FIRST (96 * 1024)
+#define HEAP_FIRST (120 * 1024)
+#define STACK_THEN (32 * 1024)
+#define HEAP_THEN (100 * 1024)
 
 static void choose_filter(const struct run *run, struct filter_options *out)
 {
@@ -128,7 +130,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
 	rc = launch(&run->s, &run->launch, &run->ends);
 	/* The stack was shared by the fork, and the heap goes on. */
-	pages_ahead(STACK_AHEAD, HEAP_AHEAD);
+	pages_ahead(STACK_THEN, HEAP_THEN);
 	victim_lower(&run->victim);
 	if (rc < 0)
 		return run_complain("start the command", rc, NULL);
@@ -272,6 +274,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	*by_signal = 0;
 	if (!run)
 		return RUN_FAILED;
+	pages_ahead(STACK_FIRST, HEAP_FIRST);
 	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;

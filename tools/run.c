@@ -10,15 +10,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "rules/pages.h"
 #include "supervisor/require.h"
 #include "supervisor/spaces.h"
 #include "tools/tool.h"
 
 #define MAX_LIST 64
-/* What a start uses of both; below malloc's threshold for memory of its own. */
-#define STACK_AHEAD (96 * 1024)
-#define HEAP_AHEAD (120 * 1024)
 
 enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_REQUIRE, OPT_ISOLATE, OPT_PROFILE };
 
@@ -197,7 +193,6 @@ static int run_main(int argc, char **argv)
 		return RUN_FAILED;
 	}
 	o.argv = argv + optind;
-	pages_ahead(STACK_AHEAD, HEAP_AHEAD);
 	int status = run_session(&o, &by_signal);
 	fflush(NULL);
 	if (by_signal)

@@ -55,7 +55,6 @@ static void comes_at_once(void **state)
 	char *plain = malloc(n), *at = pages_to_fill(n);
 
 	assert_true(plain && at);
-	madvise(plain - (uintptr_t)plain % PAGE, n, MADV_NOHUGEPAGE);
 	if (present(plain, n, &whole) < whole)
 		assert_int_equal(present(at, n, &whole), whole);
 	free(plain);
