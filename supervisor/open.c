@@ -290,7 +290,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return job_error(j, fd);
 	if (fstat(fd, &st) < 0)
 		return job_error(j, -errno);
-	if (st.st_dev == j->session->proc_dev && !own_proc(j, t))
+	if (on_procfs(j, fd, &st) && !own_proc(j, t))
 		return PERFORM_AGAIN;
 	if (is_own_tty(&st))
 		return PERFORM_AGAIN;

@@ -34,11 +34,10 @@ bool on_procfs(const struct job *j, int fd, const struct stat *st)
 
 	if (st->st_dev == j->session->proc_dev)
 		return true;
-	/* Directories of a procfs have no size; sockets it has none. */
-	if ((S_ISDIR(st->st_mode) && st->st_size) || S_ISSOCK(st->st_mode))
+	/* Another procfs has a device number of its own, always an unnamed one, and blocks of the same size, which other kinds seldom have. */
+	if (major(st->st_dev) != 0 || st->st_blksize != j->session->proc_block)
 		return false;
-	/* Another procfs has a device number of its own, always an unnamed one. */
-	return major(st->st_dev) == 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
 }
 
 static int descriptor_name(struct job *j, int fd, struct text *out)
@@ -97,6 +96,32 @@ int resolve_guarded(struct job *j)
 	return -EACCES;
 }
 
+/*
+ * NAME lies on a procfs that is mounted elsewhere, a chroot's or a container's, whose process numbers may be another namespace's: open, as rules
+ * say, is only reading of what is no process's (the guard's rules on settings name /proc). A mount of a part of it, whose top does not show, is closed.
+ */
+static int check_other_proc(struct job *j, const struct target *t, struct span name)
+{
+	struct text top = job_copy(j, name.bytes, name.len);
+	char *at = job_text(j, top);
+	size_t end = name.len;
+	struct stat st;
+
+	if (!at || t->dev == j->session->proc_dev || (t->ops & OPS_WRITE))
+		return resolve_guarded(j);
+	while (end > 1) {
+		at[end] = '\0';
+		if (lstat(at, &st) == 0 && st.st_dev == t->dev && st.st_ino == PROC_ROOT_INO)
+			break;
+		while (end > 1 && at[--end] != '/')
+			continue;
+	}
+	if (end <= 1)
+		return resolve_guarded(j);
+	bool process = end + 1 < name.len && name.bytes[end + 1] >= '0' && name.bytes[end + 1] <= '9';
+	return process ? resolve_guarded(j) : 0;
+}
+
 static int check_proc(struct job *j, const struct target *t)
 {
 	const char *rest;
@@ -104,7 +129,7 @@ static int check_proc(struct job *j, const struct target *t)
 	struct span name = job_span(j, t->name);
 
 	if (!name_below(name.bytes, name.len, "/proc", 5))
-		return resolve_guarded(j);
+		return check_other_proc(j, t, name);
 	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
 	if (pid < 0 || procs_inside(j->session->procs, pid))
 		return 0;

@@ -27,6 +27,8 @@ struct text join_name(struct job *j, struct text dir, const char *leaf, size_t l
 /* T's parent is held in t->dir under the name DIR: sets leaf (with a slash behind when SLASH) and name. 0 or -ENOMEM. */
 int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf, size_t len, bool slash);
 
+#define PROC_ROOT_INO 1 /* of each procfs's top directory (include/linux/proc_ns.h) */
+
 /* The entry T->leaf of T->dir: whether it exists, and its identity. 0 (also when it is not there) or a negative errno. */
 int look_entry(struct job *j, struct target *t);
 
@@ -44,8 +46,5 @@ int resolve_describe_as(struct job *j, struct target *t, const struct stat *st);
 
 /* Refuses what no rule can allow, for the record: returns -EACCES. */
 int resolve_guarded(struct job *j);
-
-/* Whether FD lies on a procfs; ST is its fstat. */
-bool on_procfs(const struct job *j, int fd, const struct stat *st);
 
 #endif

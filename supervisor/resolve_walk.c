@@ -23,7 +23,6 @@
 #include "supervisor/sticky.h"
 
 #define MAX_LINKS 40
-#define PROC_ROOT_INO 1
 #define PENDING (2 * PATH_MAX)
 
 struct steps {

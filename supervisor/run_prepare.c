@@ -64,6 +64,7 @@ static int open_proc(struct session *s)
 	if (s->self_proc < 0 || fstat(s->self_proc, &st) < 0)
 		return run_complain("open /proc (usher needs it mounted)", -errno, NULL);
 	s->proc_dev = st.st_dev;
+	s->proc_block = st.st_blksize;
 	s->self_fds = openat(s->self_proc, "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->self_fds < 0)
 		return run_complain("open /proc/self/fd (usher needs /proc mounted)", -errno, NULL);

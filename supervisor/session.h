@@ -29,6 +29,7 @@ struct session {
 	int self_proc;           /* O_PATH of /proc */
 	int self_fds;            /* O_PATH of /proc/self/fd */
 	dev_t proc_dev;          /* st_dev of /proc */
+	blksize_t proc_block;    /* and its st_blksize, which all of procfs has */
 	pid_t usher;             /* own pid */
 	pid_t keeper;            /* usher's child, parent of the guardian */
 	pid_t guardian;          /* parent of the command; every process of the tree descends from it */

@@ -53,6 +53,7 @@ static int set_up(void **state)
 	    symlink("d/new", "far") < 0 || symlink("/proc/self", "me") < 0)
 		return -1;
 	s->session.proc_dev = st.st_dev;
+	s->session.proc_block = st.st_blksize;
 	s->session.self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->session.self_fds = open("/proc/self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	s->session.command = getpid();
