@@ -4,11 +4,11 @@
  * notifies of some calls, and answers them with the least work there is: no policy, no
  * journal, no resolution of names. It protects nothing.
  *
- *   bare [continue|inject] [-c] [-f] [-x] [-n THREADS] CMD...
+ *   bare [continue|inject] [-c] [-f] [-s] [-x] [-n THREADS] CMD...
  *
  * continue: every call is let go on.  inject: opens are done here and the descriptor is put
- * into the caller (ADDFD, close, SEND); connects, mkdir, rmdir, rename and unlink are done here too.
- * -c traps connect, -f mkdir/rmdir/rename/unlink, -x execve. Calls it cannot do itself go on.
+ * into the caller (ADDFD, close, SEND); connects, mkdir, rmdir, rename, unlink and stat are done here too.
+ * -c traps connect, -f mkdir/rmdir/rename/unlink, -s stat, -x execve. Calls it cannot do itself go on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,13 +48,17 @@ struct bare {
 	bool inject;
 };
 
+struct traps {
+	bool connects, files, stats, execs;
+};
+
 static void die(const char *what)
 {
 	perror(what);
 	exit(125);
 }
 
-static int install(bool connects, bool files, bool execs)
+static int install(const struct traps *t)
 {
 	static const int open_calls[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(creat)};
 	static const int file_calls[] = {SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(rmdir), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
@@ -69,11 +73,13 @@ static int install(bool connects, bool files, bool execs)
 	seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	for (size_t i = 0; i < sizeof(open_calls) / sizeof(*open_calls); i++)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, open_calls[i], 0);
-	for (size_t i = 0; files && i < sizeof(file_calls) / sizeof(*file_calls); i++)
+	for (size_t i = 0; t->files && i < sizeof(file_calls) / sizeof(*file_calls); i++)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, file_calls[i], 0);
-	if (connects)
+	if (t->stats)
+		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(newfstatat), 0);
+	if (t->connects)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(connect), 0);
-	if (execs)
+	if (t->execs)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(execve), 0);
 	if (seccomp_export_bpf(ctx, fd) < 0)
 		die("seccomp_export_bpf");
@@ -268,6 +274,25 @@ static bool do_file(const struct seccomp_notif *req, struct seccomp_notif_resp *
 	return true;
 }
 
+static bool do_stat(const struct seccomp_notif *req, struct seccomp_notif_resp *resp)
+{
+	const struct seccomp_data *d = &req->data;
+	char path[4096];
+	struct stat st;
+	struct iovec local = {&st, sizeof(st)}, remote = {(void *)d->args[2], sizeof(st)};
+	int own;
+
+	if (!read_string((pid_t)req->pid, d->args[1], path, sizeof(path)) || !path[0])
+		return false;
+	int base = base_of((pid_t)req->pid, (int)d->args[0], path, &own);
+	if (fstatat(base, path, &st, (int)d->args[3]) < 0)
+		resp->error = -errno;
+	else if (process_vm_writev((pid_t)req->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(st))
+		resp->error = -EFAULT;
+	close_own(own);
+	return true;
+}
+
 static bool perform(const struct bare *b, const struct seccomp_notif *req, struct seccomp_notif_resp *resp)
 {
 	switch (req->data.nr) {
@@ -275,6 +300,8 @@ static bool perform(const struct bare *b, const struct seccomp_notif *req, struc
 		return false;
 	case SYS_connect:
 		return do_connect(req, resp);
+	case SYS_newfstatat:
+		return do_stat(req, resp);
 	case SYS_openat:
 #ifdef SYS_open
 	case SYS_open:
@@ -307,7 +334,7 @@ static void *serve(void *context)
 }
 
 /* The child installs the filter; the descriptor is fetched by its number, told through shared memory of a pipe. */
-static pid_t start(char **argv, const bool traps[3], int *listener)
+static pid_t start(char **argv, const struct traps *traps, int *listener)
 {
 	int pipes[2][2];
 	int number;
@@ -319,7 +346,7 @@ static pid_t start(char **argv, const bool traps[3], int *listener)
 	if (pid < 0)
 		die("fork");
 	if (pid == 0) {
-		number = install(traps[0], traps[1], traps[2]);
+		number = install(traps);
 		if (number < 0)
 			die("seccomp");
 		if (write(pipes[0][1], &number, sizeof(number)) != sizeof(number) || read(pipes[1][0], &go, 1) != 1)
@@ -346,23 +373,26 @@ static pid_t start(char **argv, const bool traps[3], int *listener)
 int main(int argc, char **argv)
 {
 	struct bare b = {.inject = argc > 1 && strcmp(argv[1], "inject") == 0};
-	bool traps[3] = {false, false, false};
+	struct traps traps = {0};
 	int status, opt, threads = 1;
 	pthread_t t;
 
 	if (argc < 3)
-		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-x] [-n THREADS] CMD...\n"), 125;
+		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-s] [-x] [-n THREADS] CMD...\n"), 125;
 	optind = 2;
-	while ((opt = getopt(argc, argv, "+cfxn:")) != -1) {
+	while ((opt = getopt(argc, argv, "+cfsxn:")) != -1) {
 		switch (opt) {
 		case 'c':
-			traps[0] = true;
+			traps.connects = true;
 			break;
 		case 'f':
-			traps[1] = true;
+			traps.files = true;
+			break;
+		case 's':
+			traps.stats = true;
 			break;
 		case 'x':
-			traps[2] = true;
+			traps.execs = true;
 			break;
 		case 'n':
 			threads = atoi(optarg);
@@ -372,7 +402,7 @@ int main(int argc, char **argv)
 		}
 	}
 	umask(0); /* the caller's umask is not known here; creation is for measuring only */
-	pid_t pid = start(argv + optind, traps, &b.listener);
+	pid_t pid = start(argv + optind, &traps, &b.listener);
 	umask(022);
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&t, NULL, serve, &b))

@@ -55,11 +55,13 @@ def micro(name, count, workers="1", times=1):
 BARE = ("--floor=off", "--isolate=none")
 APART = ("--isolate=pid,ipc,uts,cgroup,net",)
 
-def options(row, *words):
-    """The row with usher started with these options too; other supervisors have no such ones."""
+def options(row, *words, bare=()):
+    """The row with usher started with these options too, and the notifiers with BARE; the other supervisors have no such ones."""
     def other(prefix, work):
         def front():
             p = prefix()
+            if p and p[0] == f"{BIN}/bare" and bare:
+                return p + list(bare)
             if p and p[0] != USHER:
                 raise Unfit("usher's option")
             return p and p[:2] + list(words) + p[2:]
@@ -238,6 +240,7 @@ def rows(ready, quick):
     r = {"open + close": micro("open", 2000 * k), "open relative": micro("open-relative", 2000 * k), "open 12 deep": micro("open-deep", 2000 * k),
          "open through a link": micro("open-link", 1000 * k), "open cold": micro("open-cold", 1000 * k), "open missing": micro("open-missing", 2000 * k), "create": micro("open-create", 1000 * k),
          "mkdir + rmdir": micro("mkdir", 1000 * k), "rename": micro("rename", 1000 * k), "unlink": micro("unlink", 1000 * k), "stat, no rule": micro("stat", 2000 * k),
+         "stat, ruled": options(micro("stat", 2000 * k), "-p", HERE + "/stat.rules", bare=("-s",)),
          "connect tcp": micro("connect-tcp", 1000 * k, times=5), "connect unix": micro("connect-unix", 1000 * k, times=5), "posix_spawn + wait": micro("spawn", 250)}  # fewer show what a session does once, in its first moments
     for n in ("2", "8") if quick else ("2", "4", "8"):
         r[f"open, {n} threads"] = micro("open", 500 * k, n)
