@@ -23,6 +23,7 @@
 #include "policy/constant.h"
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/likeness.h"
 #include "supervisor/privileges.h"
 #include "supervisor/resolve_name.h"
 
@@ -208,6 +209,8 @@ static const char *rules_against(const struct policy *policy, bool domain)
 		if (ruleset_limit(layer, LIMIT_FILES))
 			return "a limit on files is watched where files are opened";
 	}
+	if (!likeness_holds(policy))
+		return "a rule gives programs different rights, and /proc would show one the memory of another";
 	if (has_other_names(policy))
 		return "a hard link leads to a file of usher's own";
 	return domain ? NULL : "without Landlock nothing keeps the memory of other processes closed";

@@ -119,6 +119,9 @@ pid_t procs_process(struct procs *ps, pid_t tid);
 /* Whether PID (a process or thread number) belongs to the tree. */
 bool procs_inside(struct procs *ps, pid_t pid);
 
+/* Whether TID is one of P's threads. */
+bool procs_shares(struct procs *ps, pid_t tid, const struct proc *p);
+
 /*
  * Duplicates descriptor FD of the calling thread's own table (pidfd_getfd; a thread may have a table of its own).
  * Returns the descriptor (close-on-exec, yours) or a negative errno (-EBADF as natively).

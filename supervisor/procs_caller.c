@@ -43,6 +43,20 @@ bool procs_inside(struct procs *ps, pid_t pid)
 	return table_has(ps, pid) || descends(s, pid);
 }
 
+bool procs_shares(struct procs *ps, pid_t tid, const struct proc *p)
+{
+	pid_t tgid = procs_process(ps, tid), ppid;
+	struct thread_ref ref;
+
+	if (tgid)
+		return tgid == p->pid;
+	if (thread_open(tid, &ref))
+		return false;
+	int err = thread_family(&ref, tid, &tgid, &ppid);
+	close(ref.fd);
+	return !err && tgid == p->pid;
+}
+
 /* The table has forgotten the thread: from the kernel again. The notification proves afterwards that the number was the caller's all along. */
 static int getfd_anew(struct job *j, pid_t tid, int fd)
 {

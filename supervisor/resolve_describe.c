@@ -130,10 +130,15 @@ static int check_proc(struct job *j, const struct target *t)
 
 	if (!name_below(name.bytes, name.len, "/proc", 5))
 		return check_other_proc(j, t, name);
+	bool writing = t->ops & OPS_WRITE;
 	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
-	if (pid < 0 || procs_inside(j->session->procs, pid))
+	if (pid < 0 || pid == proc_pid(j->proc))
 		return 0;
-	return name_proc_public(rest, len) && !(t->ops & OPS_WRITE) ? 0 : resolve_guarded(j);
+	if (!procs_inside(j->session->procs, pid))
+		return name_proc_public(rest, len) && !writing ? 0 : resolve_guarded(j);
+	if (!j->session->unalike || name_proc_outer(rest, len, writing) || procs_shares(j->session->procs, pid, j->proc))
+		return 0;
+	return resolve_guarded(j);
 }
 
 int resolve_describe(struct job *j, struct target *t)

@@ -105,25 +105,46 @@ pid_t name_proc(const char *name, size_t len, const char **rest, size_t *rest_le
 	return pid;
 }
 
-bool name_proc_public(const char *rest, size_t len)
+const char *name_proc_entry(const char *rest, size_t *len)
 {
-	static const char *const open_to_all[] = { "", "stat", "statm", "status", "cmdline", "comm", "cgroup", "task",
-						   "oom_score", "limits", "mounts", "mountinfo", "net" };
+	const char *slash = *len > 5 && memcmp(rest, "task/", 5) == 0 ? memchr(rest + 5, '/', *len - 5) : NULL;
 
-	if (len > 5 && memcmp(rest, "task/", 5) == 0) {
-		const char *slash = memchr(rest + 5, '/', len - 5);
-		if (!slash)
-			return true;
-		len -= (size_t)(slash + 1 - rest);
-		rest = slash + 1;
-	}
-	if (len > 4 && memcmp(rest, "net/", 4) == 0)
-		return true;
-	for (size_t i = 0; i < sizeof(open_to_all) / sizeof(open_to_all[0]); i++) {
-		if (strlen(open_to_all[i]) == len && memcmp(open_to_all[i], rest, len) == 0)
+	if (!slash)
+		return rest;
+	*len -= (size_t)(slash + 1 - rest);
+	return slash + 1;
+}
+
+static bool one_of(const char *rest, size_t len, const char *const *names)
+{
+	for (; *names; names++) {
+		if (strlen(*names) == len && memcmp(*names, rest, len) == 0)
 			return true;
 	}
 	return false;
+}
+
+bool name_proc_public(const char *rest, size_t len)
+{
+	static const char *const open_to_all[] = { "", "stat", "statm", "status", "cmdline", "comm", "cgroup", "task",
+						   "oom_score", "limits", "mounts", "mountinfo", "net", NULL };
+	const char *name = name_proc_entry(rest, &len);
+
+	if (name == rest && len > 5 && memcmp(rest, "task/", 5) == 0)
+		return true;
+	return (len > 4 && memcmp(name, "net/", 4) == 0) || one_of(name, len, open_to_all);
+}
+
+bool name_proc_outer(const char *rest, size_t len, bool writing)
+{
+	static const char *const kept[] = { "oom_score_adj", "oom_adj", "autogroup", "coredump_filter", "timerslack_ns", NULL };
+	static const char *const shown[] = { "exe", "cwd", "root", "children", "io", "sched", "schedstat", "wchan", "loginuid", "sessionid",
+					     "mountstats", "cpuset", NULL };
+
+	if (!writing && name_proc_public(rest, len))
+		return true;
+	const char *name = name_proc_entry(rest, &len);
+	return one_of(name, len, kept) || (!writing && one_of(name, len, shown));
 }
 
 bool name_below(const char *name, size_t len, const char *dir, size_t dir_len)

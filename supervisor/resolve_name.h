@@ -27,8 +27,17 @@ void name_split(const char *path, size_t len, struct split *out);
 /* The process number that a canonical name lies below in /proc ("/proc/12/..."), and the rest behind it; -1 when none. */
 pid_t name_proc(const char *name, size_t len, const char **rest, size_t *rest_len);
 
+/* The entry of a process's or a thread's directory that REST (*LEN bytes) names; REST itself where it names such a directory. */
+const char *name_proc_entry(const char *rest, size_t *len);
+
 /* Whether what lies at REST below a foreign process's directory in /proc may be read at all. */
 bool name_proc_public(const char *rest, size_t len);
+
+/*
+ * As name_proc_public(), of a process of the tree where others must not enter it: besides, the links to its program and directories, and what WRITING
+ * gives it no other's rights. Not its memory, registers, environment and descriptors.
+ */
+bool name_proc_outer(const char *rest, size_t len, bool writing);
 
 /* Whether the canonical NAME is DIR itself or lies below it. */
 bool name_below(const char *name, size_t len, const char *dir, size_t dir_len);

@@ -18,16 +18,6 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
 
-/* What stands behind the process's or the thread's directory. */
-static struct span strip_task(const char *rest, size_t len)
-{
-	const char *slash = len > 5 && memcmp(rest, "task/", 5) == 0 ? memchr(rest + 5, '/', len - 5) : NULL;
-
-	if (!slash)
-		return (struct span){ rest, (uint32_t)len };
-	return (struct span){ slash + 1, (uint32_t)(len - (size_t)(slash + 1 - rest)) };
-}
-
 static bool is(struct span name, const char *what)
 {
 	return name.len == strlen(what) && memcmp(name.bytes, what, name.len) == 0;
@@ -57,6 +47,7 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 	ssize_t n = readlinkat(j->session->self_fds, number, text, sizeof(text));
 	if (n <= 0 || name_proc(text, (size_t)n, &rest, &len) != proc_pid(j->proc))
 		return false;
-	struct span name = strip_task(rest, len);
+	const char *entry = name_proc_entry(rest, &len);
+	struct span name = { entry, (uint32_t)len };
 	return is(name, "fd") || is(name, "fdinfo") || (kind == OWN_READABLE && own_file(name, &st));
 }

@@ -224,6 +224,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 		return -1;
 	for (size_t i = 0; policy_layer(s->policy, i); i++)
 		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
+	s->unalike = !likeness_holds(s->policy);
 	s->pins_content = likeness_content(s->policy);
 	s->asks_trust = likeness_trust(s->policy);
 	s->asks_people = policy_may_ask(s->policy);

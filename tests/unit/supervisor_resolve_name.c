@@ -143,6 +143,20 @@ static void opens_little_of_others(void **state)
 		assert_false(name_proc_public(no[i], strlen(no[i])));
 }
 
+static void knows_what_shows_no_process_from_within(void **state)
+{
+	static const char *const shown[] = { "", "stat", "task/12", "exe", "task/12/cwd", "oom_score_adj" };
+	static const char *const within[] = { "mem", "task/12/mem", "environ", "fd", "fd/3", "task/12/fd/3", "maps", "ns", "map_files", "exe/x" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shown) / sizeof(shown[0]); i++)
+		assert_true(name_proc_outer(shown[i], strlen(shown[i]), false));
+	for (size_t i = 0; i < sizeof(within) / sizeof(within[0]); i++)
+		assert_false(name_proc_outer(within[i], strlen(within[i]), false));
+	assert_true(name_proc_outer("oom_score_adj", 13, true));
+	assert_false(name_proc_outer("comm", 4, true));
+}
+
 static void knows_what_is_below(void **state)
 {
 	(void)state;
@@ -161,6 +175,7 @@ int main(void)
 		cmocka_unit_test(splits),
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(opens_little_of_others),
+		cmocka_unit_test(knows_what_shows_no_process_from_within),
 		cmocka_unit_test(knows_what_is_below),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
