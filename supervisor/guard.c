@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: a number that names no process of the tree is refused with EPERM, or with ESRCH when it names none at
- * all; usher never lets the kernel look it up again in that case. A process group passes only
+ * all; usher never lets the kernel look it up again in that case, and where it does the number is held until the call is over. A process group passes only
  * when its leader belongs to the tree: others cannot have joined it from outside.
  */
 #include <errno.h>
@@ -12,12 +12,16 @@
 #include <unistd.h>
 
 #include "supervisor/creds.h"
+#include "supervisor/held.h"
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
 
 #define IOPRIO_PROCESS 1
 #define IOPRIO_GROUP 2
+
+/* In struct job's word: an errno for perform, and whose number the call is about. */
+enum { RESULT, NUMBER };
 
 /* 0, -ESRCH or -EPERM. */
 static int process_inside(struct job *j, int64_t pid)
@@ -40,27 +44,37 @@ static int settle(struct job *j, int rc)
 {
 	if (rc < 0 && rc != -ESRCH)
 		return rc;
-	j->word[0] = (uint64_t)(int64_t)rc;
+	j->word[RESULT] = (uint64_t)(int64_t)rc;
 	return 0;
+}
+
+/* As settle(); the kernel will look NUMBER up, a process's, or, negative, a group's. 0 is the caller's own. */
+static int settle_on(struct job *j, int64_t number, int rc)
+{
+	j->word[NUMBER] = (uint64_t)number;
+	return settle(j, rc);
 }
 
 int guard_perform(struct job *j)
 {
-	int64_t rc = (int64_t)j->word[0];
+	int64_t result = (int64_t)j->word[RESULT], number = (int64_t)j->word[NUMBER];
 
-	return rc < 0 ? job_error(j, (int)rc) : job_continue(j);
+	if (result < 0)
+		return job_error(j, (int)result);
+	return number ? held_continue(j, (pid_t)(number < 0 ? -number : number), number < 0) : job_continue(j);
 }
 
 int guard_first(struct job *j)
 {
-	return settle(j, process_inside(j, (int64_t)j->arg[0]));
+	return settle_on(j, (int64_t)j->arg[0], process_inside(j, (int64_t)j->arg[0]));
 }
 
+/* A thread and its process: who holds the thread's number holds both. */
 int guard_both(struct job *j)
 {
 	int rc = process_inside(j, (int64_t)j->arg[0]);
 
-	return settle(j, rc < 0 ? rc : process_inside(j, (int64_t)j->arg[1]));
+	return settle_on(j, (int64_t)j->arg[1], rc < 0 ? rc : process_inside(j, (int64_t)j->arg[1]));
 }
 
 /* kill(-1) would reach everything the user runs. */
@@ -73,7 +87,7 @@ static int signalled_inside(struct job *j, int64_t pid)
 
 int guard_kill(struct job *j)
 {
-	return settle(j, signalled_inside(j, (int64_t)j->arg[0]));
+	return settle_on(j, (int64_t)j->arg[0], signalled_inside(j, (int64_t)j->arg[0]));
 }
 
 /* fcntl F_SETOWN, the only command that is sent here; 0 takes the owner away. */
@@ -83,21 +97,27 @@ int guard_owner(struct job *j)
 
 	if (owner == 0)
 		return settle(j, 0);
-	return settle(j, signalled_inside(j, owner));
+	return settle_on(j, owner, signalled_inside(j, owner));
+}
+
+/* NUMBER is a process's where ONE says so, else it is a group's or, elsewhere, a user's, of whom others run, too. */
+static int one_or_group(struct job *j, bool one, bool group)
+{
+	int64_t number = (int64_t)j->arg[1];
+
+	if (one)
+		return settle_on(j, number, process_inside(j, number));
+	return settle_on(j, -number, group ? group_inside(j, number) : -EPERM);
 }
 
 int guard_priority(struct job *j)
 {
-	if (j->arg[0] == PRIO_PROCESS)
-		return settle(j, process_inside(j, (int64_t)j->arg[1]));
-	return settle(j, j->arg[0] == PRIO_PGRP ? group_inside(j, (int64_t)j->arg[1]) : -EPERM);
+	return one_or_group(j, j->arg[0] == PRIO_PROCESS, j->arg[0] == PRIO_PGRP);
 }
 
 int guard_ioprio(struct job *j)
 {
-	if (j->arg[0] == IOPRIO_PROCESS)
-		return settle(j, process_inside(j, (int64_t)j->arg[1]));
-	return settle(j, j->arg[0] == IOPRIO_GROUP ? group_inside(j, (int64_t)j->arg[1]) : -EPERM);
+	return one_or_group(j, j->arg[0] == IOPRIO_PROCESS, j->arg[0] == IOPRIO_GROUP);
 }
 
 static int user_ids(long nr)
