@@ -157,24 +157,64 @@ static bool takes_value(const char *option)
 	return false;
 }
 
+/* The option at *AT, which moves behind it and its value; NULL when none is left. "--" ends them. */
+static const char *next_option(const char **at, const char *end)
+{
+	const char *option = *at;
+
+	if (option >= end || option[0] != '-' || option[1] != '-')
+		return NULL;
+	*at += strlen(option) + 1;
+	if (!option[2])
+		return NULL;
+	if (takes_value(option) && *at < end)
+		*at += strlen(*at) + 1;
+	return option;
+}
+
+static const char *loader_options(const struct exec_plan *p, const char **end)
+{
+	*end = p->bytes + p->raw_len;
+	return p->bytes < *end ? p->bytes + strlen(p->bytes) + 1 : *end;
+}
+
 /* The program among a loader's arguments, absent when there is none. */
 static struct span loader_program(const struct exec_plan *p)
 {
-	const char *at = p->bytes, *end = p->bytes + p->raw_len;
+	const char *end, *at = loader_options(p, &end);
 
-	if (at < end)
-		at += strlen(at) + 1;
-	while (at < end && at[0] == '-' && at[1] == '-') {
-		bool last = !at[2];
-		bool value = takes_value(at);
-
-		at += strlen(at) + 1;
-		if (value && at < end)
-			at += strlen(at) + 1;
-		if (last)
-			break;
-	}
+	while (next_option(&at, end))
+		continue;
 	return at < end ? (struct span){ at, (uint32_t)strlen(at) } : (struct span){ NULL, 0 };
+}
+
+/* The variable that does the same as a loader's OPTION ("--preload", musl's "--preload=LIST"), or NULL. */
+static const char *option_variable(const char *option)
+{
+	static const struct {
+		const char *option, *variable;
+	} same[] = { { "--preload", "LD_PRELOAD" }, { "--audit", "LD_AUDIT" }, { "--library-path", "LD_LIBRARY_PATH" } };
+
+	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+		size_t n = strlen(same[i].option);
+		if (strncmp(option, same[i].option, n) == 0 && (!option[n] || option[n] == '='))
+			return same[i].variable;
+	}
+	return NULL;
+}
+
+/* To a rule that refuses a variable the option is that variable. */
+static int loader_variables(struct job *j)
+{
+	const char *option, *end, *at = loader_options(plan_of(j), &end);
+
+	while ((option = next_option(&at, end))) {
+		const char *variable = option_variable(option);
+		int err = variable ? plan_env_add(j, variable) : 0;
+		if (err)
+			return err;
+	}
+	return 0;
 }
 
 /* "ld.so PROGRAM" is an exec of PROGRAM. */
@@ -189,7 +229,9 @@ static int follow_loader(struct job *j)
 		return -EPERM; /* the loader would search for it */
 	if (j->session->cover && !j->session->loaders_free)
 		return -EPERM; /* nobody sees what it opens */
-	int err = add_image(j, program, &t);
+	int err = j->session->reads_env ? loader_variables(j) : 0;
+	if (!err)
+		err = add_image(j, program, &t);
 	if (!err)
 		plan_of(j)->program = (uint32_t)(t - j->target);
 	return err;

@@ -54,6 +54,22 @@ static int env_names(struct job *j, const struct args *raw)
 	return 0;
 }
 
+int plan_env_add(struct job *j, const char *name)
+{
+	size_t n = strlen(name) + 1;
+
+	if (j->env.len + n > JOB_ARENA - j->used - ARENA_RESERVE || j->used > JOB_ARENA - 2 * ARENA_RESERVE)
+		return -E2BIG; /* what rules cannot see is not run */
+	struct text all = job_alloc(j, j->env.len + n);
+	if (!all.off)
+		return -ENOMEM;
+	if (j->env.len)
+		memcpy(job_text(j, all), job_text(j, j->env), j->env.len);
+	memcpy(job_text(j, all) + j->env.len, name, n);
+	j->env = all;
+	return 0;
+}
+
 static int plan_env(struct job *j, struct exec_plan *p, uint64_t addr)
 {
 	struct args raw = { 0 };

@@ -79,6 +79,9 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env);
 /* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
 int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);
 
+/* Adds NAME to the variables that rules see. 0, -ENOMEM, or -E2BIG: no room. */
+int plan_env_add(struct job *j, const char *name);
+
 /* Whether the arguments alone take more than the kernel lets TID hand on (E2BIG), whatever its environment. */
 bool plan_too_long(const struct exec_plan *p, pid_t tid);
 

@@ -96,10 +96,14 @@ variable() { # NAME COMMAND LINE
 if gcc -shared -fPIC -o "$T/lib/evil.so" "$T/lib/evil.c" 2>/dev/null; then
 	variable LD_PRELOAD "LD_PRELOAD=$T/lib/evil.so /bin/true"
 	variable LD_AUDIT "LD_AUDIT=$T/lib/evil.so /bin/true"
+	loader=$(readelf -p .interp /bin/true 2>/dev/null | grep -oE '/[^ ]+')
+	variable "LD_PRELOAD as the loader's option" "$loader --preload $T/lib/evil.so /bin/true"
+	variable "LD_AUDIT as the loader's option, behind another" "$loader --argv0 x --audit $T/lib/evil.so /bin/true"
 	variable "LD_PRELOAD given by env(1)" "env LD_PRELOAD=$T/lib/evil.so /bin/true"
 	variable "LD_PRELOAD exported before an exec" "export LD_PRELOAD=$T/lib/evil.so; exec /bin/true"
 	cp "$T/lib/evil.so" "$T/lib/libselinux.so.1"
 	variable LD_LIBRARY_PATH "LD_LIBRARY_PATH=$T/lib ls /nonexistent; true"
+	variable "LD_LIBRARY_PATH as the loader's option" "$loader --library-path $T/lib /bin/ls /nonexistent; true"
 fi
 variable BASH_ENV "BASH_ENV=$T/lib/evil.sh bash -c :"
 variable ENV "ENV=$T/lib/evil.sh sh -i -c :"
