@@ -44,6 +44,11 @@ static bool is_at(const struct job *j)
 	return j->notif.data.nr == __NR_execveat;
 }
 
+static bool only_asks(const struct job *j)
+{
+	return is_at(j) && (j->arg[4] & USHER_AT_EXECVE_CHECK);
+}
+
 static int look_of(const struct job *j, struct look *out)
 {
 	*out = (struct look){ .dirfd = AT_FDCWD, .path = j->path[0] };
@@ -326,6 +331,8 @@ static int exec_held(struct job *j)
 
 int exec_perform(struct job *j)
 {
+	if (only_asks(j))
+		record_text(&j->worker->evidence, "check", "AT_EXECVE_CHECK");
 	if (j->answered && chain_unchanged(j)) {
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);

@@ -175,4 +175,19 @@ while IFS= read -r line; do
 	same "an example of usher-journal(5): $line" 0 $?
 done < <(sed -n '/^\.Sh EXAMPLES/,/^\.Sh SEE/s/^\.Dl //p' "$page")
 [ $n -ge 3 ] && ok "the manual has examples" || not_ok "the manual has examples"
+# An execveat that only asks (AT_EXECVE_CHECK, Linux 6.14) says so: nothing ran.
+fresh
+cat >"$T/asks.py" <<'P'
+import ctypes, platform, sys
+libc = ctypes.CDLL(None, use_errno=True)
+argv, env = (ctypes.c_char_p * 2)(b"true", None), (ctypes.c_char_p * 1)(None)
+number = {"x86_64": 322, "aarch64": 281}[platform.machine()]
+print(libc.syscall(number, -100, b"/bin/true", argv, env, 0x10000))
+P
+if [ "$(python3 "$T/asks.py" 2>&1)" != 0 ]; then
+	echo "skip an exec that only asks: this kernel knows none"
+else
+	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" 2>"$T/err")"
+	same "says so in the journal" 1 "$(records "$T/check" | grep '"call":"execveat"' | grep -c '"check":"AT_EXECVE_CHECK"')"
+fi
 finish
