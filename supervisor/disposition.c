@@ -4,10 +4,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
+#include <linux/f2fs.h>
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/fsverity.h>
+#include <linux/nilfs2_api.h>
 #include <linux/sockios.h>
+#include <linux/udf_fs_i.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -34,11 +37,16 @@ static const struct disposition table[] = {
 #define TIOCVHANGUP_ 0x5437
 #define USERFAULTFD_IOC_NEW_ _IO(0xAA, 0)
 #define FAT_SET_ATTRIBUTES _IOW('r', 0x11, uint32_t)
-/* Of ext4 and XFS, whose headers are the kernel's own: by the sizes of their arguments. */
+/* Of file systems whose headers are the kernel's own: by the sizes of their arguments. */
 #define EXT4_NONE(n) _IO('f', n)
 #define EXT4_WRITE(n, size) _IOW('f', n, char[size])
 #define XFS_WRITE(n, size) _IOW('X', n, char[size])
 #define XFS_BOTH(n, size) _IOWR('X', n, char[size])
+#define OCFS2_WRITE(n, size) _IOW('o', n, char[size])
+#define BCACHEFS_READ(n, size) _IOR(0xbc, n, char[size])
+#define BCACHEFS_WRITE(n, size) _IOW(0xbc, n, char[size])
+#define CEPH_WRITE(n, size) _IOW(0x97, n, char[size])
+#define HFSPLUS_NONE(n) _IO('h', n)
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
 #endif

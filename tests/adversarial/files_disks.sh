@@ -22,10 +22,18 @@ def sent():
     fcntl.ioctl(top, 0x40489426, bytearray(struct.pack("<qQQQQ", w, 0, 0, 0, 0).ljust(72, b"\0")), True)
     os.close(w)
     return os.read(r, 65536)
+def tuned():
+    # set_flags, the first word: 4 is max_mnt_count, which is at 12. A kernel older than 6.18 has neither call.
+    now = bytearray(call(0x80E8662D, bytes(232)))
+    struct.pack_into("<I", now, 0, 4)
+    struct.pack_into("<H", now, 12, 4242)
+    call(0x40E8662E, now)
+    return b"ended" if struct.unpack_from("<H", call(0x80E8662D, bytes(232)), 12)[0] == 4242 else b""
 try:
     out = {"search": lambda: call(0xD0009411, key.ljust(4096, b"\0")),
            "search2": lambda: call(0xC0709411, key + struct.pack("<Q", 60000) + bytes(60000)),
            "send": sent,
+           "tune": tuned,
            "shutdown": lambda: b"ended" if call(0x8004587D, struct.pack("I", 2)) else b""}[sys.argv[1]]()
     print("FOUND" if b"flag{" in out or out == b"ended" else "nothing")
 except OSError as e:
@@ -59,6 +67,7 @@ try() { # NAME KIND FILESYSTEM
 	case "$status $out" in
 	"77 "*) echo "skip row 28: $1: no $3 here" ;;
 	"0 refused 1"$'\n'"works"$'\n'"FOUND") echo "ok row 28: $1" ;;
+	"0 refused 25"$'\n'"works"$'\n'"refused 25") echo "skip row 28: $1: this kernel's $3 has it not" ;;
 	*) echo "not ok row 28: $1: $status $out" && bad=1 ;;
 	esac
 }
@@ -66,4 +75,5 @@ try "BTRFS_IOC_TREE_SEARCH" search btrfs
 try "BTRFS_IOC_TREE_SEARCH_V2" search2 btrfs
 try "BTRFS_IOC_SEND" send btrfs
 try "FS_IOC_SHUTDOWN" shutdown ext4
+try "EXT4_IOC_SET_TUNE_SB_PARAM" tune ext4
 exit $bad
