@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,35 +13,16 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/cgroup_files.h"
+#include "supervisor/mounts.h"
 
 #define NAMES 64
 #define PREFIX "usher-"
 
-static int go_through_mounts(const char *type, void (*each)(const char *dir, void *context), void *context)
-{
-	FILE *f = setmntent("/proc/self/mounts", "re");
-	struct mntent *m;
-
-	if (!f)
-		return -errno;
-	while ((m = getmntent(f))) {
-		if (strncmp(m->mnt_type, type, strlen(type)) == 0)
-			each(m->mnt_dir, context);
-	}
-	endmntent(f);
-	return 0;
-}
-
-int cgroup_mounts(void (*each)(const char *dir, void *context), void *context)
-{
-	return go_through_mounts("cgroup", each, context);
-}
-
-static void take_first(const char *dir, void *out)
+static void take_first(const char *type, const char *dir, void *out)
 {
 	char *name = out;
 
-	if (!*name && strlen(dir) < PATH_MAX / 2)
+	if (!*name && strcmp(type, "cgroup2") == 0 && strlen(dir) < PATH_MAX / 2)
 		strcpy(name, dir);
 }
 
@@ -263,7 +243,7 @@ int cgroup_make(const struct cgroup_wants *wants, struct cgroup *g)
 	char mount[PATH_MAX / 2] = "", name[PATH_MAX / 2];
 
 	*g = (struct cgroup){ .dir = -1, .procs = -1 };
-	int rc = go_through_mounts("cgroup2", take_first, mount);
+	int rc = mounts_each(take_first, mount);
 	if (rc == 0)
 		rc = mount[0] ? own_name(name, sizeof(name)) : -ENOENT;
 	return rc < 0 ? rc : cgroup_make_in(mount, name, wants, g);

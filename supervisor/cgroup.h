@@ -7,7 +7,7 @@
  * alone: where usher is the only one there (systemd-run -p Delegate=yes), it steps aside into a group of its own and comes back at the end.
  *
  * MUST: the command is in it before its exec, usher, its keeper and its guardian never are; no name in it can be changed by the command
- * (the guard layer closes what cgroup_mounts() tells).
+ * (the guard layer closes every place where control groups are mounted: policy_setup.c).
  */
 #ifndef USHER_SUPERVISOR_CGROUP_H
 #define USHER_SUPERVISOR_CGROUP_H
@@ -61,8 +61,5 @@ void cgroup_kill(const struct cgroup *g);
 
 /* Removes it, and comes back from aside. Nobody is in it any more. */
 void cgroup_end(struct cgroup *g);
-
-/* Calls EACH with every place where control groups of either version are mounted. Returns 0 or a negative errno. */
-int cgroup_mounts(void (*each)(const char *dir, void *context), void *context);
 
 #endif

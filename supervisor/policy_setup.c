@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +12,9 @@
 #include "audit/journal.h"
 #include "rules/cleanup.h"
 #include "rules/user.h"
-#include "supervisor/cgroup.h"
+#include "supervisor/mounts.h"
 
-#define MAX_PINNED 128
+#define MAX_PINNED 512 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
 #define PLACES 3
 
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
@@ -112,27 +113,37 @@ static int pin(struct pins *p, const char *file)
 
 #define GROUPS "/sys/fs/cgroup"
 
-struct groups {
+struct mounts {
 	struct pins *pins;
+	bool root;
 	int rc;
 };
 
-static void pin_group(const char *dir, void *context)
+static bool group_astray(const char *type, const char *dir)
 {
-	struct groups *g = context;
 	size_t n = strlen(GROUPS);
 
-	if (g->rc == 0 && !(strncmp(dir, GROUPS, n) == 0 && (dir[n] == '/' || !dir[n])))
-		g->rc = pin(g->pins, dir);
+	return strncmp(type, "cgroup", 6) == 0 && !(strncmp(dir, GROUPS, n) == 0 && (dir[n] == '/' || !dir[n]));
 }
 
-/* Who may write there freezes, kills and starves whom it likes, and leaves its own limits. */
-static int pin_groups(struct pins *p)
+static void pin_mount(const char *type, const char *dir, void *context)
 {
-	struct groups g = { p, pin(p, GROUPS) };
+	struct mounts *m = context;
 
-	int rc = g.rc < 0 ? g.rc : cgroup_mounts(pin_group, &g);
-	return rc < 0 ? rc : g.rc;
+	if (m->rc == 0 && (group_astray(type, dir) || (m->root && mounts_astray(type, dir))))
+		m->rc = pin(m->pins, dir);
+}
+
+/*
+ * Control groups: who may write there freezes, kills and starves whom it likes, and leaves its own limits. And as root, wherever they are
+ * mounted besides, the files that change the kernel: guard.c and the user's rules know them by their usual names.
+ */
+static int pin_mounts(struct pins *p)
+{
+	struct mounts m = { p, geteuid() == 0, pin(p, GROUPS) };
+
+	int rc = m.rc < 0 ? m.rc : mounts_each(pin_mount, &m);
+	return rc < 0 ? rc : m.rc;
 }
 
 static int pin_files(struct pins *p, const struct run_options *o)
@@ -195,7 +206,7 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 
 	int rc = pin(&program, "/proc/self/exe");
 	if (rc == 0)
-		rc = pin_groups(&program);
+		rc = pin_mounts(&program);
 	if (rc == 0)
 		rc = pin_files(&pins, o);
 	size_t given = pins.n;
