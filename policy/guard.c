@@ -16,6 +16,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/real_name.h"
+
 /* What everybody may read of any process; the rest of usher's /proc directory is refused. */
 #define PROC_HARMLESS "{stat,statm,status,cmdline,comm,cgroup,sched,schedstat,loginuid,sessionid,oom_score,oom_score_adj,limits}"
 
@@ -99,24 +101,14 @@ static void guard_missing(FILE *to, const char *whole, size_t real)
 /* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
 static void guard_real(FILE *to, const char *name, bool parts)
 {
-	char real[PATH_MAX], head[PATH_MAX], whole[2 * PATH_MAX];
-	size_t len = strlen(name);
-	if (len >= sizeof(head))
+	char whole[PATH_MAX];
+	ssize_t real = real_name(name, whole);
+
+	if (real < 0)
 		return;
-	memcpy(head, name, len + 1);
-	while (len > 1 && !realpath(head, real)) {
-		while (len > 1 && head[len - 1] != '/')
-			len--;
-		while (len > 1 && head[len - 1] == '/')
-			len--;
-		head[len] = '\0';
-	}
-	if (len <= 1)
-		real[0] = '\0';
-	snprintf(whole, sizeof(whole), "%s%s", real, name + (len > 1 ? len : 0));
 	guard_closed(to, whole);
-	if (parts && len != strlen(name))
-		guard_missing(to, whole, strlen(real));
+	if (parts && whole[real])
+		guard_missing(to, whole, (size_t)real);
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "policy/real_name.h"
 #include "rules/cleanup.h"
 #include "rules/user.h"
 #include "supervisor/mounts.h"
@@ -20,7 +21,7 @@
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
 static const char *canonical(const char *path, char out[PATH_MAX])
 {
-	if (!realpath(path, out))
+	if (real_name(path, out) < 0)
 		snprintf(out, PATH_MAX, "%s", path);
 	return out;
 }
@@ -77,9 +78,7 @@ static size_t journal_places(struct places *at, const char **out)
 	for (unsigned i = 0; i < PLACES; i++) {
 		if (journal_place(i, name, sizeof(name)) != 0 || (i != 0 && access(name, F_OK) != 0))
 			continue;
-		if (!realpath(name, at->journals[i]))
-			memcpy(at->journals[i], name, sizeof(name)); /* not there yet: the name itself */
-		out[n++] = at->journals[i];
+		out[n++] = canonical(name, at->journals[i]);
 	}
 	return n;
 }

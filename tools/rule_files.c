@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "audit/escape.h"
+#include "policy/real_name.h"
 #include "rules/cleanup.h"
 #include "rules/user.h"
 #include "tools/rule_files.h"
@@ -9,7 +10,7 @@
 
 static const char *canonical(const char *path, char out[PATH_MAX])
 {
-	return path && path[0] == '/' && realpath(path, out) ? out : path;
+	return path && path[0] == '/' && real_name(path, out) >= 0 ? out : path;
 }
 
 void rule_variables(struct rule_variables *out)

@@ -212,6 +212,25 @@ static void guard_cannot_be_loosened(void **state)
 	assert_int_equal(decide(f, proc, OP_READ), VERDICT_ALLOW);
 }
 
+/* A home directory that is not there yet, as its owner may write it. */
+static void guarded_names_are_normal(void **state)
+{
+	struct fixture *f = *state;
+	char grants[128], name[160];
+
+	rules(f, "default allow\n");
+	snprintf(grants, sizeof(grants), "%s/./no/./x/../usher/grants", f->dir);
+	assert_int_equal(load(f, grants), 0);
+	snprintf(name, sizeof(name), "%s/no/usher/grants", f->dir);
+	assert_int_equal(decide(f, name, OP_READ), VERDICT_DENY);
+	snprintf(name, sizeof(name), "%s/no", f->dir);
+	assert_int_equal(decide(f, name, OP_CREATE), VERDICT_DENY);
+	assert_int_equal(decide(f, name, OP_DELETE), VERDICT_DENY);
+	assert_true(access(name, F_OK) < 0 || rmdir(name) == 0);
+	snprintf(name, sizeof(name), "%s/nothing", f->dir);
+	assert_int_equal(decide(f, name, OP_CREATE), VERDICT_ALLOW);
+}
+
 /* What the guard lets pass is no permission. */
 static void guard_opens_nothing(void **state)
 {
@@ -475,7 +494,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation),
-		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded),
+		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded), CASE(guarded_names_are_normal),
 		CASE(grants_answer_asks_only), CASE(grants_have_scopes),    CASE(standing_grants),
 		CASE(limits_are_charged),    CASE(bucket_refills),          CASE(bucket_is_exact_under_threads),
 		CASE(readers_and_writers_of_grants), CASE(broken_files_start_nothing),

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of files that may not exist yet, as patterns and objects have them. */
+#ifndef USHER_POLICY_REAL_NAME_H
+#define USHER_POLICY_REAL_NAME_H
+
+#include <limits.h>
+#include <sys/types.h>
+
+/*
+ * NAME, which is absolute, with links resolved as far as it exists, and without ".", ".." and doubled slashes in what is missing behind.
+ * Returns how much of OUT exists (0: the root alone), or -ENAMETOOLONG.
+ */
+ssize_t real_name(const char *name, char out[PATH_MAX]);
+
+#endif
