@@ -35,6 +35,7 @@ static const struct disposition table[] = {
 /* Constants of headers that cannot be included beside these, or that are newer than some. */
 #define PR_SCHED_CORE_ 62
 #define TIOCVHANGUP_ 0x5437
+#define F_SETDELEG_ 1040
 #define USERFAULTFD_IOC_NEW_ _IO(0xAA, 0)
 #define FAT_SET_ATTRIBUTES _IOW('r', 0x11, uint32_t)
 /* Of file systems whose headers are the kernel's own: by the sizes of their arguments. */

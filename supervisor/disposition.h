@@ -29,13 +29,14 @@ enum call_when {
 	WHEN_DESCENT = 1 << 5,    /* a rule asks for ancestors: usher learns of every fork */
 	WHEN_SHOWN = 1 << 6,      /* a rule says show=asked: getpeername tells what was asked for */
 	WHEN_SOCKETS = 1 << 7,    /* some rule could give sockets that are not listed: net_filter.h asks */
+	WHEN_KEPT = 1 << 8,       /* some file may not be changed: policy_allows() says no of modify */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 
 struct disposition {
 	const char *name;
 	uint8_t kind;
-	uint8_t when;
+	uint16_t when;
 	int16_t error; /* CALL_REFUSED: positive */
 	const char *reason;
 };
@@ -68,7 +69,7 @@ struct comparison {
 /* A register test of a decided call: all of its comparisons true means the action. */
 struct condition {
 	int nr;
-	uint8_t when;
+	uint16_t when;
 	int16_t error; /* >= 0: the filter answers with this errno (0: pretends success); CONDITION_TRAP: goes to usher */
 	struct comparison test[2];
 	const char *what; /* for people: "TIOCSTI" */

@@ -30,6 +30,8 @@ static const char *when_text(unsigned when)
 		return "when a rule says `show=asked`";
 	case WHEN_SOCKETS:
 		return "when a rule could give one (`socket`)";
+	case WHEN_KEPT:
+		return "unless every file may be changed";
 	case WHEN_APART:
 		return "when a rule says `by=`, `tree=`, `uid=` or `depth=`, or without the floor";
 	default:

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "policy/constant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/cleanup.h"
@@ -60,6 +61,7 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 		.sockets = { .udp = can.udp, .others = can.others },
 		.domain = run->floor != NULL,
 		.reads = run->cover != NULL,
+		.changes = policy_allows(run->s.policy, OP_MODIFY, false, NULL),
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 	};
 }

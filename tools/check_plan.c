@@ -35,7 +35,7 @@ struct where {
 };
 
 /* Whether an entry holds in a session like this; what depends on the kernel is taken as on a recent one. */
-static bool holds(uint8_t when, const struct policy *p)
+static bool holds(unsigned when, const struct policy *p)
 {
 	bool root = geteuid() == 0;
 	if ((when & WHEN_STAT) && !policy_mediates_stat(p))

@@ -35,6 +35,7 @@ static const struct filter_options user = { .domain = true, .scoped = true, .soc
 static const struct filter_options root = { .domain = true, .scoped = true, .sockets = { .udp = true }, .privileged = true, .sighted = true };
 static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
+static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true };
 static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
 
 struct expectation {
@@ -157,6 +158,14 @@ static const struct expectation expected[] = {
 	X(user, __NR_fcntl, ALLOW, 0, F_SETOWN, 1),
 	X(bare, __NR_fcntl, TRAP, 0, F_SETOWN, 1),
 	X(bare, __NR_fcntl, ALLOW, 0, F_SETFL, 0),
+	X(user, __NR_fcntl, E(EINVAL), 0, F_SETLEASE, F_RDLCK),
+	X(user, __NR_fcntl, E(EINVAL), 0, HIGH | F_SETLEASE, F_WRLCK),
+	X(user, __NR_fcntl, ALLOW, 0, F_SETLEASE, F_UNLCK),
+	X(user, __NR_fcntl, E(EINVAL), 0, 1040 /* F_SETDELEG */, 4096),
+	X(user, __NR_fcntl, ALLOW, 0, F_GETLEASE),
+	X(bare, __NR_fcntl, E(EINVAL), 0, F_SETLEASE, F_WRLCK),
+	X(writers, __NR_fcntl, ALLOW, 0, F_SETLEASE, F_WRLCK),
+	X(writers, __NR_fcntl, ALLOW, 0, 1040, 4096),
 	X(user, __NR_sendto, ALLOW, 3, 4096, 10, 0, 0, 0),
 	X(user, __NR_sendto, TRAP, 3, 4096, 10, 0, 0x100000000ULL, 16),
 	X(user, __NR_prlimit64, ALLOW, 0, 7, 4096, 0),
