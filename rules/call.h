@@ -56,7 +56,7 @@ struct object {
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
-	uint64_t dev;       /* st_dev */
+	uint64_t dev;       /* identity_of() in rules/device.h: st_dev, but of a device node */
 	uint64_t ino;
 	uint64_t nlink;
 };

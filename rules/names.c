@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "rules/device.h"
 #include "rules/links.h"
 
 static bool forbids(const struct rule *r)
@@ -129,9 +130,10 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 		return errno == ENOENT || errno == ENOTDIR || errno == EACCES || errno == ELOOP || errno == ENAMETOOLONG ? 0 : -errno;
 	if (linked && (!S_ISREG(st.st_mode) || st.st_nlink < 2))
 		return 0;
+	struct identity is = identity_of(st.st_mode, st.st_rdev, st.st_dev, st.st_ino);
 	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
 	if (!r)
-		rs->pin[rs->n_pins++] = (struct pin){ .dev = st.st_dev, .ino = st.st_ino, .rule = rule->index };
+		rs->pin[rs->n_pins++] = (struct pin){ .dev = is.dev, .ino = is.ino, .rule = rule->index };
 	return r;
 }
 

@@ -91,7 +91,7 @@ int mkdir_perform(struct job *j)
 
 /*
  * A device node is another name for the device: making one needs what opening it under its
- * number's name would need, or a node in one's own directory would reach any disk.
+ * number's name would need, or a node in one's own directory would reach any disk; and what a rule denies of the device by another name.
  */
 static int device_target(struct job *j, mode_t mode, unsigned dev)
 {
@@ -105,6 +105,9 @@ static int device_target(struct job *j, mode_t mode, unsigned dev)
 	if (!t)
 		return -ENOMEM;
 	t->name = job_copy(j, name, (size_t)n);
+	t->mode = mode;
+	t->rdev = dev;
+	t->named_device = true;
 	return t->name.off ? 0 : -ENOMEM;
 }
 

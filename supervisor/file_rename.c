@@ -17,6 +17,7 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "rules/device.h"
 #include "supervisor/file.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
@@ -45,11 +46,12 @@ static op_set gained(struct job *j, struct span from, struct span to, const stru
 {
 	static const op_set ops[] = { OP_READ, OP_MODIFY, OP_DELETE, OP_ATTR };
 	op_set more = 0;
+	struct identity is = identity_of(st->st_mode, st->st_rdev, st->st_dev, st->st_ino);
 	struct call call;
 
 	job_call(j, &call);
 	call.n_objects = 1;
-	call.object[0] = (struct object){ .kind = OBJECT_FILE, .identified = true, .dev = st->st_dev, .ino = st->st_ino, .nlink = st->st_nlink };
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .identified = true, .dev = is.dev, .ino = is.ino, .nlink = st->st_nlink };
 	/* Nothing is gained where all was allowed. */
 	if (decide(j, &call, OPS_KEPT, from) == VERDICT_ALLOW)
 		return 0;
@@ -148,7 +150,7 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 
 static struct stat known(const struct target *t)
 {
-	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink };
+	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };
 }
 
 /* FROM takes the name of TO: what that adds is needed at FROM as well. */

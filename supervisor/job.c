@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/device.h"
 #include "supervisor/procs.h"
 #include "supervisor/table.h"
 
@@ -114,6 +115,8 @@ struct target *job_target(struct job *j, enum object_kind kind, op_set ops)
 
 static void target_object(const struct job *j, const struct target *t, struct object *o)
 {
+	struct identity is = identity_of(t->mode, t->rdev, t->dev, t->ino);
+
 	*o = (struct object){
 		.kind = t->kind,
 		.ops = t->ops,
@@ -123,9 +126,9 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.sha256 = job_span(j, t->sha256),
 		.trusted = t->trusted,
 		.own = t->own,
-		.identified = t->exists && t->ino != 0,
-		.dev = t->dev,
-		.ino = t->ino,
+		.identified = (t->exists && t->ino != 0) || t->named_device,
+		.dev = is.dev,
+		.ino = is.ino,
 		.nlink = t->nlink,
 	};
 }

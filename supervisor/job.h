@@ -62,6 +62,8 @@ struct target {
 	ino_t ino;
 	nlink_t nlink;
 	mode_t mode;
+	dev_t rdev;        /* of a device node */
+	bool named_device; /* a device that no node was looked at for: mode and rdev say which */
 };
 
 enum reply_kind {

@@ -83,6 +83,7 @@ static void take_identity(const struct job *j, struct target *t, const struct st
 	t->ino = st->st_ino;
 	t->nlink = st->st_nlink;
 	t->mode = st->st_mode;
+	t->rdev = st->st_rdev;
 }
 
 static void unhold(struct target *t)

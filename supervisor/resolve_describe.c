@@ -156,6 +156,7 @@ int resolve_describe_as(struct job *j, struct target *t, const struct stat *st)
 	t->ino = st->st_ino;
 	t->nlink = st->st_nlink;
 	t->mode = st->st_mode;
+	t->rdev = st->st_rdev;
 	t->own = terminals_own(j->session->terminals, st);
 	int rc = descriptor_name(j, t->fd, &t->name);
 	if (rc < 0)

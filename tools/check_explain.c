@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rules/device.h"
 #include "tools/rule_files.h"
 
 #define BEATEN_SHOWN 20
@@ -24,9 +25,10 @@ static void identify(struct object *o)
 	path[o->name.len] = 0;
 	if (stat(path, &st) < 0)
 		return;
+	struct identity is = identity_of(st.st_mode, st.st_rdev, st.st_dev, st.st_ino);
 	o->identified = true;
-	o->dev = st.st_dev;
-	o->ino = st.st_ino;
+	o->dev = is.dev;
+	o->ino = is.ino;
 	o->nlink = st.st_nlink;
 }
 
