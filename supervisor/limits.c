@@ -127,6 +127,18 @@ static bool look_in_group(struct limits *l)
 	return happened.memory || happened.tasks;
 }
 
+/* The first limit that is met, LIMIT_KINDS when none is; USED is what was measured. */
+static int find_met(struct limits *l, uint64_t used[LIMIT_KINDS])
+{
+	int kind = 0;
+
+	measure(l, used);
+	/* At so many processes all is well; so much time or memory is the end. */
+	while (kind < LIMIT_KINDS && (!l->limit[kind] || used[kind] < l->limit[kind] + (kind == LIMIT_PROCESSES)))
+		kind++;
+	return kind;
+}
+
 /* True when a limit was reached: the tree has been ended. */
 static bool look_locked(struct limits *l)
 {
@@ -134,15 +146,34 @@ static bool look_locked(struct limits *l)
 
 	if (look_in_group(l))
 		return true;
-	measure(l, used);
-	for (int i = 0; i < LIMIT_KINDS; i++) {
-		/* At so many processes all is well; so much time or memory is the end. */
-		if (!l->limit[i] || used[i] < l->limit[i] + (i == LIMIT_PROCESSES))
-			continue;
-		limits_met(l, (enum limit_kind)i, used[i]);
-		return true;
-	}
-	return false;
+	int kind = find_met(l, used);
+	if (kind == LIMIT_KINDS)
+		return false;
+	limits_met(l, (enum limit_kind)kind, used[kind]);
+	return true;
+}
+
+bool limits_measured(const struct limits *l)
+{
+	return l && (l->limit[LIMIT_WALL] || l->limit[LIMIT_CPU] || l->limit[LIMIT_MEMORY] || l->limit[LIMIT_PROCESSES]);
+}
+
+pid_t limits_fork(struct limits *l)
+{
+	pthread_mutex_lock(&l->look);
+	pid_t pid = fork();
+	if (pid)
+		pthread_mutex_unlock(&l->look);
+	return pid;
+}
+
+bool limits_over(struct limits *l)
+{
+	uint64_t used[LIMIT_KINDS] = { 0 };
+	struct cgroup_events happened;
+
+	cgroup_look(&l->group, &happened);
+	return happened.memory || happened.tasks || find_met(l, used) < LIMIT_KINDS;
 }
 
 static bool look_once(struct limits *l)

@@ -49,6 +49,15 @@ bool limits_hold_memory(const struct limits *l);
 /* How much of KIND is allowed; 0: no limit, or L is NULL. */
 uint64_t limits_of(const struct limits *l, enum limit_kind kind);
 
+/* Whether there are limits that only usher measures: nobody would while it is stopped. L may be NULL. */
+bool limits_measured(const struct limits *l);
+
+/* As fork(), with the means to measure whole in the child. */
+pid_t limits_fork(struct limits *l);
+
+/* In the child of limits_fork(): whether a limit is met. Nothing follows from it there. */
+bool limits_over(struct limits *l);
+
 /* After the command has ended: it may have been ended by a limit that nobody has looked at since. NULL is fine. */
 void limits_settle(struct limits *l);
 

@@ -2,6 +2,7 @@
 #include "supervisor/outside.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -13,38 +14,89 @@
 #include <unistd.h>
 
 #include "supervisor/harden.h"
+#include "supervisor/limits.h"
 #include "supervisor/run.h"
 #include "supervisor/supervise.h"
 
+#define PERIOD_MS 100
+
+enum word { THE_END, STOP_BOTH, STOP_OUTSIDE, GO_ON };
+
 struct message {
-	int stop; /* else the end */
+	enum word word;
+	int sig; /* to stop by */
 	int status, by_signal;
 };
 
 void outside_tell(int link, int status, int by_signal)
 {
-	const struct message m = { .status = status, .by_signal = by_signal };
+	const struct message m = { .word = THE_END, .status = status, .by_signal = by_signal };
 
 	if (link >= 0)
 		(void)send(link, &m, sizeof(m), MSG_NOSIGNAL);
 }
 
-void outside_stop(int link)
+static bool tell(int link, const struct message *m)
 {
-	const struct message m = { .stop = 1 };
+	return send(link, m, sizeof(*m), MSG_NOSIGNAL) == (ssize_t)sizeof(*m);
+}
+
+/* Until the process outside goes on. When a limit has ended the tree it is told, again and again: the first word may come before it has stopped. */
+static void await_measured(int link, struct limits *limits)
+{
+	const struct message go_on = { .word = GO_ON };
+	struct pollfd fd = { link, POLLIN, 0 };
+
+	while (poll(&fd, 1, PERIOD_MS) <= 0) {
+		if (limits_reached(limits))
+			(void)send(link, &go_on, sizeof(go_on), MSG_NOSIGNAL | MSG_DONTWAIT);
+	}
+}
+
+void outside_stop(int link, int sig, struct limits *limits)
+{
+	bool measured = limits_measured(limits);
+	const struct message m = { .word = measured ? STOP_OUTSIDE : STOP_BOTH, .sig = sig };
 	char on;
 
-	if (send(link, &m, sizeof(m), MSG_NOSIGNAL) == sizeof(m))
-		while (recv(link, &on, 1, 0) < 0 && errno == EINTR)
-			;
+	if (!tell(link, &m))
+		return;
+	if (measured)
+		await_measured(link, limits);
+	while (recv(link, &on, 1, 0) < 0 && errno == EINTR)
+		;
 }
 
 /* Both stop; whoever continues this one continues the other. */
-static void stop(int inside, int link)
+static void stop_both(int inside, int sig)
 {
 	(void)kill(inside, SIGSTOP);
-	(void)kill(getpid(), SIGSTOP);
+	supervise_stop(sig);
 	(void)kill(inside, SIGCONT);
+}
+
+/* A word from inside continues this process while it is stopped: it has no child that could (those would be inside), and may make none. */
+static bool hear_stopped(int link, bool on)
+{
+	int flags = fcntl(link, F_GETFL);
+
+	return flags >= 0 && fcntl(link, F_SETSIG, SIGCONT) == 0 && fcntl(link, F_SETOWN, getpid()) == 0 &&
+	       fcntl(link, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) == 0;
+}
+
+static void stop_outside(int link, int sig)
+{
+	if (hear_stopped(link, true))
+		supervise_stop(sig);
+	(void)hear_stopped(link, false);
+}
+
+static void stop(int inside, int link, const struct message *m)
+{
+	if (m->word == STOP_OUTSIDE)
+		stop_outside(link, m->sig);
+	else
+		stop_both(inside, m->sig);
 	(void)send(link, "", 1, MSG_NOSIGNAL);
 }
 
@@ -73,7 +125,7 @@ static int bury(int inside, bool told, struct message *m, int *by_signal)
 
 int outside_main(int inside, int link, int *by_signal)
 {
-	struct message m = { .stop = 1 };
+	struct message m = { .word = GO_ON };
 	sigset_t before;
 	int signals;
 	bool told = false;
@@ -95,9 +147,9 @@ int outside_main(int inside, int link, int *by_signal)
 		ssize_t n = recv(link, &m, sizeof(m), 0);
 		if (n != (ssize_t)sizeof(m))
 			break;
-		told = !m.stop;
-		if (m.stop)
-			stop(inside, link);
+		told = m.word == THE_END;
+		if (m.word == STOP_BOTH || m.word == STOP_OUTSIDE)
+			stop(inside, link, &m);
 	}
 	return bury(inside, told, &m, by_signal);
 }

@@ -7,13 +7,18 @@
 #ifndef USHER_SUPERVISOR_OUTSIDE_H
 #define USHER_SUPERVISOR_OUTSIDE_H
 
+struct limits;
+
 /* Until usher, process INSIDE behind LINK, has ended. Returns its exit status; *BY_SIGNAL as in run_session(). */
 int outside_main(int inside, int link, int *by_signal);
 
 /* From inside: the exit status. */
 void outside_tell(int link, int status, int by_signal);
 
-/* From inside: usher is to be stopped, which the first process of a namespace cannot do to itself. Returns when it goes on. */
-void outside_stop(int link);
+/*
+ * From inside: usher is to be stopped by SIG, which the first process of a namespace cannot do to itself. Returns when it goes on. Where
+ * LIMITS (may be NULL) are measured only the process outside stops: usher goes on to measure, and has it continued once one is reached.
+ */
+void outside_stop(int link, int sig, struct limits *limits);
 
 #endif

@@ -7,6 +7,7 @@
 #include "supervisor/supervise.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "rules/cleanup.h"
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
@@ -23,6 +25,7 @@
 #include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/relay.h"
+#include "supervisor/stand_in.h"
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
 
@@ -44,22 +47,61 @@ int supervise_block(sigset_t *before, int *signals)
 	return *signals < 0 ? -errno : 0;
 }
 
-static void stop_self(const struct session *s, struct relay *relay)
+void supervise_stop(int sig)
 {
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	(void)kill(getpid(), sig);
+	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+/* The limits hold while usher is stopped; where nobody can see to that it is not stopped. */
+static void stop_measured(const struct session *s, int sig)
+{
+	pid_t stand_in = stand_in_start(s);
+
+	if (stand_in < 0)
+		return;
+	supervise_stop(sig);
+	stand_in_end(stand_in);
+}
+
+static void stop_self(const struct session *s, struct relay *relay, int sig)
+{
+	/* Which the kernel does not do where no shell is there that could let it go on, as it does SIGSTOP. */
+	int as = sig == SIGSTOP ? SIGTSTP : sig;
+
 	if (relay)
 		relay_suspend(relay);
 	if (s->outside >= 0)
-		outside_stop(s->outside);
+		outside_stop(s->outside, as, s->limits);
 	else
-		(void)kill(getpid(), SIGSTOP);
+		stop_measured(s, as);
 	if (relay)
 		relay_resume(relay);
 }
 
-/* SIGSTOP is somebody's direct order to the command; only a person at a terminal needs to see usher stop for it. */
+/* The controlling one: others say ENOTTY. */
+static bool at_terminal(void)
+{
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (tcgetpgrp(fd) >= 0)
+			return true;
+	}
+	int tty CLEANUP_FD = open("/dev/tty", O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	return tty >= 0;
+}
+
+/*
+ * Whether usher stops as the command did. Without a terminal no shell would see it, nobody would let it go on, and who has started usher to
+ * watch the command would wait for ever. SIGSTOP is somebody's direct order to the command; only a person in front of it needs to see usher stop for that.
+ */
 static bool job_control(int sig)
 {
-	return sig != SIGSTOP || tcgetpgrp(STDIN_FILENO) == getpgrp();
+	return at_terminal() && (sig != SIGSTOP || tcgetpgrp(STDIN_FILENO) == getpgrp());
 }
 
 static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
@@ -100,7 +142,7 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 	if (launch_report(s, &r) <= 0)
 		return false;
 	if (r.kind == REPORT_STOPPED && job_control(r.value))
-		stop_self(s, relay);
+		stop_self(s, relay, r.value);
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;
 	if (r.kind == REPORT_EMPTY) {

@@ -24,6 +24,12 @@ struct supervise_result {
 int supervise_block(sigset_t *before, int *signals);
 
 /*
+ * Stops the calling process by SIG, one of a terminal's that supervise_block() has blocked: so the kernel asks whether there is a
+ * shell above it, and lets it run on where there is none. Returns when it goes on.
+ */
+void supervise_stop(int sig);
+
+/*
  * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().
  * With WAIT the tree may outlive the command. RELAY is NULL where the command shares usher's terminal.
  */

@@ -62,6 +62,10 @@ stop() {
 	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
 }
 case_of "Ctrl-Z stops, fg goes on" stop
+printf 'default allow\nlimit wall 1h\nlimit cpu 1h\n' >"$T/etc/limits.rules" && chmod 600 "$T/etc/limits.rules"
+plain=$U U="$USHER run -p $T/etc/limits.rules --ask=deny --journal"
+case_of "Ctrl-Z stops, fg goes on, with limits" stop
+U=$plain
 background() {
 	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f' &"
 	until_made up >/dev/null && send "echo alive > alive.part; mv alive.part alive" && until_made alive
