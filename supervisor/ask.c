@@ -180,7 +180,6 @@ int ask_park(struct worker *w, const struct call *call)
 /* What a person has to say about a denial, on the command's terminal; its text is printable ASCII. Never waits for the terminal. */
 static void tell(const struct session *s, const struct answer *a)
 {
-	struct pollfd p = { s->tell, POLLOUT, 0 };
 	char line[ANSWER_TEXT + 64];
 
 	if (a->kind != VERDICT_DENY || !a->message[0] || s->tell < 0)
@@ -188,8 +187,8 @@ static void tell(const struct session *s, const struct answer *a)
 	if (strcmp(a->channel, "tty") != 0 && strcmp(a->channel, "desk") != 0 && strcmp(a->channel, "exec") != 0)
 		return;
 	int n = snprintf(line, sizeof(line), "\r\nusher: denied: %s\r\n", a->message);
-	if (poll(&p, 1, 0) > 0 && (p.revents & POLLOUT) && write(s->tell, line, (size_t)n) < 0)
-		return; /* hung up */
+	if (write(s->tell, line, (size_t)n) < 0)
+		return; /* hung up, or somebody has stopped its output */
 }
 
 void ask_deliver_locked(struct pool *p, struct parked *k)

@@ -5,7 +5,6 @@
 #include <linux/capability.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -18,6 +17,7 @@
 #include "supervisor/cgroup.h"
 #include "supervisor/limits_measure.h"
 #include "supervisor/limits_plan.h"
+#include "supervisor/voice.h"
 
 #define PERIOD_NS (100 * 1000 * 1000)
 
@@ -106,9 +106,9 @@ void limits_met(struct limits *l, enum limit_kind kind, uint64_t used)
 	int rc = journal_append(l->session->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(l->session, rc);
-	fprintf(stderr, "usher: the limit on %s was reached; the tree was ended\n", limit_name(kind));
 	cgroup_kill(&l->group);
 	session_kill(l->session);
+	voice_say(l->session->voice, "usher: the limit on %s was reached; the tree was ended\n", limit_name(kind));
 }
 
 /* What the kernel has refused in the control group. True when a limit was reached: the tree has been ended. */

@@ -6,7 +6,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/signalfd.h>
@@ -17,6 +16,7 @@
 #include "supervisor/limits.h"
 #include "supervisor/run.h"
 #include "supervisor/supervise.h"
+#include "supervisor/voice.h"
 
 #define PERIOD_MS 100
 
@@ -119,7 +119,9 @@ static int bury(int inside, bool told, struct message *m, int *by_signal)
 	*by_signal = m->by_signal;
 	if (told)
 		return m->status;
-	fputs("usher: usher was killed in its namespace, and all that was in it\n", stderr);
+	struct voice *voice = voice_new(STDERR_FILENO);
+	voice_say(voice, "usher: usher was killed in its namespace, and all that was in it\n");
+	(void)voice_finish(voice, VOICE_PATIENCE_MS);
 	return RUN_FAILED;
 }
 

@@ -47,7 +47,7 @@ int pool_start(struct session *s)
 	pthread_cond_init(&p->spare, NULL);
 	pthread_mutex_init(&p->hashes.lock, NULL);
 	pthread_mutex_init(&p->contents.lock, NULL);
-	stacks_init(&p->stacks);
+	stacks_init(&p->stacks, s->voice);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	tracers_init(&s->tracers);
 	install_interrupt();

@@ -19,6 +19,7 @@
 #include "rules/ruleset.h"
 #include "supervisor/environment.h"
 #include "supervisor/floor.h"
+#include "supervisor/voice.h"
 
 static void hash_hex(const char *text, size_t len, char out[65])
 {
@@ -263,6 +264,6 @@ int records_end(struct session *s, const struct supervise_result *result)
 	int rc = journal_end(s->journal, &r);
 	s->journal = NULL;
 	if (rc < 0 && !atomic_load(&s->journal_error))
-		fprintf(stderr, "usher: the journal could not be closed: %s\n", strerror(-rc));
+		voice_say(s->voice, "usher: the journal could not be closed: %s\n", strerror(-rc));
 	return rc;
 }

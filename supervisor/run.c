@@ -41,6 +41,7 @@
 #include "supervisor/supervise.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
+#include "supervisor/voice.h"
 
 /* What is used of the stack and of the heap until the command is started, and from then on; the heap's below malloc's threshold for mappings. */
 #define STACK_FIRST (96 * 1024)
@@ -143,6 +144,18 @@ static int start_command(struct run *run, const struct run_options *o)
 	return rc < 0 ? run_complain("confine usher itself", rc, NULL) : 0;
 }
 
+/* Opened anew: the description that the command has must not become non-blocking, and the command may stop its output at any time. */
+static int open_tell(const struct run *run)
+{
+	int fd = run->relay ? relay_slave(run->relay) : STDERR_FILENO;
+	char name[32];
+
+	if (!isatty(fd))
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	return open(name, O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+}
+
 static int start_workers(struct run *run)
 {
 	struct session *s = &run->s;
@@ -153,7 +166,7 @@ static int start_workers(struct run *run)
 	if (rc < 0)
 		return run_complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
-	s->tell = run->relay ? relay_slave(run->relay) : isatty(STDERR_FILENO) ? STDERR_FILENO : -1;
+	s->tell = open_tell(run);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;
@@ -174,7 +187,7 @@ static void tell_nameless(const struct session *s)
 	unsigned n = atomic_load(&s->nameless);
 
 	if (n && !s->quiet)
-		fprintf(stderr, "usher: refused to run a program without a name (memfd, O_TMPFILE, deleted file)%s; the rule that lets it run is: allow exec memfd:NAME\n",
+		voice_say(s->voice, "usher: refused to run a program without a name (memfd, O_TMPFILE, deleted file)%s; the rule that lets it run is: allow exec memfd:NAME\n",
 			n > 1 ? ", more than once" : "");
 }
 
@@ -184,8 +197,35 @@ static void tell_traced(struct session *s)
 	const char *why = atomic_load(&s->unverified);
 
 	if (why && !s->quiet)
-		fprintf(stderr, "usher: refused to start a program under a debugger, as nobody could verify its exec: %s; start it first, then attach (gdb -p, strace -p)\n",
+		voice_say(s->voice, "usher: refused to start a program under a debugger, as nobody could verify its exec: %s; start it first, then attach (gdb -p, strace -p)\n",
 			why);
+}
+
+static void tell_profile(struct session *s)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = s->profile ? open_memstream(&text, &len) : NULL;
+
+	if (!to)
+		return;
+	pool_profile(s->pool, to);
+	if (fclose(to) == 0)
+		voice_say(s->voice, "%s", text);
+	free(text);
+}
+
+/* The journal's end and seal wait for nobody. */
+static void close_journal(struct run *run)
+{
+	struct session *s = &run->s;
+
+	run->unclosed = true;
+	if (pool_settle(s->pool))
+		run->unclosed = records_end(s, &run->result) < 0;
+	else
+		voice_say(s->voice, "usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n");
+	s->journal = NULL;
 }
 
 static void run_close(struct run *run)
@@ -196,23 +236,20 @@ static void run_close(struct run *run)
 	char *unseen CLEANUP_FREE = unattended_reviews(s->questions, run->journal);
 	questions_end(s->questions); /* not freed: a worker may still be about to ask */
 	pool_stop(s->pool);
-	pool_profile(s->pool, stderr);
+	cleanup_fd(&s->tell); /* a terminal of the command's own ends with its last descriptor */
+	s->tell = -1;
 	relay_close(run->relay);
-	unattended_end(unanswered, stderr);
-	tell_nameless(s);
-	tell_traced(s);
-	if (unseen)
-		fputs(unseen, stderr);
 	lives_round(s->lives);
 	limits_settle(s->limits);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);
-	run->unclosed = true;
-	if (pool_settle(s->pool))
-		run->unclosed = records_end(s, &run->result) < 0;
-	else
-		fputs("usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n", stderr);
-	s->journal = NULL;
+	close_journal(run);
+	tell_profile(s);
+	unattended_end(unanswered, s->voice);
+	tell_nameless(s);
+	tell_traced(s);
+	if (unseen)
+		voice_say(s->voice, "%s", unseen);
 }
 
 static int exit_status(const struct run *run, const struct run_options *o, int *by_signal)
@@ -221,13 +258,13 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 
 	*by_signal = 0;
 	if (r->exec_error) {
-		fprintf(stderr, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
+		voice_say(run->s.voice, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
 		return r->exec_error == ENOENT ? 127 : 126;
 	}
 	if (run->limited)
 		return LIMIT_STATUS;
 	if (r->lost) {
-		fprintf(stderr, "usher: the guardian or the keeper of %s was killed; the tree was ended\n", o->argv[0]);
+		voice_say(run->s.voice, "usher: the guardian or the keeper of %s was killed; the tree was ended\n", o->argv[0]);
 		return RUN_FAILED;
 	}
 	if (WIFSIGNALED(r->wait_status)) {
@@ -280,6 +317,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;
+	run->s.voice = voice_new(STDERR_FILENO);
 	run->number = number;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
 		goto out;
@@ -293,7 +331,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	wake_synchronously(run->s.listener);
 	int rc = limits_start(run->s.limits);
 	if (rc < 0) {
-		run_complain("start to measure the limits", rc, NULL);
+		voice_say(run->s.voice, "usher: start to measure the limits: %s\n", strerror(-rc));
 		goto out;
 	}
 	supervise(&run->s, run->signals, run->relay, o->wait, &run->result);
@@ -301,9 +339,12 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	if (!run->result.lost)
 		supervise_collect(&run->s, &run->result);
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
-	return exit_status(run, o, by_signal);
+	int status = exit_status(run, o, by_signal);
+	(void)voice_finish(run->s.voice, VOICE_PATIENCE_MS);
+	return status;
 out:
 	abandon(run);
+	(void)voice_finish(run->s.voice, VOICE_PATIENCE_MS);
 	return RUN_FAILED;
 }
 

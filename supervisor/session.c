@@ -2,13 +2,13 @@
 #include "supervisor/session.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
 #include "supervisor/guardian.h"
 #include "supervisor/run.h"
+#include "supervisor/voice.h"
 
 #define TRIES 8
 
@@ -32,7 +32,7 @@ void session_journal_failed(struct session *s, int error)
 
 	if (!atomic_compare_exchange_strong(&s->journal_error, &none, -error))
 		return;
-	fprintf(stderr,
+	voice_say(s->voice,
 		"usher: the journal in %s cannot be written: %s. Nothing that needs a record is done from here on; "
 		"make room there and start again.\n",
 		journal_dir(s->journal), strerror(-error));

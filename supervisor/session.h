@@ -23,6 +23,7 @@ struct pool;
 struct terminals;
 struct cover;
 struct limits;
+struct voice;
 
 struct session {
 	int listener;            /* seccomp notification descriptor */
@@ -79,7 +80,8 @@ struct session {
 	struct tracers tracers;  /* of the tree, that usher holds for the execs of whom they trace */
 	_Atomic(const char *) unverified; /* why an exec of a traced caller was refused last; NULL: none was */
 	atomic_uint nameless;    /* of them: execs of programs without a name that nobody was asked about */
-	int tell;                /* the terminal that the command writes to, -1 */
+	int tell;                /* the terminal that the command writes to, by a description of usher's own that does not block; -1 */
+	struct voice *voice;     /* what is said on stderr once there is a command; may be NULL */
 	bool quiet;              /* say nothing but errors */
 	bool profile;            /* workers keep laps */
 };

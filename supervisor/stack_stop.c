@@ -138,9 +138,9 @@ bool stack_take(struct job *j, bool repeat)
 	return false;
 }
 
-void stacks_init(struct stacks *s)
+void stacks_init(struct stacks *s, struct voice *voice)
 {
 	*s = (struct stacks){ 0 };
 	pthread_mutex_init(&s->lock, NULL);
-	unwind_init(&s->files);
+	unwind_init(&s->files, voice);
 }

@@ -31,7 +31,7 @@ struct stacks {
 	struct image_files files;
 };
 
-void stacks_init(struct stacks *s); /* what it holds ends with the process */
+void stacks_init(struct stacks *s, struct voice *voice); /* what it holds ends with the process */
 
 /*
  * Puts the stack of J's caller into J (job->stack, NULL without memory). Returns false when the caller was made to repeat its call instead: J has

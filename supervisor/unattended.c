@@ -6,6 +6,7 @@
 
 #include "rules/rule.h"
 #include "rules/ruleset.h"
+#include "supervisor/voice.h"
 
 #define TOLD_MAX 5
 
@@ -110,10 +111,10 @@ char *unattended_rules(struct questions *qs)
 	return NULL;
 }
 
-void unattended_end(const char *rules, FILE *to)
+void unattended_end(const char *rules, struct voice *to)
 {
 	if (rules)
-		fprintf(to, "usher: questions that nobody answered, as rules that would allow them:\n%s", rules);
+		voice_say(to, "usher: questions that nobody answered, as rules that would allow them:\n%s", rules);
 }
 
 char *unattended_reviews(struct questions *qs, const char *journal)

@@ -268,15 +268,16 @@ static void get_ready(struct image_files *files)
 	pthread_mutex_lock(&files->lock);
 	if (!files->tried) {
 		files->tried = true;
-		files->lib = unwind_lib_load();
+		files->lib = unwind_lib_load(files->voice);
 		files->space = files->lib ? new_space(files->lib) : NULL;
 	}
 	pthread_mutex_unlock(&files->lock);
 }
 
-void unwind_init(struct image_files *files)
+void unwind_init(struct image_files *files, struct voice *voice)
 {
 	image_files_init(files);
+	files->voice = voice;
 	/* A relative name in it is one of the user's directory, in which this thread still is. */
 	if (getenv("LD_LIBRARY_PATH"))
 		get_ready(files);
@@ -298,7 +299,7 @@ static unw_addr_space_t enter_space(struct image_files *files, struct unwinding 
 		u->lib = files->lib;
 		return files->space;
 	}
-	u->lib = u->own = unwind_lib_load();
+	u->lib = u->own = unwind_lib_load(NULL);
 	return u->lib ? new_space(u->lib) : NULL;
 }
 

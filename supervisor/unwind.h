@@ -13,12 +13,13 @@
 
 struct image_files;
 struct unwound;
+struct voice;
 
 /*
  * FILES is ready for unwind_thread(), which loads libunwind the first time; where LD_LIBRARY_PATH is set it is loaded here, in the working
- * directory usher was started in.
+ * directory usher was started in. VOICE says what is missing; may be NULL.
  */
-void unwind_init(struct image_files *files);
+void unwind_init(struct image_files *files, struct voice *voice);
 void unwind_clear(struct image_files *files);
 
 /*

@@ -57,6 +57,7 @@ struct image_files {
 	bool tried; /* to load libunwind; under the lock, as the two below are made */
 	struct unwind_lib *lib;
 	void *space; /* libunwind's, for all */
+	struct voice *voice;
 };
 
 /*

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/voice.h"
 
 #define TEXT_OF(x) #x
 #define NAME_OF(x) TEXT_OF(x)
@@ -39,14 +40,14 @@ static bool says(const char *file, const char *text)
 }
 
 /* A static program and the libraries it loads must be of one version of the C library, which that does not check itself. */
-static bool fits(void)
+static bool fits(struct voice *voice)
 {
 	char version[64];
 
 	snprintf(version, sizeof(version), " version %s.", gnu_get_libc_version());
 	if (says(LOADER, version))
 		return true;
-	fprintf(stderr, "usher: no stacks in the journal: this usher was built for the C library%s and the system (%s) has another; build usher again\n", version,
+	voice_say(voice, "usher: no stacks in the journal: this usher was built for the C library%s and the system (%s) has another; build usher again\n", version,
 		LOADER);
 	return false;
 }
@@ -70,14 +71,14 @@ static bool fill(struct unwind_lib *u)
 	       find(lib, NAME_OF(UNW_OBJ(dwarf_search_unwind_table)), &u->search);
 }
 
-struct unwind_lib *unwind_lib_load(void)
+struct unwind_lib *unwind_lib_load(struct voice *voice)
 {
-	if (!fits())
+	if (!fits(voice))
 		return NULL;
 	struct unwind_lib *u = malloc(sizeof(*u));
 	if (u && fill(u))
 		return u;
-	fprintf(stderr, "usher: no stacks in the journal: %s\n", u ? dlerror() : "out of memory");
+	voice_say(voice, "usher: no stacks in the journal: %s\n", u ? dlerror() : "out of memory");
 	free(u);
 	return NULL;
 }

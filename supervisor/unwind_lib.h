@@ -8,6 +8,8 @@
 
 #include <libunwind.h>
 
+struct voice;
+
 struct unwind_lib {
 	unw_addr_space_t (*create)(unw_accessors_t *, int);
 	void (*destroy)(unw_addr_space_t);
@@ -20,9 +22,9 @@ struct unwind_lib {
 };
 
 /*
- * Loads it; NULL when it is not there, the system's C library is another version than usher's, or memory ran out, which is said on
- * stderr. Free it with free(): the library stays. Any thread, but see unwind_init() for LD_LIBRARY_PATH.
+ * Loads it; NULL when it is not there, the system's C library is another version than usher's, or memory ran out, which VOICE
+ * says (may be NULL). Free it with free(): the library stays. Any thread, but see unwind_init() for LD_LIBRARY_PATH.
  */
-struct unwind_lib *unwind_lib_load(void);
+struct unwind_lib *unwind_lib_load(struct voice *voice);
 
 #endif

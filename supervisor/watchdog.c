@@ -6,13 +6,13 @@
 #include "supervisor/watchdog.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <sys/eventfd.h>
 #include <time.h>
 
 #include "audit/journal.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
+#include "supervisor/voice.h"
 
 #define QUIET_LOOKS 40 /* two seconds: calls that come now and then shall not rouse it each time */
 
@@ -52,7 +52,7 @@ static void report(struct pool *p, unsigned worker, int tid, const char *call, u
 	int rc = journal_append(p->session->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(p->session, rc);
-	fprintf(stderr, "usher: %s of process %d has not come to an end for %" PRIu64 " s; others are served meanwhile\n", call, tid, ms / 1000);
+	voice_say(p->session->voice, "usher: %s of process %d has not come to an end for %" PRIu64 " s; others are served meanwhile\n", call, tid, ms / 1000);
 }
 
 /* Gives W's part to another, where it has served one call for long. One that says it waits has handed it on already, and may wait for as long as it has to. */

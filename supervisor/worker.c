@@ -21,6 +21,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
+#include "supervisor/voice.h"
 #include "supervisor/walk.h"
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
@@ -232,8 +233,8 @@ static void give_up_receiving(struct worker *w, int error)
 {
 	if (++w->unreceived < UNRECEIVED_MAX)
 		return;
-	fprintf(stderr, "usher: receive a call: %s; the tree is ended\n", strerror(error));
 	session_kill(w->session);
+	voice_say(w->session->voice, "usher: receive a call: %s; the tree is ended\n", strerror(error));
 	(void)poll(NULL, 0, -1); /* until pool_stop() interrupts */
 }
 
@@ -380,8 +381,9 @@ static void *worker_main(void *arg)
 	arrange_ahead(w->alone);
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
 	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
-		fprintf(stderr, "usher: make a worker: %s; the tree is ended\n", strerror(errno));
+		int error = errno;
 		session_kill(w->session); /* who counts on it to receive would wait for ever */
+		voice_say(w->session->voice, "usher: make a worker: %s; the tree is ended\n", strerror(error));
 		return NULL;
 	}
 	for (;;) {

@@ -110,7 +110,7 @@ static void names_from_files(void **state)
 		waits_below();
 	usleep(20000);
 	wait_blocked(pid);
-	unwind_init(&cache);
+	unwind_init(&cache, NULL);
 	assert_null(strstr(stack_of(pid), "waits_below"));
 	files = &cache;
 	/* From the file when it is read first, and then from what was kept; on a busy machine either may take all the time there is. */
