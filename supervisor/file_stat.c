@@ -75,6 +75,8 @@ int stat_perform(struct job *j)
 {
 	struct stat st;
 
+	if (j->target[0].looked && !j->answered)
+		return give(j, j->word[FILE_A], &j->looked, sizeof(j->looked), 0);
 	if (syscall(SYS_newfstatat, j->target[0].fd, "", &st, AT_EMPTY_PATH) < 0)
 		return job_error(j, -errno);
 	return give(j, j->word[FILE_A], &st, sizeof(st), 0);

@@ -24,6 +24,7 @@ void target_release(struct target *t)
 	if (t->lent)
 		t->dir = -1;
 	t->lent = false;
+	t->looked = false;
 	close_fd(&t->fd);
 	close_fd(&t->dir);
 }

@@ -63,6 +63,7 @@ struct target {
 	nlink_t nlink;
 	mode_t mode;
 	dev_t rdev;        /* of a device node */
+	bool looked;       /* struct job's looked is what fstat said of fd */
 	bool named_device; /* a device that no node was looked at for: mode and rdev say which */
 };
 
@@ -105,6 +106,7 @@ struct job {
 	struct verdict verdict;
 	struct reply reply;
 	bool full;               /* resolve without shortcuts: no tentative names */
+	struct stat looked;      /* of the target that says so: need not be asked for again while nobody has been waited for */
 	bool answered;           /* a person has answered: verdict is final */
 	bool recorded;           /* the final record is in the journal */
 	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */

@@ -217,6 +217,8 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 	take_identity(j, t, &st);
 	t->kind = OBJECT_FILE;
 	t->exists = true;
+	t->looked = true;
+	j->looked = st;
 	return 1;
 }
 

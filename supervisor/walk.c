@@ -2,7 +2,7 @@
 /*
  * MUST:
  *  - job_alive() is asked after the last read through the caller's tid and before anything is done:
- *    when the notification is still valid then, the tid was the caller's all along;
+ *    when the notification is still valid then, the tid was the caller's all along (whose answer is the only effect: when that is given);
  *  - the intent is in the journal before perform, the record before the reply;
  *  - every way out replies, parks, or finds the caller gone.
  */
@@ -130,7 +130,7 @@ static int perform(struct worker *w, const struct call *call)
 
 	if (j->verdict.review)
 		review_begin(w);
-	if (!job_alive(j))
+	if ((record || !j->row->looks) && !job_alive(j))
 		return 0;
 	if (record) {
 		evidence_decided(w, call);
