@@ -49,6 +49,7 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&p->contents.lock, NULL);
 	stacks_init(&p->stacks, s->voice);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
+	pthread_mutex_init(&s->held, NULL);
 	tracers_init(&s->tracers);
 	install_interrupt();
 	s->pool = p;

@@ -3,6 +3,7 @@
 #ifndef USHER_SUPERVISOR_SESSION_H
 #define USHER_SUPERVISOR_SESSION_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -53,6 +54,7 @@ struct session {
 	struct creds_home *home; /* what usher's threads are when they serve nobody (creds.h) */
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
+	pthread_mutex_t held;    /* see held.c */
 	struct moves umasks;     /* when a umask has to be read again */
 	struct moves places;     /* and a working directory */
 	struct interruptions interruptions; /* calls that usher itself let a signal end */

@@ -125,6 +125,56 @@ if [ "$native" = "$own" ]; then echo "ok row 56: the tree's own are changed as n
 	echo "not ok row 56: the tree's own are changed as natively: $own"
 	bad=1
 fi
+cat >"$T/often.py" <<'P'
+import os, signal, threading
+# Calls on others, one after the other and both ways at once: none fails.
+def child(work):
+    pid = os.fork()
+    if pid:
+        return pid
+    try:
+        work()
+    finally:
+        os._exit(0)
+def count(pid, n):
+    failed = 0
+    for _ in range(n):
+        try:
+            os.sched_setaffinity(pid, os.sched_getaffinity(0))
+        except OSError:
+            failed += 1
+    return failed
+sleeper = child(signal.pause)
+print(count(sleeper, 300))
+os.kill(sleeper, signal.SIGKILL)
+os.waitpid(sleeper, 0)
+number, done = [], threading.Event()
+thread = threading.Thread(target=lambda: (number.append(threading.get_native_id()), done.wait()))
+thread.start()
+while not number:
+    pass
+print(count(number[0], 100))
+done.set()
+thread.join()
+def both():
+    os._exit(min(count(os.getppid(), 100), 255))
+other = child(both)
+print(count(other, 100))
+print(os.waitstatus_to_exitcode(os.waitpid(other, 0)[1]))
+failed = 0
+for _ in range(30):
+    ran = os.posix_spawn("/bin/sleep", ["sleep", "100"], os.environ)
+    failed += count(ran, 3)
+    os.kill(ran, signal.SIGKILL)
+    os.waitpid(ran, 0)
+print(failed)
+P
+native=$(python3 "$T/often.py" 2>&1)
+often=$("$USHER" run -p "$T/allow.rules" --ask=deny --journal "$T/often" -- python3 "$T/often.py" 2>&1)
+if [ "$native" = "$often" ]; then echo "ok row 56: the tree's own, again and again and both ways"; else
+	echo "not ok row 56: the tree's own, again and again and both ways: natively" $native, under usher $often
+	bad=1
+fi
 tries=${RACE_TRIES:-40}
 [ -z "$LONG" ] || tries=800
 read -r got changed <<<"$(python3 "$T/outside.py" python3 "$T/tree.py" 3 late)"
