@@ -22,6 +22,7 @@ struct pin {
 /*
  * Holds the number PID, a process's or a thread's, until pin_end(). It is not stopped; a signal that comes to it meanwhile is delivered at the end. 0; -ESRCH:
  * there is none; -EPERM: it has ended already, is traced already or not ours to trace; -EAGAIN: no thread can be made. Nothing is to be ended then. Any thread.
+ * For some moments after pin_end() it may be traced still: a thread is joined before the kernel lets go of what it traced.
  */
 int pin_begin(struct pin *p, pid_t pid);
 void pin_end(struct pin *p);

@@ -196,6 +196,13 @@ static int resolve_cwd(struct job *j, op_set ops, struct target **out)
 	return resolve_describe(j, t);
 }
 
+int resolve_by_path(struct job *j, const struct target *t)
+{
+	bool nameless = t->kind == OBJECT_MEMFD || !t->nlink;
+
+	return j->session->apart && nameless && (t->ops & ~(op_set)OP_STAT) ? resolve_guarded(j) : 0;
+}
+
 int resolve_fd(struct job *j, int fd, op_set ops, struct target **out)
 {
 	if (fd == AT_FDCWD)
@@ -212,5 +219,7 @@ int resolve_fd(struct job *j, int fd, op_set ops, struct target **out)
 	if (t->fd < 0)
 		return t->fd;
 	*out = t;
-	return resolve_describe(j, t);
+	int rc = resolve_describe(j, t);
+	bool by_path = rc == 0 && j->session->apart && (fcntl(own, F_GETFL) & O_PATH);
+	return by_path ? resolve_by_path(j, t) : rc;
 }

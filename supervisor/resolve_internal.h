@@ -44,6 +44,12 @@ int resolve_deep_name(struct job *j, int fd, struct text *out);
 /* As resolve_describe(), for T->fd that fstat(2) says ST of. */
 int resolve_describe_as(struct job *j, struct target *t, const struct stat *st);
 
+/*
+ * T was reached through a descriptor of the caller's that only names it (O_PATH). The kernel gives such ones of whatever another process has open, and usher
+ * is not asked; where that process may have what this one must not, an object without a name is not opened through it. 0 or -EACCES.
+ */
+int resolve_by_path(struct job *j, const struct target *t);
+
 /* Refuses what no rule can allow, for the record: returns -EACCES. */
 int resolve_guarded(struct job *j);
 

@@ -40,6 +40,7 @@ struct steps {
 	size_t comp_len;
 	bool last;
 	bool slash;     /* slashes follow it */
+	bool by_path;   /* it is one of the caller's descriptors, with neither read nor write */
 };
 
 /* Takes the next component off what is pending. 1: there is one; 0: none left. */
@@ -189,6 +190,8 @@ static int follow(struct steps *w, int link, int *out)
 		if (whose < 0)
 			return whose;
 		if (whose != NOBODYS) {
+			/* Of a descriptor's link the permissions are what it is open for (proc_fd_instantiate() in the kernel); other links have all. */
+			w->by_path = fstat(link, &st) == 0 && !(st.st_mode & (S_IRUSR | S_IWUSR));
 			int rc = follow_magic(w, whose, out);
 			return rc < 0 ? rc : 1;
 		}
@@ -247,6 +250,8 @@ static int arrive(struct steps *w, struct target *t, int fd, bool must_dir)
 {
 	t->fd = fd;
 	int rc = resolve_describe(w->j, t);
+	if (rc == 0 && w->by_path)
+		rc = resolve_by_path(w->j, t);
 	if (rc == 0 && must_dir && !S_ISDIR(t->mode))
 		rc = -ENOTDIR;
 	return rc;
@@ -265,6 +270,7 @@ static int step(struct steps *w, struct target *t)
 {
 	struct stat st;
 
+	w->by_path = false;
 	if (strcmp(w->comp, ".") == 0)
 		return stay(w);
 	if (strcmp(w->comp, "..") == 0)

@@ -39,6 +39,7 @@ struct session {
 	bool privileged;         /* usher holds privileges that a target may have dropped: check credentials */
 	bool descent;            /* some rule asks for ancestors: every fork is told to usher */
 	bool unalike;            /* some rule gives programs of the tree other rights than others: none may enter another */
+	bool apart;              /* unalike, or no floor keeps what processes outside have closed: see resolve_by_path() */
 	bool pins_content;       /* some rule asks for a program's content */
 	bool asks_trust;         /* some rule asks whether others could change a program */
 	bool asks_people;        /* somebody may be asked: what a process looks up is remembered */

@@ -16,14 +16,17 @@ held = ctypes.create_string_buffer(secret)
 r, w = os.pipe()
 m = os.memfd_create("secret")
 os.write(m, secret)
-print(os.getpid(), ctypes.addressof(held), r, w, m, flush=True)
+d = os.open(os.environ["HERE"] + "/gone", os.O_RDWR | os.O_CREAT, 0o600)
+os.unlink(os.environ["HERE"] + "/gone")
+os.write(d, secret)
+print(os.getpid(), ctypes.addressof(held), r, w, m, d, flush=True)
 sys.stdin.read()
 P
 cat >"$T/enter.py" <<'P'
 import os, subprocess, sys, threading
 here = sys.argv[1]
-p = subprocess.Popen([here + "/trusted", here + "/victim.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"FLAG": "flag{environment}"})
-pid, at, r, w, m = map(int, p.stdout.readline().split())
+p = subprocess.Popen([here + "/trusted", here + "/victim.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={"FLAG": "flag{environment}", "HERE": os.getcwd()})
+pid, at, r, w, m, d = map(int, p.stdout.readline().split())
 there = f"/proc/{pid}"
 def memory(name):
     return os.pread(os.open(name, os.O_RDWR), 5, at) == b"flag{"
@@ -33,6 +36,8 @@ def read(name):
 def below():
     os.chdir(there)
     return memory("mem")
+def by_path(number, how=os.O_RDONLY):
+    return os.open("/proc/self/fd/%d" % os.open(f"{there}/fd/{number}", os.O_PATH), how)
 def sibling():
     ready, done, number = threading.Event(), threading.Event(), []
     def run():
@@ -57,10 +62,14 @@ enters = {
     "syscall": lambda: read(there + "/syscall"), "fd": lambda: len(os.listdir(there + "/fd")) > 0,
     "a pipe's reader": lambda: os.open(f"{there}/fd/{r}", os.O_RDONLY) > 0, "a pipe's writer": lambda: os.open(f"{there}/fd/{w}", os.O_WRONLY) > 0,
     "a file without a name": lambda: os.read(os.open(f"{there}/fd/{m}", os.O_RDONLY), 5) == b"flag{",
+    "a pipe's writer by a path descriptor": lambda: by_path(w, os.O_WRONLY) > 0,
+    "a file without a name by a path descriptor": lambda: os.pread(by_path(m, os.O_RDWR), 5, 0) == b"flag{",
+    "a deleted file by a path descriptor": lambda: os.pread(by_path(d), 5, 0) == b"flag{",
+    "its truncation by a path descriptor": lambda: os.truncate("/proc/self/fd/%d" % os.open(f"{there}/fd/{d}", os.O_PATH), 1) is None,
 }
 looks = {
     "stat": lambda: read(there + "/stat"), "cmdline": lambda: read(there + "/cmdline"), "exe": lambda: read(there + "/exe"),
-    "root": lambda: read(there + "/root/etc/passwd"), "oom_score_adj": adjust, "its own thread": sibling,
+    "a file of one's own by a path descriptor": lambda: os.open("/proc/self/fd/%d" % os.open(here + "/enter.py", os.O_PATH), os.O_RDONLY) > 0, "root": lambda: read(there + "/root/etc/passwd"), "oom_score_adj": adjust, "its own thread": sibling,
 }
 for kind, ways in (("enter", enters), ("look", looks)):
     for name, way in ways.items():
