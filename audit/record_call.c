@@ -12,8 +12,8 @@
 #include "rules/endpoint_text.h"
 
 #define ARGV_KEPT 4096
-/* "unix:" and a sun_path or canonical name. */
-#define PREFIXED_MAX (PATH_MAX + 16)
+/* "unix:" and a sun_path or canonical name, which may be as long as three paths (supervisor/resolve_deep.c). */
+#define PREFIXED_MAX (3 * PATH_MAX + 16)
 
 static void prefixed(struct record *r, const char *key, const char *prefix, struct span name)
 {

@@ -17,6 +17,7 @@
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
 #include "supervisor/unwind.h"
+#include "supervisor/voice.h"
 #include "supervisor/watch.h"
 
 /* Callers that the watch looks at in one round: of a thousand that wait each is seen every one and a quarter seconds, for a hundredth of a core. */
@@ -182,10 +183,14 @@ static void tell(const struct session *s, const struct answer *a)
 {
 	char line[ANSWER_TEXT + 64];
 
-	if (a->kind != VERDICT_DENY || !a->message[0] || s->tell < 0)
+	if (a->kind != VERDICT_DENY || !a->message[0] || (s->tell < 0 && !s->tell_aloud))
 		return;
 	if (strcmp(a->channel, "tty") != 0 && strcmp(a->channel, "desk") != 0 && strcmp(a->channel, "exec") != 0)
 		return;
+	if (s->tell < 0) {
+		voice_say(s->voice, "\r\nusher: denied: %s\r\n", a->message);
+		return;
+	}
 	int n = snprintf(line, sizeof(line), "\r\nusher: denied: %s\r\n", a->message);
 	if (write(s->tell, line, (size_t)n) < 0)
 		return; /* hung up, or somebody has stopped its output */

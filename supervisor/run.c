@@ -168,6 +168,7 @@ static int start_workers(struct run *run)
 		return run_complain(report.step[0] ? report.step : "start the command", rc,
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
 	s->tell = open_tell(run);
+	s->tell_aloud = s->tell < 0 && !run->relay && isatty(STDERR_FILENO);
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;

@@ -30,6 +30,8 @@ void session_journal_failed(struct session *s, int error)
 {
 	int none = 0;
 
+	if (error == -EMSGSIZE)
+		return; /* the record is too long, of names that are hardly possible: that call is refused, and no other */
 	if (!atomic_compare_exchange_strong(&s->journal_error, &none, -error))
 		return;
 	voice_say(s->voice,

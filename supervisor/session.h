@@ -84,6 +84,7 @@ struct session {
 	_Atomic(const char *) unverified; /* why an exec of a traced caller was refused last; NULL: none was */
 	atomic_uint nameless;    /* of them: execs of programs without a name that nobody was asked about */
 	int tell;                /* the terminal that the command writes to, by a description of usher's own that does not block; -1 */
+	bool tell_aloud;         /* that could not be opened (another user's): the voice says it */
 	struct voice *voice;     /* what is said on stderr once there is a command; may be NULL */
 	bool quiet;              /* say nothing but errors */
 	bool profile;            /* workers keep laps */

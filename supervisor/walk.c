@@ -137,7 +137,7 @@ static int perform(struct worker *w, const struct call *call)
 		int rc = evidence_intent(w, &j->intent);
 		if (rc < 0) {
 			session_journal_failed(w->session, rc);
-			reply_error(j, -EIO);
+			reply_error(j, rc == -EMSGSIZE ? -ENAMETOOLONG : -EIO);
 			return 0;
 		}
 	}

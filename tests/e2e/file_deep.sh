@@ -49,4 +49,32 @@ printf '#!/bin/sh\ncat >>%s/asked; echo "{\\"answer\\":\\"deny\\"}"\n' "$T" >"$T
 chmod 700 "$T/answer"
 "$USHER" run -p "$T/etc/ask.rules" --ask="exec:$T/answer" --journal "$T/journal.ask" -- python3 "$T/deep.py" >"$T/out" 2>"$T/err"
 same "and can be asked about" "Permission denied" "$(sed -n 4p "$T/out")"
+# A socket's name there is as long as its folder's; a name of bytes that each take six in the journal is more than a record holds.
+cat >"$T/deeper.py" <<'P'
+import os, socket, sys
+byte = chr(int(sys.argv[1]))
+for i in range(21):
+    os.mkdir(byte * 200)
+    os.chdir(byte * 200)
+try:
+    s = socket.socket(socket.AF_UNIX)
+    s.bind("sock")
+    print("bound")
+    s.listen()
+    socket.socket(socket.AF_UNIX).connect("sock")
+    print("connected")
+except OSError as e:
+    print(e.strerror)
+os.chdir("/")
+open("/dev/null", "w")
+print("goes on")
+P
+deeper() { # BYTE: under usher
+	fresh
+	"$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/journal.$1" -- python3 "$T/deeper.py" "$1" 2>"$T/err" | tr '\n' ' '
+}
+same "a socket is bound and met there" "bound connected goes on " "$(deeper 97)"
+same "what no record holds is not done, and no more than that" "File name too long goes on " "$(deeper 1)"
+same "nobody is told of a broken journal" "" "$(grep -a 'cannot be written' "$T/err")"
+check "and it verifies" "$USHER" verify "$T/journal.1"
 finish
