@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "policy/helper.h"
@@ -181,15 +182,18 @@ static void round_of(struct exec_channel *c)
 		}
 		dying = dying || (t->running && t->gone);
 	}
-	if (poll(p, n, dying ? ROUND_MS : LOOK_MS) < 0)
+	bool failed = poll(p, n, dying ? ROUND_MS : LOOK_MS) < 0;
+	if (failed && errno == EINTR)
 		return;
+	if (failed) /* for want of memory, say: who may be ready is asked, none of the descriptors blocks */
+		(void)nanosleep(&(struct timespec){ .tv_nsec = ROUND_MS * 1000000 }, NULL);
 	n = 1;
 	for (struct task *t = c->tasks; t; t = t->next) {
 		if (!t->running || t->gone)
 			continue;
-		if (p[n++].revents)
+		if (p[n++].revents || failed)
 			helper_write(&t->helper);
-		if (p[n++].revents && helper_read(&t->helper))
+		if ((p[n++].revents || failed) && helper_read(&t->helper))
 			task_answer(c, t);
 	}
 }

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/exec_trace.h"
@@ -22,7 +23,7 @@
 
 #define TRIES_MOST 5000 /* a fifth of a millisecond apart, while usher itself traces the thread */
 #define UNSEEN_MOST 100 /* tries that failed with no tracer to be seen afterwards */
-#define PAUSE_US 200
+#define PAUSE_NS 200000
 
 /* The caller waits, so its own number and its process's mean what they meant. */
 static bool held_anyway(const struct job *j, pid_t number)
@@ -109,7 +110,7 @@ static int try_patiently(struct job *j, pid_t number)
 		pthread_mutex_unlock(&j->session->held);
 		if (rc != -EPERM || !passes(j, whom, &unseen))
 			return rc;
-		usleep(PAUSE_US);
+		(void)nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
 	}
 	return -EPERM;
 }
