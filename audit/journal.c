@@ -303,7 +303,7 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 {
 	char head[INTENT_HEAD];
 	size_t len = record_finish(r);
-	if (!len || len > RECORD_MAX)
+	if (!len || len + RESERVE_EXTRA > RECORD_MAX) /* its final record says more */
 		return -EMSGSIZE;
 	if (j->failed)
 		return j->failed;

@@ -16,6 +16,7 @@
 
 #include "supervisor/exec_trace.h"
 #include "supervisor/limits.h"
+#include "supervisor/passing.h"
 #include "supervisor/patience.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
@@ -121,8 +122,10 @@ int fork_perform(struct job *j)
 	if (!j->session->descent)
 		return job_continue(j);
 	patience_begin(j->worker); /* as for seize_patiently() */
-	int err = trace_seize_fork(tid);
+	int err = seize_caller(j, trace_seize_fork);
 	patience_end(j->worker);
+	if (err == -EAGAIN)
+		return reply_again(j);
 	if (err < 0)
 		return job_error(j, -EPERM);
 	if (reply_send(j, 0, 0, true) < 0)

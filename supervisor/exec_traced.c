@@ -20,6 +20,7 @@
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
+#include "supervisor/passing.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/rows_exec.h"
@@ -69,9 +70,7 @@ static int gone(struct job *j)
 static int restart(struct job *j)
 {
 	(void)walk_record(j, -EINTR);
-	(void)reply_send(j, 0, TRACE_RESTART, false);
-	j->reply.kind = REPLY_GONE;
-	return 0;
+	return reply_again(j);
 }
 
 /* Usher itself traces the caller, or its tracer, for a moment. */
@@ -259,8 +258,11 @@ int exec_traced(struct job *j)
 		return job_alive(j) ? refuse(j, NOT_HELD) : gone(j);
 	if (!st.tracer || thread_state(proc, st.tracer, &by) || by.tgid == j->session->usher)
 		return busy(j, tid);
+	passing_nap(); /* see tracing_passes() */
+	if (!traces(j, st.tracer))
+		return busy(j, tid);
 	if (!procs_inside(j->session->procs, st.tracer))
-		return traces(j, st.tracer) ? refuse(j, OUTSIDE) : busy(j, tid);
+		return refuse(j, OUTSIDE);
 	if (j->rewritten.off)
 		return refuse(j, REWRITTEN);
 	if (st.threads != 1)

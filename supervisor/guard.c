@@ -19,6 +19,7 @@
 
 #define IOPRIO_PROCESS 1
 #define IOPRIO_GROUP 2
+#define IOPRIO_USER 3
 
 /* In struct job's word: an errno for perform, and whose number the call is about. */
 enum { RESULT, NUMBER };
@@ -100,24 +101,32 @@ int guard_owner(struct job *j)
 	return settle_on(j, owner, signalled_inside(j, owner));
 }
 
-/* NUMBER is a process's where ONE says so, else it is a group's or, elsewhere, a user's, of whom others run, too. */
-static int one_or_group(struct job *j, bool one, bool group)
+/* What the kernel calls WHICH of a call on priorities. */
+struct whose {
+	int process, group, user;
+};
+
+/* The second argument is a process's number, a group's or, of whom others run, too, a user's. Of anything else the kernel says EINVAL. */
+static int whose_priority(struct job *j, struct whose is)
 {
+	int which = (int)j->arg[0];
 	int64_t number = (int64_t)j->arg[1];
 
-	if (one)
+	if (which == is.process)
 		return settle_on(j, number, process_inside(j, number));
-	return settle_on(j, -number, group ? group_inside(j, number) : -EPERM);
+	if (which == is.group)
+		return settle_on(j, -number, group_inside(j, number));
+	return which == is.user ? -EPERM : settle_on(j, 0, 0);
 }
 
 int guard_priority(struct job *j)
 {
-	return one_or_group(j, j->arg[0] == PRIO_PROCESS, j->arg[0] == PRIO_PGRP);
+	return whose_priority(j, (struct whose){ PRIO_PROCESS, PRIO_PGRP, PRIO_USER });
 }
 
 int guard_ioprio(struct job *j)
 {
-	return one_or_group(j, j->arg[0] == IOPRIO_PROCESS, j->arg[0] == IOPRIO_GROUP);
+	return whose_priority(j, (struct whose){ IOPRIO_PROCESS, IOPRIO_GROUP, IOPRIO_USER });
 }
 
 static int user_ids(long nr)

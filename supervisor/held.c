@@ -8,22 +8,19 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/exec_trace.h"
 #include "supervisor/inside.h"
+#include "supervisor/passing.h"
 #include "supervisor/pin.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
+#include "supervisor/stall.h"
 #include "supervisor/thread_state.h"
 #include "supervisor/walk.h"
 #include "supervisor/worker.h"
-
-#define TRIES_MOST 5000 /* a fifth of a millisecond apart, while usher itself traces the thread */
-#define UNSEEN_MOST 100 /* tries that failed with no tracer to be seen afterwards */
-#define PAUSE_NS 200000
 
 /* The caller waits, so its own number and its process's mean what they meant. */
 static bool held_anyway(const struct job *j, pid_t number)
@@ -46,22 +43,7 @@ static bool is_signal(const struct job *j)
 	}
 }
 
-/*
- * Whether TID cannot be traced for a moment only: usher itself traces it, or has just done so. Who has ended cannot be traced at all.
- */
-static bool passes(const struct job *j, pid_t tid, int *unseen)
-{
-	struct thread_state st, by;
-	int proc = j->session->self_proc;
-
-	if (thread_state(proc, tid, &st) < 0 || st.state == THREAD_ZOMBIE)
-		return false;
-	if (!st.tracer)
-		return ++*unseen < UNSEEN_MOST;
-	return thread_state(proc, st.tracer, &by) < 0 || by.tgid == j->session->usher;
-}
-
-/* The caller, seized, makes its call and stops behind it: then the number is let go, and the caller. */
+/* The caller, seized, makes its call and stops behind it: then the number is let go (PIN; NULL: the lock holds it), and the caller. */
 static int continue_and_stop(struct job *j, struct pin *pin)
 {
 	pid_t tid = (pid_t)j->notif.pid;
@@ -70,10 +52,20 @@ static int continue_and_stop(struct job *j, struct pin *pin)
 	/* Who is gone was killed: it has ended, or stops all the same. */
 	(void)reply_send(j, 0, rc < 0 ? -EIO : 0, rc == 0);
 	bool stopped = trace_wait_for(tid, &sig) != TRACE_ENDED;
-	pin_end(pin);
+	if (pin)
+		pin_end(pin);
 	if (stopped)
 		trace_release(tid, sig);
 	return inside_gone(j);
+}
+
+/* As pin_begin(); a caller that waits for a person may be held already, which *PINNED tells from that. */
+static int hold_number(const struct job *j, struct pin *pin, pid_t number, bool *pinned)
+{
+	int rc = pin_begin(pin, number);
+
+	*pinned = rc == 0;
+	return rc == -EPERM && stall_holds(j->session->pool, number) ? 0 : rc;
 }
 
 /* With the lock. -EPERM: *WHOM cannot be traced; nothing was answered then. */
@@ -81,36 +73,40 @@ static int try_once(struct job *j, pid_t number, pid_t *whom)
 {
 	pid_t tid = (pid_t)j->notif.pid;
 	struct pin pin;
+	bool pinned;
 
 	*whom = number;
-	int rc = pin_begin(&pin, number);
+	int rc = hold_number(j, &pin, number, &pinned);
 	if (rc < 0)
 		return rc;
 	if (!procs_inside(j->session->procs, number)) {
-		pin_end(&pin);
+		if (pinned)
+			pin_end(&pin);
 		return job_error(j, -EPERM);
 	}
 	*whom = tid;
 	rc = trace_seize(tid);
 	if (rc == 0)
-		return continue_and_stop(j, &pin);
-	pin_end(&pin);
+		return continue_and_stop(j, pinned ? &pin : NULL);
+	if (pinned)
+		pin_end(&pin);
 	return rc == -ESRCH ? inside_gone(j) : rc;
 }
 
 /* One at a time: of two that hold each other's caller neither would come to an end. Nobody waits here with the lock but for a call of the kernel. */
 static int try_patiently(struct job *j, pid_t number)
 {
-	int rc, unseen = 0;
+	unsigned unseen = 0;
 	pid_t whom;
+	int rc;
 
-	for (int tries = 0; tries < TRIES_MOST; tries++) {
+	for (int tries = 0; tries < PASSING_TRIES; tries++) {
 		pthread_mutex_lock(&j->session->held);
 		rc = try_once(j, number, &whom);
 		pthread_mutex_unlock(&j->session->held);
-		if (rc != -EPERM || !passes(j, whom, &unseen))
+		if (rc != -EPERM || !tracing_passes(j->session, whom, &unseen))
 			return rc;
-		(void)nanosleep(&(struct timespec){ .tv_nsec = PAUSE_NS }, NULL);
+		passing_nap();
 	}
 	return -EPERM;
 }
@@ -121,11 +117,21 @@ static bool leads(pid_t number, bool group)
 	return group && getpgid(number) == number;
 }
 
-static bool has_ended(const struct job *j, pid_t number)
-{
-	struct thread_state st;
+enum ended { ENDED_NOT, ENDED, ENDED_HELD };
 
-	return thread_state(j->session->self_proc, number, &st) == 0 && st.state == THREAD_ZOMBIE;
+/*
+ * Whether NUMBER is of somebody who has ended, and held by that: a process that nobody traces, whose parent has no thread but the caller, which does not wait
+ * for its children meanwhile.
+ */
+static enum ended has_ended(const struct job *j, pid_t number)
+{
+	struct thread_state st, parent;
+	int proc = j->session->self_proc;
+
+	if (thread_state(proc, number, &st) < 0 || st.state != THREAD_ZOMBIE)
+		return ENDED_NOT;
+	bool own = st.tgid == number && !st.tracer && st.parent == proc_pid(j->proc) && thread_state(proc, st.parent, &parent) == 0 && parent.threads == 1;
+	return own ? ENDED_HELD : ENDED;
 }
 
 /* What the kernel says of a call on a process that has ended. */
@@ -147,7 +153,10 @@ static int not_held(struct job *j, pid_t number, bool group, int rc)
 		return job_continue(j);
 	if (rc != -EPERM)
 		return job_error(j, rc);
-	return has_ended(j, number) && !leads(number, group) ? of_ended(j, group) : job_error(j, -EPERM);
+	enum ended ended = has_ended(j, number);
+	if (ended == ENDED_HELD)
+		return job_continue(j);
+	return ended == ENDED && !leads(number, group) ? of_ended(j, group) : job_error(j, -EPERM);
 }
 
 int held_continue(struct job *j, pid_t number, bool group)

@@ -9,6 +9,7 @@
 
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
+#include "supervisor/passing.h"
 #include "supervisor/reply.h"
 #include "supervisor/walk.h"
 #include "supervisor/worker.h"
@@ -33,7 +34,11 @@ int inside_begin(struct job *j, struct inside *in, int fd, bool cloexec, int *nu
 
 	*in = (struct inside){ .tid = (pid_t)j->notif.pid };
 	worker_blocking(j->worker);
-	int rc = trace_seize(in->tid);
+	int rc = seize_caller(j, trace_seize);
+	if (rc == -EAGAIN) {
+		(void)reply_again(j);
+		rc = -ESRCH;
+	}
 	if (rc < 0 && rc != -ESRCH)
 		return -EPERM;
 	if (rc < 0 && fd >= 0)

@@ -15,6 +15,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/limits_caller.h"
+#include "supervisor/passing.h"
 #include "supervisor/session.h"
 
 int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
@@ -53,14 +54,22 @@ void reply_interrupted(struct job *j)
 	pid_t tid = (pid_t)j->notif.pid;
 	int sig;
 
-	if (trace_seize(tid) < 0) {
-		(void)reply_send(j, 0, -EINTR, false);
+	int rc = seize_caller(j, trace_seize);
+	if (rc < 0) {
+		(void)reply_send(j, 0, rc == -EAGAIN ? -ERESTARTSYS : -EINTR, false);
 		return;
 	}
 	(void)reply_send(j, 0, -ERESTARTSYS, false);
 	/* By number: usher's first thread comes here, too, and orphans of its helpers are its children. */
 	if (trace_wait_for(tid, &sig) != TRACE_ENDED)
 		trace_release(tid, sig);
+}
+
+int reply_again(struct job *j)
+{
+	(void)reply_send(j, 0, TRACE_RESTART, false);
+	j->reply.kind = REPLY_GONE;
+	return PERFORM_DONE;
 }
 
 int reply_addfd(struct job *j)

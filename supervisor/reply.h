@@ -23,6 +23,9 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont);
  */
 void reply_interrupted(struct job *j);
 
+/* Has J's caller make its call again (ERESTARTNOINTR); nothing is recorded of this one. Returns PERFORM_DONE. */
+int reply_again(struct job *j);
+
 /*
  * Puts job->reply.fd into the caller's table and closes our own copy before
  * anything is answered (kernel-notes: no second reference when the target runs on).

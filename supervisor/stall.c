@@ -30,7 +30,10 @@ struct letting {
 	pid_t tid;
 };
 
-/* All under the pool's lock but the tracees and looked, which are the thread's own. Made with the first call that is moved. */
+/*
+ * All under the pool's lock but looked, which is the thread's own, and the tracees: only the thread changes them, and lets go of one or collects it, with
+ * session->held locked, which others have while a tracee's number has to mean it. That lock comes before the pool's. Made with the first call that is moved.
+ */
 struct stalls {
 	struct pool *pool;
 	pthread_cond_t wake;
@@ -176,7 +179,29 @@ static bool tracee_room(struct stalls *s)
 	return true;
 }
 
-static void tracee_gone(struct stalls *s, pid_t tid)
+static void held_lock(struct stalls *s)
+{
+	pthread_mutex_lock(&s->pool->session->held);
+}
+
+static void held_unlock(struct stalls *s)
+{
+	pthread_mutex_unlock(&s->pool->session->held);
+}
+
+bool stall_holds(struct pool *p, pid_t tid)
+{
+	bool holds = false;
+
+	pthread_mutex_lock(&p->lock);
+	const struct stalls *s = p->stalls;
+	pthread_mutex_unlock(&p->lock);
+	for (unsigned i = 0; s && i < s->traced && !holds; i++)
+		holds = s->tracee[i] == tid;
+	return holds;
+}
+
+static void tracee_gone_locked(struct stalls *s, pid_t tid)
 {
 	for (unsigned i = 0; i < s->traced; i++) {
 		if (s->tracee[i] == tid)
@@ -184,12 +209,11 @@ static void tracee_gone(struct stalls *s, pid_t tid)
 	}
 }
 
-/* TID has ended. */
+/* TID has ended, and is none of the tracees any more. */
 static void ended(struct stalls *s, pid_t tid)
 {
 	struct pool *p = s->pool;
 
-	tracee_gone(s, tid);
 	pthread_mutex_lock(&p->lock);
 	for (struct parked *k = p->parked; k; k = k->next) {
 		if (k->stall == STALL_HELD && (pid_t)k->job->notif.pid == tid)
@@ -205,6 +229,9 @@ static bool missed(struct stalls *s, pid_t tid)
 
 	if (waitid(P_PID, (id_t)tid, &info, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL | __WNOTHREAD) == 0 || errno != ECHILD)
 		return false;
+	held_lock(s);
+	tracee_gone_locked(s, tid);
+	held_unlock(s);
 	ended(s, tid);
 	return true;
 }
@@ -212,9 +239,12 @@ static bool missed(struct stalls *s, pid_t tid)
 /* A thread that dies leaves its stop, and is collected when that is reported. */
 static void detach(struct stalls *s, pid_t tid, int sig)
 {
-	if (ptrace(PTRACE_DETACH, tid, 0, (long)sig) == 0)
-		tracee_gone(s, tid);
-	else
+	held_lock(s);
+	bool let = ptrace(PTRACE_DETACH, tid, 0, (long)sig) == 0;
+	if (let)
+		tracee_gone_locked(s, tid);
+	held_unlock(s);
+	if (!let)
 		(void)missed(s, tid);
 }
 
@@ -223,7 +253,6 @@ static void all_ended(struct stalls *s)
 {
 	struct pool *p = s->pool;
 
-	s->traced = 0;
 	pthread_mutex_lock(&p->lock);
 	for (struct parked *k = p->parked; k; k = k->next)
 		k->gone = k->gone || k->stall == STALL_HELD;
@@ -236,9 +265,15 @@ static void all_ended(struct stalls *s)
  */
 static bool report(struct stalls *s, pid_t *tid, int *status)
 {
+	held_lock(s);
 	do
 		*tid = waitpid(-1, status, __WALL | __WNOTHREAD | WNOHANG);
 	while (*tid < 0 && errno == EINTR);
+	if (*tid < 0)
+		s->traced = 0;
+	else if (*tid > 0 && !WIFSTOPPED(*status))
+		tracee_gone_locked(s, *tid);
+	held_unlock(s);
 	if (*tid < 0)
 		all_ended(s);
 	if (*tid <= 0)
@@ -277,6 +312,16 @@ static bool await_stop(struct stalls *s, pid_t want, int *sig)
 
 enum moved { MOVED, MOVED_NOT, MOVED_GONE };
 
+static bool take(struct stalls *s, pid_t tid)
+{
+	held_lock(s);
+	bool taken = tracee_room(s) && trace_seize(tid) == 0;
+	if (taken)
+		s->tracee[s->traced++] = tid;
+	held_unlock(s);
+	return taken;
+}
+
 /* Not with the lock held. The thread stops on its way back to user space, with the call to be restarted. */
 static enum moved move(struct stalls *s, struct job *j)
 {
@@ -285,9 +330,8 @@ static enum moved move(struct stalls *s, struct job *j)
 
 	if (!job_alive(j))
 		return MOVED_NOT; /* the watch sees to it */
-	if (!tracee_room(s) || trace_seize(tid) < 0)
+	if (!take(s, tid))
 		return MOVED_NOT;
-	s->tracee[s->traced++] = tid;
 	int sock = steal_fd(&j->sock); /* an answer lets go of the caller's socket, but this call is still to be performed on it */
 	bool waits = reply_send(j, 0, -ERESTARTSYS, false) == 0;
 	j->sock = sock;

@@ -15,6 +15,7 @@
 #define USHER_SUPERVISOR_STALL_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct parked;
 struct pool;
@@ -42,6 +43,12 @@ void stall_let_go_locked(struct pool *p, struct parked *k);
 
 /* The parked call that comes back with w->job's notification, taken out; NULL: none, it is a call of its own. */
 struct parked *stall_returned(struct worker *w);
+
+/*
+ * With session->held locked: whether TID is held here. Its number means it until that lock is given up, also should it be answered or killed meanwhile. Any
+ * thread.
+ */
+bool stall_holds(struct pool *p, pid_t tid);
 
 /* With the lock held, once the tree is gone. */
 void stall_stop_locked(struct pool *p);

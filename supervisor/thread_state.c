@@ -36,14 +36,16 @@ static const char *line_of(const char *status, const char *key)
 int thread_state_parse(const char *status, struct thread_state *out)
 {
 	const char *state = line_of(status, "\nState:\t"), *tgid = line_of(status, "\nTgid:\t");
+	const char *parent = line_of(status, "\nPPid:\t");
 	const char *tracer = line_of(status, "\nTracerPid:\t"), *threads = line_of(status, "\nThreads:\t");
 	const char *blocked = line_of(status, "\nSigBlk:\t"), *filters = line_of(status, "\nSeccomp_filters:\t");
 
-	if (!state || !tgid || !tracer || !threads || !blocked || !filters || !strchr(filters, '\n'))
+	if (!state || !tgid || !parent || !tracer || !threads || !blocked || !filters || !strchr(filters, '\n'))
 		return -EIO;
 	*out = (struct thread_state){
 		.state = *state,
 		.tgid = (pid_t)strtol(tgid, NULL, 10),
+		.parent = (pid_t)strtol(parent, NULL, 10),
 		.tracer = (pid_t)strtol(tracer, NULL, 10),
 		.threads = (unsigned)strtoul(threads, NULL, 10),
 		.filters = (unsigned)strtoul(filters, NULL, 10),

@@ -12,6 +12,7 @@
 struct thread_state {
 	char state;
 	pid_t tgid;
+	pid_t parent;     /* of its process */
 	pid_t tracer;     /* the thread that traces it, 0: nobody */
 	unsigned threads; /* of its process */
 	unsigned filters; /* seccomp filters in force */

@@ -39,6 +39,12 @@ static void reply_error(struct job *j, int error)
 	(void)reply_send(j, 0, error, false);
 }
 
+/* What a caller gets whose call finds no record, for the reason RC: names too long for one, or a journal that fails. */
+static int unrecorded(int rc)
+{
+	return rc == -EMSGSIZE ? -ENAMETOOLONG : -EIO;
+}
+
 /* A call that failed before anything was decided: as natively, with a record. */
 static void native_failure(struct worker *w, int error)
 {
@@ -60,8 +66,9 @@ static void native_failure(struct worker *w, int error)
 	if (j->guarded)
 		atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	evidence_open(w);
-	if (evidence_append(w, error) < 0)
-		error = -EIO;
+	int rc = evidence_append(w, error);
+	if (rc < 0)
+		error = unrecorded(rc);
 	reply_error(j, error);
 }
 
@@ -74,8 +81,9 @@ static void refuse(struct worker *w, int error)
 	atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	if (!j->recorded && j->verdict.log != LOG_NONE) {
 		evidence_open(w);
-		if (evidence_append(w, error) < 0)
-			error = -EIO;
+		int rc = evidence_append(w, error);
+		if (rc < 0)
+			error = unrecorded(rc);
 	}
 	reply_error(j, error);
 }
@@ -137,7 +145,7 @@ static int perform(struct worker *w, const struct call *call)
 		int rc = evidence_intent(w, &j->intent);
 		if (rc < 0) {
 			session_journal_failed(w->session, rc);
-			reply_error(j, rc == -EMSGSIZE ? -ENAMETOOLONG : -EIO);
+			reply_error(j, unrecorded(rc));
 			return 0;
 		}
 	}
