@@ -21,12 +21,14 @@
 #define WAY_LEFT_US 250000
 #define CROWD_MOST 4  /* receivers for a crowd */
 
-void arrange_init(struct arrangement *a)
+void arrange_init(struct arrangement *a, const cpu_set_t *may)
 {
 	cpu_set_t set;
 
 	a->cores = 0;
-	if (sched_getaffinity(0, sizeof(set), &set) < 0)
+	if (may)
+		set = *may;
+	else if (sched_getaffinity(0, sizeof(set), &set) < 0)
 		CPU_ZERO(&set);
 	for (unsigned i = 0; i < CPU_SETSIZE && a->cores < ARRANGE_CORES; i++) {
 		if (CPU_ISSET(i, &set))

@@ -9,6 +9,7 @@
 #ifndef USHER_SUPERVISOR_ARRANGE_H
 #define USHER_SUPERVISOR_ARRANGE_H
 
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,8 +27,8 @@ struct arrangement {
 	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
 };
 
-/* Learns which cores this process may use. */
-void arrange_init(struct arrangement *a);
+/* Learns which cores workers may use: MAY, or where that is NULL what the calling thread may. */
+void arrange_init(struct arrangement *a, const cpu_set_t *may);
 
 /* Notes a call of thread TID. Returns how many workers should receive from now on; NOW do at present. */
 unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now);

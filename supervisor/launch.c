@@ -228,6 +228,7 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 {
 	pid_t self = (pid_t)syscall(SYS_getpid);
 
+	together_apart(o->together);
 	if (prctl(PR_SET_CHILD_SUBREAPER, 1) < 0)
 		fail(status, "become the second reaper");
 	pid_t guardian = fork_sharing_files();
@@ -331,7 +332,6 @@ static int await_start(struct session *s, struct report *report)
 
 int launch_await(struct session *s, const struct launch_ends *ends, struct report *report)
 {
-	together_stay(&s->together);
 	int rc = await_start(s, report);
 
 	close(ends->status);
@@ -352,11 +352,10 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 	}
 	int orders = control[0], order CLEANUP_FD = control[1];
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
-	together_stay(o->together);
 	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0 ? -errno : 0;
 	if (rc == 0 && s->keeper == 0)
 		keeper_start(o, orders, theirs);
-	together_leave(o->together, 0);
+	together_stay(o->together);
 	if (rc < 0) {
 		close(theirs);
 		close(orders);

@@ -39,10 +39,7 @@ int pool_start(struct session *s)
 	if (!p)
 		return -ENOMEM;
 	p->session = s;
-	p->want = 1;
-	together_leave(&s->together, 0);
-	arrange_init(&p->arrangement);
-	together_stay(&s->together);
+	arrange_init(&p->arrangement, s->together.held ? &s->together.now : NULL);
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->spare, NULL);
 	pthread_mutex_init(&p->hashes.lock, NULL);
@@ -61,6 +58,14 @@ int pool_start(struct session *s)
 		rc = worker_spawn_locked(p);
 	pthread_mutex_unlock(&p->lock);
 	return rc;
+}
+
+void pool_open(struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	p->want = 1;
+	pthread_cond_broadcast(&p->spare);
+	pthread_mutex_unlock(&p->lock);
 }
 
 static void interrupt_all_locked(struct pool *p)

@@ -85,8 +85,11 @@ struct pool {
 	atomic_bool stopping;
 };
 
-/* Starts the workers, and sets s->pool before the first of them runs. Returns 0 or a negative errno. */
+/* Starts the first worker, and sets s->pool before it runs. It does not receive yet, and asks for no listener. Returns 0 or a negative errno. */
 int pool_start(struct session *s);
+
+/* From here on calls are received: the session's listener is known. */
+void pool_open(struct pool *p);
 
 /* Stops receiving. The tree must be gone: what still waits in the kernel is interrupted. */
 void pool_stop(struct pool *p);

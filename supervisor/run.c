@@ -161,8 +161,12 @@ static int start_workers(struct run *run)
 {
 	struct session *s = &run->s;
 	struct report report;
+	int rc;
 
-	int rc = launch_await(s, &run->ends, &report);
+	/* The first gets ready while the command still confines itself. */
+	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
+		return run_complain("start the workers", rc, NULL);
+	rc = launch_await(s, &run->ends, &report);
 	isolate_done(&run->isolation);
 	if (rc < 0)
 		return run_complain(report.step[0] ? report.step : "start the command", rc,
@@ -172,8 +176,7 @@ static int start_workers(struct run *run)
 	if (run->relay && (rc = relay_start(run->relay)) < 0)
 		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;
-	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
-		return run_complain("start the workers", rc, NULL);
+	pool_open(s->pool);
 	return 0;
 }
 

@@ -1,44 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/together.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
+
+#include "rules/cleanup.h"
 
 /*
  * What leads back. Where usher was not restricted all bits do, as natively: processors that are added later are the command's, too. Telling
  * that takes asking for them all once.
  */
-static bool find_home(cpu_set_t *home)
+static bool find_home(struct together *t)
 {
-	cpu_set_t now, then, all;
+	cpu_set_t then, all;
 
-	if (sched_getaffinity(0, sizeof(now), &now) < 0 || CPU_COUNT(&now) < 2)
+	if (sched_getaffinity(0, sizeof(t->now), &t->now) < 0 || CPU_COUNT(&t->now) < 2)
 		return false;
 	memset(&all, 0xff, sizeof(all));
-	*home = all;
+	t->home = all;
 	if (sched_setaffinity(0, sizeof(all), &all) < 0)
 		return false;
-	if (sched_getaffinity(0, sizeof(then), &then) == 0 && CPU_EQUAL(&now, &then))
+	if (sched_getaffinity(0, sizeof(then), &then) == 0 && CPU_EQUAL(&t->now, &then))
 		return true;
-	*home = now;
-	return sched_setaffinity(0, sizeof(now), &now) == 0;
+	t->home = t->now;
+	return sched_setaffinity(0, sizeof(t->now), &t->now) == 0;
+}
+
+/* Whether one of CORES has nothing to do: /proc/loadavg counts who runs or would, this thread too (proc_loadavg(5)). */
+static bool any_idle(int cores)
+{
+	char text[64];
+	int fd CLEANUP_FD = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
+	unsigned running;
+
+	text[n > 0 ? n : 0] = 0;
+	return sscanf(text, "%*s %*s %*s %u/", &running) == 1 && running < (unsigned)cores;
 }
 
 void together_begin(struct together *t)
 {
 	int core = sched_getcpu();
 
-	t->held = core >= 0 && core < CPU_SETSIZE && find_home(&t->home);
+	t->held = core >= 0 && core < CPU_SETSIZE && find_home(t);
 	atomic_store(&t->leaves, t->held);
 	if (!t->held)
 		return;
 	CPU_ZERO(&t->core);
 	CPU_SET(core, &t->core);
+	t->others = t->core;
+	if (any_idle(CPU_COUNT(&t->now)))
+		CPU_XOR(&t->others, &t->now, &t->core);
 }
 
 void together_stay(const struct together *t)
 {
 	if (t->held)
 		(void)sched_setaffinity(0, sizeof(t->core), &t->core);
+}
+
+void together_apart(const struct together *t)
+{
+	if (t->held)
+		(void)sched_setaffinity(0, sizeof(t->others), &t->others);
 }
 
 void together_leave(const struct together *t, pid_t tid)

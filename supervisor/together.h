@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that takes part in a start stays on the core it began on: the command until its program is there, usher, keeper and guardian for the
- * first milliseconds, in which the program may end. Each hands on to the next, and waking another core costs more than the next one's work
- * (docs/PERFORMANCE.md).
+ * Where the parts of a start run. The command confines itself while usher makes the journal: keeper, guardian and command do so on another
+ * core, where one has nothing to do, and usher goes on where it began. Each stays there meanwhile, as each hands on to the next, and
+ * waking another core costs more than the next one's work (docs/PERFORMANCE.md).
  *
  * MUST: the command's program finds the processors that usher was started with.
  */
@@ -14,16 +14,22 @@
 #include <stdbool.h>
 
 struct together {
-	cpu_set_t home, core;
+	cpu_set_t home;     /* what to go back to */
+	cpu_set_t now;      /* what usher may use */
+	cpu_set_t core;     /* usher's own */
+	cpu_set_t others;   /* all but that, or that where none of them is idle */
 	bool held;          /* false: there is nothing to hold, or it cannot be told what to go back to */
 	atomic_bool leaves; /* the command is still held */
 };
 
-/* Finds the core and what to go back to. Nobody is held yet. */
+/* Finds the cores and what to go back to. Nobody is held yet. */
 void together_begin(struct together *t);
 
-/* Holds the calling thread, and what it starts from here on. */
+/* Holds the calling thread, and what it starts from here on, on usher's core. */
 void together_stay(const struct together *t);
+
+/* The same, on the others where it was found that one of them is idle. */
+void together_apart(const struct together *t);
 
 /* Lets thread TID (0: the calling one) go where it likes. */
 void together_leave(const struct together *t, pid_t tid);

@@ -55,7 +55,7 @@ static void here_is_one_of_its_cores(void **state)
 
 	(void)state;
 	memset(&a, 0, sizeof(a));
-	arrange_init(&a);
+	arrange_init(&a, NULL);
 	int here = arrange_here(&a);
 	if (a.cores == 1) {
 		assert_int_equal(here, -1);

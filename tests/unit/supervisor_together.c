@@ -18,7 +18,7 @@ static cpu_set_t mine(void)
 	return set;
 }
 
-static void one_core_and_back(void **state)
+static void one_core_the_others_and_back(void **state)
 {
 	const cpu_set_t before = mine();
 	struct together t = { .held = false };
@@ -32,6 +32,14 @@ static void one_core_and_back(void **state)
 	together_stay(&t);
 	now = mine();
 	assert_int_equal(CPU_COUNT(&now), 1);
+	/* the others are all but this one, or this one where all of them are busy */
+	together_apart(&t);
+	const cpu_set_t others = mine();
+	if (!CPU_EQUAL(&others, &now)) {
+		CPU_OR(&now, &now, &others);
+		assert_int_equal(CPU_COUNT(&others), CPU_COUNT(&before) - 1);
+		assert_true(CPU_EQUAL(&now, &before));
+	}
 	together_leave(&t, 0);
 	now = mine();
 	assert_true(CPU_EQUAL(&now, &before));
@@ -62,6 +70,7 @@ static void a_single_core_is_left_alone(void **state)
 	together_begin(&t);
 	assert_false(t.held);
 	together_stay(&t);
+	together_apart(&t);
 	together_leave(&t, 0);
 	together_command(&t, getpid());
 	now = mine();
@@ -72,7 +81,7 @@ static void a_single_core_is_left_alone(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_core_and_back),
+		cmocka_unit_test(one_core_the_others_and_back),
 		cmocka_unit_test(a_single_core_is_left_alone),
 	};
 
