@@ -21,6 +21,7 @@
 #include "supervisor/place.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
+#include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
@@ -90,14 +91,17 @@ int fs_base(struct job *j, int dirfd, struct base *out)
 	int fd CLEANUP_FD = dirfd == AT_FDCWD ? open_link(j, "cwd") : caller_fd(j, dirfd);
 	if (fd < 0)
 		return fd;
-	struct target t = { .fd = fd, .dir = -1 };
-	int rc = resolve_describe(j, &t);
+	struct stat st;
 	/* Only directories are kept beyond this point: a second reference to a pipe or a file would be noticed. */
-	if (!S_ISDIR(t.mode))
+	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 		return -ENOTDIR;
-	if (rc < 0)
-		return rc;
-	out->name = t.name;
+	if (dirfd == AT_FDCWD || !place_visit(j, fd, &st, &out->name)) {
+		struct target t = { .fd = fd, .dir = -1 };
+		int rc = resolve_describe_as(j, &t, &st);
+		if (rc < 0)
+			return rc;
+		out->name = t.name;
+	}
 	out->fd = steal_fd(&fd);
 	if (dirfd == AT_FDCWD && j->path[1].off)
 		pin(j, out);

@@ -22,16 +22,18 @@
 
 void place_init(struct place *p)
 {
-	*p = (struct place){ .fd = -1 };
+	*p = (struct place){ .fd = -1, .home = -1 };
 }
 
 void place_leave(struct place *p)
 {
-	uint64_t mount = p->mount;
-
 	cleanup_fd(&p->fd);
-	place_init(p);
-	p->mount = mount;
+	p->fd = -1;
+	p->who = 0;
+	p->note = 0;
+	p->job = 0;
+	p->stand = (struct stand){ 0 };
+	p->away = false;
 }
 
 static uint64_t mount_of(int fd)
@@ -109,6 +111,14 @@ static bool name_here(struct job *j, struct text *name)
 	return true;
 }
 
+/* The thread is, or is again, where it stood before a visit. */
+static bool is_back(struct place *p, int fd)
+{
+	if (p->away && fchdir(fd) == 0)
+		p->away = false;
+	return !p->away;
+}
+
 static bool stands_here(const struct place *p, struct stand stand)
 {
 	return p->stand.who == stand.who && p->stand.before == stand.before;
@@ -130,7 +140,7 @@ bool place_name(struct job *j, pid_t pid, char *buf, size_t cap, struct span *ou
 		p->stand = stand;
 	}
 	/* Looked at last: nobody had moved when the worker went there. */
-	if (p->fd < 0 || !moves_none_since(&j->session->places, stand.before))
+	if (p->fd < 0 || !is_back(p, p->fd) || !moves_none_since(&j->session->places, stand.before))
 		return false;
 	long n = syscall(SYS_getcwd, buf, cap);
 	if (n <= 1 || buf[0] != '/')
@@ -148,5 +158,51 @@ int place_stand(struct job *j, struct text *name)
 	if (!(p->who && p->job == j->notif.id) && !known(j, p))
 		follow(j, p, (pid_t)j->notif.pid);
 	p->job = j->notif.id;
-	return p->fd >= 0 && name_here(j, name) ? p->fd : -1;
+	return p->fd >= 0 && is_back(p, p->fd) && name_here(j, name) ? p->fd : -1;
+}
+
+/* Where going into a directory asks nobody but the kernel: a file system that a process or another machine serves may let wait. */
+static bool on_disk(struct place *p, int fd, dev_t dev)
+{
+	struct statfs fs;
+
+	if (p->dev == dev && dev)
+		return p->disk;
+	p->dev = dev;
+	p->disk = false;
+	if (fstatfs(fd, &fs) < 0)
+		return false;
+	switch ((unsigned long)fs.f_type) {
+	case EXT4_SUPER_MAGIC:
+	case BTRFS_SUPER_MAGIC:
+	case XFS_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case OVERLAYFS_SUPER_MAGIC:
+		p->disk = true;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int way_back(struct place *p)
+{
+	if (p->fd >= 0)
+		return p->fd;
+	if (p->home < 0)
+		p->home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return p->home;
+}
+
+bool place_visit(struct job *j, int fd, const struct stat *st, struct text *name)
+{
+	struct place *p = j->worker ? &j->worker->place : NULL;
+	int back = p && on_disk(p, fd, st->st_dev) ? way_back(p) : -1;
+
+	if (back < 0 || !is_back(p, back) || fchdir(fd) < 0)
+		return false;
+	p->away = true;
+	bool named = name_here(j, name);
+	(void)is_back(p, back);
+	return named;
 }

@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "supervisor/moves.h"
 #include "supervisor/procs.h"
@@ -27,6 +28,10 @@ struct place {
 	uint64_t job;    /* the notification that was given fd last: it gets no other */
 	uint64_t mount;  /* the one to stand on; 0: not looked up yet */
 	struct stand stand; /* those who all stand here, see procs.h */
+	int home;        /* O_PATH of a directory to come back to where fd is -1; -1: not needed yet */
+	bool away;       /* the way back was barred */
+	bool disk;       /* dev is a file system to visit */
+	uint64_t dev;    /* 0: none was looked at yet */
 };
 
 /*
@@ -40,6 +45,12 @@ int place_stand(struct job *j, struct text *name);
  * /proc. For a program that is spawned where its parent stood when it was itself exec'd, and nobody has moved since, one system call.
  */
 bool place_name(struct job *j, pid_t pid, char *buf, size_t cap, struct span *out);
+
+/*
+ * The name of the directory FD, which ST tells of, in the arena: the worker goes there and comes back, which costs a third of what asking
+ * /proc does. False: ask /proc.
+ */
+bool place_visit(struct job *j, int fd, const struct stat *st, struct text *name);
 
 void place_init(struct place *p);
 /* Closes what is held. The thread may go on to stand there. */

@@ -41,4 +41,23 @@ fresh
 supervise "$R" bash -c 'mkdir one; cd one; /bin/mkdir a; /bin/mv ../one ../three; /bin/mkdir b; >c; mkdir -p /dev/null/x; exec mkdir d' >"$T/out" 2>"$T/err"
 same "a working directory goes by the name it has now" "a" "$(ls "$T/project/three")"
 same "and so do its records" "b c d" "$(records "$JOURNAL" | grep -a '"verdict":"deny"' | sed -nE 's,.*"object":"[^"]*/three/([^"]*)".*,\1,p' | paste -sd' ')"
+rules dirfd.rules <<'R'
+deny create **/three/* **/three/x/*
+default allow
+R
+fresh
+supervise "$R" python3 -c '
+import os
+os.mkdir("one"); os.mkdir("one/x"); os.mkdir("two")
+d, x, t = (os.open(n, os.O_RDONLY) for n in ("one", "one/x", "two"))
+os.rename("one", "three")
+def make(name, dir):
+    try: os.close(os.open(name, os.O_CREAT | os.O_WRONLY, dir_fd=dir))
+    except PermissionError: pass
+for name, dir in (("a", d), ("b", t), ("c", x), ("d", None), ("e", d)): make(name, dir)
+os.rename("three", "one")
+for name, dir in (("f", d), ("g", x), ("h", t)): make(name, dir)
+' >"$T/out" 2>"$T/err"
+same "what is below a descriptor is decided by the name it has now" "d one/f one/x/g two/b two/h" "$(cd "$T/project" && find . -type f | sed 's,^./,,' | sort | paste -sd' ')"
+same "and so do its records" "a c e" "$(records "$JOURNAL" | grep -a '"verdict":"deny"' | sed -nE 's,.*"object":"[^"]*/three/([^"]*)".*,\1,p' | sed 's,x/,,' | paste -sd' ')"
 finish

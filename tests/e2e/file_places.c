@@ -240,6 +240,91 @@ static void busy_text(void)
 	say("mkdir in /proc", mkdir("/proc/x", 0700));
 }
 
+static void make_at(int dir, const char *name)
+{
+	int fd = openat(dir, name, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+
+	say(name, fd < 0 ? -1 : 0);
+	if (fd >= 0)
+		close(fd);
+}
+
+/* Names below descriptors and below the working directory by turns, while directories move, lose their bits and go. */
+static void by_turns(void)
+{
+	mkdir("bt", 0755);
+	mkdir("bt/one", 0755);
+	mkdir("bt/two", 0755);
+	int one = open("bt/one", O_RDONLY | O_DIRECTORY | O_CLOEXEC), two = open("bt/two/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	for (int i = 0; i < 3; i++) {
+		char name[32];
+		snprintf(name, sizeof(name), "a%d", i);
+		make_at(one, name);
+		make_at(AT_FDCWD, name);
+		make_at(two, name);
+	}
+	say("move it", rename("bt/one", "bt/three"));
+	make_at(one, "b");
+	look("bt/three/b", "bt/three/b");
+	say("go there", fchdir(two));
+	make_at(one, "c");
+	make_at(AT_FDCWD, "d");
+	look("../three/c", "../three/c");
+	look("../two/d", "../two/d");
+	say("no more bits", fchmod(one, 0));
+	make_at(one, "e");
+	make_at(AT_FDCWD, "f");
+	say("nor here", chmod(".", 0));
+	make_at(AT_FDCWD, "g");
+	make_at(one, "h");
+	say("bits again", fchmodat(AT_FDCWD, ".", 0755, 0));
+	say("and there", fchmod(one, 0755));
+	make_at(one, "i");
+	make_at(AT_FDCWD, "j");
+	for (const char *n = "abci"; *n; n++) {
+		const char name[] = { *n, *n == 'a' ? '0' : '\0', '\0' };
+		(void)unlinkat(one, name, 0);
+	}
+	(void)unlinkat(one, "a1", 0);
+	(void)unlinkat(one, "a2", 0);
+	(void)unlinkat(one, "e", 0);
+	(void)unlinkat(one, "h", 0);
+	say("remove it", rmdir("../three"));
+	make_at(one, "k");
+	make_at(AT_FDCWD, "l");
+	say("its parent", openat(one, "..", O_RDONLY | O_CLOEXEC) < 0 ? -1 : 0);
+	say("itself", openat(one, ".", O_RDONLY | O_CLOEXEC) < 0 ? -1 : 0);
+	int proc = open("/proc/self", O_RDONLY | O_DIRECTORY | O_CLOEXEC), file = open("d", O_RDONLY | O_CLOEXEC);
+	say("in /proc", openat(proc, "comm", O_RDONLY | O_CLOEXEC) < 0 ? -1 : 0);
+	make_at(AT_FDCWD, "m");
+	say("below a file", openat(file, "x", O_RDONLY | O_CLOEXEC));
+}
+
+/* A slash at the end of what is opened as a directory. */
+static void slashes(void)
+{
+	static const char *const names[] = { "sd", "sd/", "sd//", "./sd/", "sf/", "sl/", "sl//", "slf/", "sx/", "sd/./", "/", "//", "/proc/self/", "/lib/", "" };
+	static const int flags[] = { O_RDONLY | O_DIRECTORY, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, O_RDONLY, O_WRONLY | O_DIRECTORY, O_PATH | O_DIRECTORY,
+				     O_RDONLY | O_DIRECTORY | O_CREAT, O_TMPFILE | O_RDWR };
+
+	mkdir("sd", 0755);
+	put("sf", 0644);
+	(void)(symlink("sd", "sl") | symlink("sf", "slf"));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++) {
+			char what[64];
+			struct stat st = { 0 };
+			int fd = open(names[i], flags[k] | O_CLOEXEC, 0600);
+			snprintf(what, sizeof(what), "%s %#x", names[i], (unsigned)flags[k]);
+			say(what, fd < 0 ? -1 : fstat(fd, &st) < 0 ? -2 : (long)(st.st_mode & S_IFMT));
+			if (fd >= 0)
+				printf("flags %#x\n", (unsigned)fcntl(fd, F_GETFL));
+			close(fd);
+		}
+	}
+}
+
 /* Nobody, not even root, can do any of this. */
 static void root_itself(void)
 {
@@ -268,7 +353,8 @@ static void root_itself(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { second_names, descriptors, standard_input, gone_directory, other_root, threads, shared_fs, busy_text, root_itself };
+	static void (*const parts[])(void) = { second_names, descriptors, standard_input, gone_directory, other_root, threads, shared_fs, busy_text,
+					       by_turns, slashes, root_itself };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
