@@ -72,9 +72,22 @@ wait_for() {
 }
 gone() { ! kill -0 "$1" 2>/dev/null; }
 listening() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
-free_port() { # prints a loopback port that was free a moment ago
-	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])' 2>/dev/null ||
-		{ local p; while p=$((20000 + RANDOM % 20000)) && listening $p; do :; done; echo $p; }
+# Prints a port of the loopback that nobody has, for streams and datagrams; below those that the kernel hands out (ip_local_port_range), which any client
+# may be given between here and its use.
+free_port() {
+	python3 -c '
+import random, socket
+while True:
+    port = random.randrange(10000, 32768)
+    try:
+        for family, to in ((socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")):
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                with socket.socket(family, kind) as s: s.bind((to, port))
+    except OSError as e:
+        if e.errno not in (97, 99): continue # without IPv6 that is enough
+    print(port)
+    break' 2>/dev/null ||
+		{ local p; while p=$((10000 + RANDOM % 20000)) && listening $p; do :; done; echo $p; }
 }
 
 # A fresh project, home and temporary folder; SETUP names a function that fills them.
