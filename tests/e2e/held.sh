@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A process on whose number another one acts all the while: usher's short hold of the number shows in none of its calls. The same natively.
+. "$(dirname "$0")/lib.sh"
+with() { # with WORK COUNT
+	MODES=allow both "held $1" <<S
+mkfifo fifo; "\$BIN/held" $*
+S
+}
+rules tree.rules <<<'deny write /nowhere/** tree=/bin/nothing'
+OPTIONS="-p $R" with fork 600
+with path 400
+with fifo 8
+with exec 60
+with terminal 40
+# A directory that is there by a rewrite only
+mkdir -p "$T/real"
+rules ghost.rules <<-R
+	rewrite open $T/project/ghost -> $T/real
+	rewrite stat $T/project/ghost -> $T/real
+	default allow
+R
+fresh
+same "a chdir that exists by a rewrite only" "chdir: done" "$(supervise "$R" "$BIN/held" chdir 300)"
+same "which natively does not exist" "chdir: ENOENT" "$("$BIN/held" chdir 3)"
+MODES=allow both "numbers of those who have ended" <<'N'
+"$BIN/held" none ended
+N
+# Callers that wait for a person, more of them than the kernel is left to look through
+many='import os, signal, sys, time
+children = []
+for i in range(40):
+    pid = os.fork()
+    if pid == 0:
+        os.open("q", os.O_RDONLY)
+        os._exit(0)
+    children.append(pid)
+time.sleep(1)
+failed = 0
+for pid in children:
+    try: os.setpriority(os.PRIO_PROCESS, pid, 1)
+    except OSError as e: failed += 1; print(e)
+    failed += os.getpriority(os.PRIO_PROCESS, pid) != 1
+    os.kill(pid, signal.SIGKILL)
+for pid in children: os.waitpid(pid, 0)
+print(failed, "failed")'
+rules ask.rules <<<$'ask read **/project/q\ndefault allow'
+fresh
+same "callers that wait for a person" "0 failed" "$(touch q; ASK=desk supervise "$R" python3 -c "$many")"
+fresh
+same "and natively" "0 failed" "$(mkfifo q; python3 -c "$many")"
+# Names so long that no record holds them: what is told is what happened
+deep='import os
+level, differ, name = 0, 0, "\x01" * 250
+while level < 60:
+    try: os.mkdir(name)
+    except OSError: break
+    os.chdir(name)
+    level += 1
+for n in range(1, 251):
+    try: os.mkdir(name[:n]); made = True
+    except OSError: made = False
+    differ += made != os.path.isdir(name[:n])
+print("deep" if level > 20 else level, differ, "differ")'
+fresh
+same "names that no record holds" "deep 0 differ" "$(supervise allow python3 -c "$deep")"
+fresh
+same "and natively" "deep 0 differ" "$(python3 -c "$deep")"
+finish
