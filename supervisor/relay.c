@@ -24,9 +24,24 @@
 
 #define PTS_MAJOR 136 /* to 143: pseudo-terminals, 256 each */
 
+/* The kernel looks whose turn it is before it looks how much is to be read: EIO in the background (job_control(), drivers/tty/n_tty.c). */
+static bool may_read(int tty)
+{
+	sigset_t wait, before;
+	char none;
+	sigemptyset(&wait);
+	sigaddset(&wait, SIGTTIN); /* blocked, it stops nobody */
+	pthread_sigmask(SIG_BLOCK, &wait, &before);
+	bool may = read(tty, &none, 0) == 0;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return may;
+}
+
+/* In a pid namespace of its own usher's group has no number, nor has a shell's: both are 0. */
 bool relay_foreground(const struct relay *r)
 {
-	return tcgetpgrp(r->tty) == getpgrp();
+	pid_t front = tcgetpgrp(r->tty);
+	return front == getpgrp() && (front != 0 || may_read(r->tty));
 }
 
 static void set_raw(struct relay *r)
@@ -54,13 +69,40 @@ static void set_back(struct relay *r)
 	not_raw(r);
 }
 
+/* In the background of a shell whose line editor reads keys one by one: what a program finds that the shell brings to the front, but for the keys' meaning. */
+static void make_cooked(struct termios *t)
+{
+	t->c_iflag &= ~(tcflag_t)(IGNBRK | INLCR | IGNCR | ISTRIP);
+	t->c_iflag |= BRKINT | ICRNL | IXON;
+	t->c_oflag |= OPOST | ONLCR;
+	t->c_lflag |= ICANON | ISIG | IEXTEN | ECHO | ECHOE | ECHOK;
+}
+
+static bool same_modes(const struct termios *a, const struct termios *b)
+{
+	return a->c_iflag == b->c_iflag && a->c_oflag == b->c_oflag && a->c_cflag == b->c_cflag && a->c_lflag == b->c_lflag &&
+	       memcmp(a->c_cc, b->c_cc, sizeof(a->c_cc)) == 0;
+}
+
+/* In front for the first time: the command's terminal gets the real one's modes, unless the command has chosen its own meanwhile. */
+static void stop_lending(struct relay *r)
+{
+	struct termios now;
+	bool unchanged = r->lends && tcgetattr(r->master, &now) == 0 && same_modes(&now, &r->lent);
+	r->lends = false;
+	if (unchanged)
+		tcsetattr(r->master, TCSANOW, &r->modes);
+}
+
 void relay_modes(struct relay *r)
 {
 	bool front = relay_foreground(r);
-	if (r->raw && !front)
+	if (r->raw && !front) {
 		not_raw(r); /* whoever is in front now has set its own modes */
-	else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0)
+	} else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0) {
+		stop_lending(r);
 		set_raw(r);
+	}
 }
 
 /* Nobody else in the pipeline may want the keys when our output does not go to another program. */
@@ -185,7 +227,11 @@ static int open_pty(struct relay *r)
 	    ptsname_r(r->master, name, sizeof(name)) != 0)
 		return -errno;
 	r->slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (r->slave < 0 || tcsetattr(r->slave, TCSANOW, &r->modes) < 0)
+	r->lent = r->modes;
+	r->lends = !relay_foreground(r);
+	if (r->lends)
+		make_cooked(&r->lent);
+	if (r->slave < 0 || tcsetattr(r->slave, TCSANOW, &r->lent) < 0 || tcgetattr(r->slave, &r->lent) < 0)
 		return -errno;
 	relay_copy_size(r, 0);
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -33,6 +33,8 @@ struct relay {
 	bool keyboard;       /* the command may read keys: nobody else in the pipeline does */
 	char name[64];       /* the real terminal */
 	struct termios modes; /* as they were */
+	struct termios lent; /* the pty's, until usher is in front and sees the terminal's */
+	bool lends;
 	struct rescue *rescue; /* may be NULL */
 	struct screen screen;
 	pthread_t thread;

@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A command with a terminal of its own as a job of an interactive shell: started in the background, brought to the front, stopped, let go on. The
+# same is typed and seen natively.
+. "$(dirname "$0")/lib.sh"
+need python3
+cat >"$T/etc/jobs.py" <<'P'
+import os, pty, re, select, sys, termios, time
+# jobs.py WHAT COMMAND...: prints what a person sees of it, step by step
+what, command = sys.argv[1], " ".join(sys.argv[2:])
+pid, tty = pty.fork()
+if pid == 0:
+    os.environ.update(PS1="prompt> ", HISTFILE="/dev/null", INPUTRC="/dev/null")
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+seen = b""
+def expect(pattern, most=20):
+    global seen
+    end = time.monotonic() + most
+    while not (m := re.search(pattern, seen)):
+        if time.monotonic() > end or not select.select([tty], [], [], 0.1)[0]:
+            if time.monotonic() > end: return print(f"{what}: {pattern!r} was not seen, but {seen[-300:]!r}")
+            continue
+        try: seen += os.read(tty, 65536)
+        except OSError: break
+    seen = seen[m.end():] if m else b""
+    return bool(m)
+def type(keys):
+    os.write(tty, keys)
+def in_front():
+    # usher takes the terminal when it sees that it is in front; a program that reads lines leaves it as it is
+    for _ in range(200):
+        raw = not termios.tcgetattr(tty)[3] & termios.ICANON
+        if raw == (what != "native"): return
+        time.sleep(0.05)
+    print("never in front")
+PROMPT = rb"prompt> "
+expect(PROMPT)
+type(command.encode() + b" &\r")
+expect(rb"carry the mark" if what != "native" else rb"\[1\]")
+time.sleep(0.7)
+type(b"\r")
+expect(PROMPT)
+type(b"echo un''touched\r")
+print("the shell's line editor is", "well" if expect(rb"untouched\r\n") else "gone")
+if what == "asked":
+    print("no question from the background" if b"usher asks" not in seen else seen)
+type(b"fg\r")
+if what == "asked":
+    expect(rb"usher asks")
+    expect(rb"allow once")
+    time.sleep(1.2)
+    type(b"o")
+    print("allowed" if expect(rb"content\r\n") else "not allowed")
+in_front()
+type(b"hello\r")
+print("typed and read" if expect(rb"hello\r\nhello\r\n") else "deaf")
+type(b"\x1a")
+print("stopped" if expect(rb"Stopped") else "not stopped")
+type(b"bg\r")
+expect(PROMPT)
+type(b"fg\r")
+time.sleep(0.2)
+in_front()
+type(b"again\r")
+print("typed and read again" if expect(rb"again\r\nagain\r\n") else "deaf")
+type(b"\x04")
+expect(PROMPT)
+type(b"echo ended $?, `stty -a | grep -c ' icanon'`\r")
+print("ended" if expect(rb"ended 0, 1\r\n") else "ended badly")
+type(b"exit\r")
+P
+want="the shell's line editor is well
+typed and read
+stopped
+typed and read again
+ended"
+rules ask.rules <<<$'ask read **/project/q\ndefault allow'
+fresh
+echo content >q
+same "natively" "$want" "$(python3 "$T/etc/jobs.py" native cat)"
+same "with a terminal of its own" "$want" "$(python3 "$T/etc/jobs.py" relayed "$USHER" run --ask=tty -p "$R" --journal "$T/j1" -- cat)"
+if "$USHER" run --isolate=pid -p "$T/etc/allow.rules" --journal "$T/j2" -- true 2>/dev/null; then
+	same "in a pid namespace, where the shell's groups have no number" "$want" \
+		"$(python3 "$T/etc/jobs.py" relayed "$USHER" run --ask=tty --isolate=pid -p "$R" --journal "$T/j3" -- cat)"
+else
+	skip "jobs in a pid namespace" "no pid namespace to be had"
+fi
+same "a question waits until usher is in front" "$(sed 's/well$/well\nno question from the background\nallowed/' <<<"$want")" \
+	"$(python3 "$T/etc/jobs.py" asked "$USHER" run --ask=tty -p "$R" --journal "$T/j4" -- sh -c "'cat q; cat'")"
+finish
