@@ -43,16 +43,17 @@ wait_gone() {
 	done
 	return 1
 }
-shell_back() { # TYPED: the shell has it and asks for the next line; what is typed while a session still ends is the session's
+shell_asks() { # the shell asks for the next line; what is typed while a session still ends is the session's
 	local i
-	wait_text "$1" || return 1
-	for i in $(seq 300); do
+	for i in $(seq "${1:-300}"); do
 		[ "$(screen | grep -v '^ *$' | tail -n 1)" != '$' ] || return 0
 		sleep 0.1
 	done
 	return 1
 }
+shell_back() { wait_text "$1" && shell_asks; } # TYPED: the shell has it
 begin() { # a clean screen
+	shell_asks 100
 	keys C-l
 	keys clear Enter
 	sleep 0.3
