@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "policy/policy.h"
+#include "supervisor/exec_begin.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_script.h"
@@ -204,7 +205,7 @@ static void exec_arrived(struct job *j, pid_t pid)
 	}
 	if (pid == j->session->command)
 		together_command(&j->session->together, pid);
-	trace_release(pid, 0);
+	begin_release(j, pid);
 }
 
 /* The call failed in the kernel: the caller gets the kernel's own error. */

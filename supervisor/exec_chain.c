@@ -122,9 +122,17 @@ static bool system_loader(struct job *j, const char *path, struct stat *st)
 	return asks_for_none(j, path, st);
 }
 
-static int expect_loader(struct job *j, const char *path)
+static bool is_glibc(const char *path)
+{
+	struct span leaf = leaf_of((struct span){ path, (uint32_t)strlen(path) });
+
+	return strncmp(leaf.bytes, "ld-linux", 8) == 0;
+}
+
+static int expect_loader(struct job *j, const struct elf_facts *facts)
 {
 	struct exec_plan *p = plan_of(j);
+	const char *path = facts->interpreter;
 	struct target *t;
 	struct stat st;
 
@@ -132,6 +140,7 @@ static int expect_loader(struct job *j, const char *path)
 	p->loader_plain = false;
 	if (system_loader(j, path, &st)) {
 		p->loader_plain = true;
+		p->opens_first = facts->needs && is_glibc(path) && !j->session->cover;
 		p->loader_dev = st.st_dev;
 		p->loader_ino = st.st_ino;
 		return 0;
@@ -240,7 +249,7 @@ static int follow_loader(struct job *j)
 static int follow_facts(struct job *j, const struct target *t, const struct elf_facts *facts)
 {
 	if (facts->interpreter[0])
-		return expect_loader(j, facts->interpreter);
+		return expect_loader(j, facts);
 	if (facts->library || format_loader_name(leaf_of(job_span(j, t->name))) ||
 	    format_loader_name(leaf_of(job_span(j, t->named))))
 		return follow_loader(j);
@@ -409,6 +418,7 @@ int chain_follow(struct job *j, struct span filename)
 
 	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = plan_of(j)->unreadable = false;
 	plan_of(j)->program = 0;
+	plan_of(j)->opens_first = false;
 	plan_of(j)->bound = policy_may_ask(j->session->policy);
 	while (more >= 0) {
 		plan_of(j)->image = (uint32_t)(t - j->target);

@@ -19,6 +19,7 @@ bool facts_known(const struct facts_kept *k, const struct stat *st, struct elf_f
 		if (k->at[i].size != st->st_size || !same_time(k->at[i].written, st->st_mtim) || !same_time(k->at[i].changed, st->st_ctim))
 			return false;
 		out->library = k->at[i].library;
+		out->needs = k->at[i].needs;
 		memcpy(out->interpreter, k->at[i].interpreter, FACTS_NAME);
 		return true;
 	}
@@ -56,6 +57,7 @@ void facts_keep(struct facts_kept *k, const struct stat *st, const struct elf_fa
 	k->at[i].written = st->st_mtim;
 	k->at[i].changed = st->st_ctim;
 	k->at[i].library = facts->library;
+	k->at[i].needs = facts->needs;
 	memset(k->at[i].interpreter, 0, FACTS_NAME);
 	memcpy(k->at[i].interpreter, facts->interpreter, n);
 }

@@ -24,6 +24,7 @@ struct facts_kept {
 		off_t size;
 		struct timespec written, changed;
 		bool library;
+		bool needs;
 		char interpreter[FACTS_NAME];
 	} at[FACTS_PLACES];
 };

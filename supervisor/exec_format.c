@@ -124,7 +124,8 @@ static int elf_interpreter(int fd, const Elf64_Phdr *ph, struct elf_facts *out)
 	return 0;
 }
 
-static bool elf_soname(int fd, const Elf64_Phdr *ph)
+/* Whether the dynamic section has an entry TAG. */
+static bool elf_has(int fd, const Elf64_Phdr *ph, Elf64_Sxword tag)
 {
 	Elf64_Dyn dyn[DYNAMIC_MAX];
 	size_t n = ph->p_filesz / sizeof(dyn[0]);
@@ -134,32 +135,42 @@ static bool elf_soname(int fd, const Elf64_Phdr *ph)
 	if (!read_at(fd, dyn, n * sizeof(dyn[0]), ph->p_offset))
 		return false;
 	for (size_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++) {
-		if (dyn[i].d_tag == DT_SONAME)
+		if (dyn[i].d_tag == tag)
 			return true;
 	}
 	return false;
 }
 
+/* The first of TYPE, as the kernel takes it, or NULL. */
+static const Elf64_Phdr *header_of(const Elf64_Phdr *ph, unsigned n, Elf64_Word type)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (ph[i].p_type == type)
+			return &ph[i];
+	}
+	return NULL;
+}
+
 int format_elf(int fd, const char head[FORMAT_HEAD], struct elf_facts *out)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
-	const Elf64_Phdr *dynamic = NULL;
 	Elf64_Ehdr eh;
 
 	out->library = false;
+	out->needs = false;
 	out->interpreter[0] = '\0';
 	memcpy(&eh, head, sizeof(eh));
 	if (eh.e_phentsize != sizeof(ph[0]) || eh.e_phnum < 1 || eh.e_phnum > PHDRS_MAX)
 		return -ENOEXEC;
 	if (!read_at(fd, ph, eh.e_phnum * sizeof(ph[0]), eh.e_phoff))
 		return -ENOEXEC;
-	for (unsigned i = 0; i < eh.e_phnum; i++) {
-		if (ph[i].p_type == PT_INTERP)
-			return elf_interpreter(fd, &ph[i], out);
-		if (ph[i].p_type == PT_DYNAMIC)
-			dynamic = &ph[i];
+	const Elf64_Phdr *interpreter = header_of(ph, eh.e_phnum, PT_INTERP);
+	const Elf64_Phdr *dynamic = header_of(ph, eh.e_phnum, PT_DYNAMIC);
+	if (interpreter) {
+		out->needs = dynamic && elf_has(fd, dynamic, DT_NEEDED);
+		return elf_interpreter(fd, interpreter, out);
 	}
-	out->library = eh.e_type == ET_DYN && dynamic && elf_soname(fd, dynamic);
+	out->library = eh.e_type == ET_DYN && dynamic && elf_has(fd, dynamic, DT_SONAME);
 	return 0;
 }
 

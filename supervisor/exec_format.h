@@ -30,6 +30,7 @@ struct script_line {
 
 struct elf_facts {
 	bool library;           /* a shared object with a soname and no interpreter: a dynamic loader when it is executed */
+	bool needs;             /* it has an interpreter, and names libraries for it to find */
 	char interpreter[PATH_MAX]; /* PT_INTERP, "" when there is none */
 };
 

@@ -23,6 +23,7 @@ struct exec_plan {
 	bool other;           /* neither script nor ELF, and binfmt_misc has no interpreter for it: ENOEXEC */
 	bool loader;          /* the first instruction lies in the file loader_dev, loader_ino (else in the image) */
 	bool loader_plain;    /* it is the system's own, and asks for no interpreter itself */
+	bool opens_first;     /* it is glibc's, and the program's libraries are to be opened: a mediated call comes before the program's own code */
 	dev_t loader_dev;
 	ino_t loader_ino;
 	bool bound;           /* somebody may be asked: each image as it was decided on */

@@ -117,6 +117,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.n_keep = o->n_keep;
 	run->s.apart = run->s.unalike || !run->floor;
 	choose_filter(run, &run->launch.filter);
+	together_find(&run->s.together);
 	/* Threads for these start later, and would be held with the one that starts them. */
 	if (!run->relay && !run->s.limits)
 		together_begin(&run->s.together);

@@ -56,6 +56,7 @@ struct session {
 	atomic_bool roots_moved; /* some process has changed its root directory */
 	atomic_bool files_shared; /* two processes of the tree have had one descriptor table */
 	pthread_mutex_t held;    /* see held.c */
+	_Atomic pid_t begins;    /* the process that is being released on one core, 0: none. See exec_begin.h */
 	struct moves umasks;     /* when a umask has to be read again */
 	struct moves places;     /* and a working directory */
 	struct interruptions interruptions; /* calls that usher itself let a signal end */

@@ -40,11 +40,16 @@ static bool any_idle(int cores)
 	return sscanf(text, "%*s %*s %*s %u/", &running) == 1 && running < (unsigned)cores;
 }
 
+void together_find(struct together *t)
+{
+	t->known = find_home(t);
+}
+
 void together_begin(struct together *t)
 {
 	int core = sched_getcpu();
 
-	t->held = core >= 0 && core < CPU_SETSIZE && find_home(t);
+	t->held = t->known && core >= 0 && core < CPU_SETSIZE;
 	atomic_store(&t->leaves, t->held);
 	if (!t->held)
 		return;
@@ -71,6 +76,13 @@ void together_leave(const struct together *t, pid_t tid)
 {
 	if (t->held)
 		(void)sched_setaffinity(tid, sizeof(t->home), &t->home);
+}
+
+void together_restore(const struct together *t, pid_t tid, const cpu_set_t *before)
+{
+	const cpu_set_t *to = t->known && CPU_EQUAL(before, &t->now) ? &t->home : before;
+
+	(void)sched_setaffinity(tid, sizeof(*to), to);
 }
 
 void together_command(struct together *t, pid_t command)

@@ -18,11 +18,15 @@ struct together {
 	cpu_set_t now;      /* what usher may use */
 	cpu_set_t core;     /* usher's own */
 	cpu_set_t others;   /* all but that, or that where none of them is idle */
-	bool held;          /* false: there is nothing to hold, or it cannot be told what to go back to */
+	bool known;         /* false: there is but one, or it cannot be told what to go back to */
+	bool held;          /* some thread is, or was */
 	atomic_bool leaves; /* the command is still held */
 };
 
-/* Finds the cores and what to go back to. Nobody is held yet. */
+/* Finds the cores and what to go back to. */
+void together_find(struct together *t);
+
+/* With what was found: a start is to be held on few cores. Nobody is held yet. */
 void together_begin(struct together *t);
 
 /* Holds the calling thread, and what it starts from here on, on usher's core. */
@@ -33,6 +37,9 @@ void together_apart(const struct together *t);
 
 /* Lets thread TID (0: the calling one) go where it likes. */
 void together_leave(const struct together *t, pid_t tid);
+
+/* Thread TID had BEFORE (of its own, or as all) when it was held by other means: it gets that back. */
+void together_restore(const struct together *t, pid_t tid, const cpu_set_t *before);
 
 /* The command's program is there. Only the first call does something. */
 void together_command(struct together *t, pid_t command);

@@ -20,6 +20,7 @@
 #include "supervisor/creds.h"
 #include "supervisor/decode.h"
 #include "supervisor/evidence.h"
+#include "supervisor/exec_begin.h"
 #include "supervisor/foregone.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
@@ -390,6 +391,7 @@ void walk_new(struct worker *w)
 {
 	struct job *j = &w->job;
 
+	begin_await(w->session, (pid_t)j->notif.pid);
 	j->row = table_row(j->notif.data.nr);
 	if (!j->row) {
 		evidence_unknown(w);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# usher and the start of its command stay on one core for a moment: no program may see that, or lose a processor.
+# usher and the start of its command stay on one core for a moment, and a program is released on one: none may see that, or lose a processor.
 . "$(dirname "$0")/lib.sh"
 need gcc taskset
 [ "$(nproc)" -gt 1 ] || skip_all "one processor"
@@ -40,6 +40,88 @@ int main(int c, char **v)
 }
 END
 gcc -O1 -o mask mask.c || exit 1
+# Programs whose own code runs before any call that usher answers: without libraries, of another C library, static.
+cat >raw.c <<'END'
+static long call(long nr, long a, long b, long c)
+{
+	long r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return r;
+}
+void _start(void)
+{
+	unsigned long set[16] = { 0 };
+	int n = 0;
+	call(204, 0, sizeof(set), (long)set);
+	for (int i = 0; i < 1024; i++)
+		n += (int)(set[i / 64] >> i % 64 & 1);
+	call(231, n, 0, 0);
+}
+END
+# Starts V[2] V[1] times; each tells in its status how many processors it found. With V[3] it is restricted to that one by who started it.
+cat >starts.c <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+int main(int c, char **v)
+{
+	int seen[256] = { 0 }, st;
+	cpu_set_t one;
+	CPU_ZERO(&one);
+	CPU_SET(c > 3 ? atoi(v[3]) : 0, &one);
+	for (int i = 0; i < atoi(v[1]); i++) {
+		char *arg[] = { v[2], NULL };
+		pid_t pid;
+		if (posix_spawn(&pid, v[2], NULL, NULL, arg, environ) || (c > 3 && sched_setaffinity(pid, sizeof(one), &one)) || waitpid(pid, &st, 0) < 0)
+			return 1;
+		seen[WIFEXITED(st) ? WEXITSTATUS(st) : 255]++;
+	}
+	for (int i = 0; i < 256; i++)
+		if (seen[i])
+			printf("%d: %d\n", i, seen[i]);
+	return 0;
+}
+END
+cat >later.c <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <unistd.h>
+int main(void)
+{
+	cpu_set_t now;
+	usleep(3000);
+	sched_getaffinity(0, sizeof(now), &now);
+	return CPU_COUNT(&now);
+}
+END
+cat >told.c <<'END'
+#define _GNU_SOURCE
+#include <sched.h>
+#include <unistd.h>
+static int now(void)
+{
+	cpu_set_t set;
+	sched_getaffinity(0, sizeof(set), &set);
+	return CPU_COUNT(&set);
+}
+/* Waits until it is restricted, and whether it stays so. */
+int main(void)
+{
+	for (int i = 0; i < 2000 && now() > 1; i++)
+		usleep(1000);
+	usleep(5000);
+	return now();
+}
+END
+gcc -O1 -o told told.c && gcc -O1 -o starts starts.c && gcc -O1 -o later later.c && gcc -O1 -static -o static later.c || exit 1
+gcc -O1 -nostdlib -nostartfiles -fno-stack-protector -static-pie -o raw-static raw.c 2>/dev/null
+gcc -O1 -nostdlib -nostartfiles -fno-stack-protector -fpie -pie -Wl,--dynamic-linker=/lib64/ld-linux-x86-64.so.2 -o raw raw.c 2>/dev/null
+! command -v musl-gcc >/dev/null || musl-gcc -O1 -o musl later.c
 allowed() { "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.$RANDOM$RANDOM" -- "$@"; }
 pipes='for i in 1 2 3 4 5 6 7 8; do nproc | cat | tail -n 1; done'
 
@@ -53,4 +135,15 @@ same "one processor stays one" "$(taskset -c "$last" ./mask 60 1 | sort | uniq -
 same "a program that restricts itself stays so" "$(taskset -c "$last" ./mask 60 1 | sort | uniq -c)" "$(allowed taskset -c "$last" ./mask 60 1 | sort | uniq -c)"
 same "and may go back" "$cores" "$(allowed taskset -c "$last" taskset -c "$list" ./mask 0 "$cores")"
 same "pipelines" "$(sh -c "$pipes" | sort | uniq -c)" "$(allowed sh -c "$pipes" | sort | uniq -c)"
+busy() { for _ in $(seq "$cores"); do while :; do :; done & done; }
+quiet() { for p in $(jobs -p); do kill "$p"; done; wait 2>/dev/null; }
+for how in alone beside; do
+	[ $how = alone ] || busy
+	for program in later static raw raw-static musl; do
+		[ -x ./$program ] || continue
+		same "$program, $how: each finds them all" "$(./starts 100 ./$program)" "$(allowed ./starts 100 ./$program)"
+	done
+	same "$how: what others set just then stays" "$(./starts 100 ./told "$last")" "$(allowed ./starts 100 ./told "$last")"
+	[ $how = alone ] || quiet 2>/dev/null
+done
 finish

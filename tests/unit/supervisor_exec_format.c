@@ -158,6 +158,43 @@ static void elf_interpreter_found(void **state)
 	close(fd);
 }
 
+/* Whether there are libraries for the interpreter to open, and whose name a library has. */
+static void elf_libraries(void **state)
+{
+	static const struct {
+		bool interpreter;
+		Elf64_Sxword tag;
+		bool needs, library;
+	} cases[] = {
+		{ true, DT_NEEDED, true, false }, { true, DT_SONAME, false, false }, { true, DT_NULL, false, false },
+		{ false, DT_NEEDED, false, false }, { false, DT_SONAME, false, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct {
+			Elf64_Ehdr eh;
+			Elf64_Phdr ph[2];
+			Elf64_Dyn dyn[4];
+			char name[32];
+		} f = { .eh = { .e_type = ET_DYN, .e_phentsize = sizeof(f.ph[0]), .e_phnum = 2, .e_phoff = offsetof(__typeof__(f), ph) },
+			.ph = { { .p_type = PT_DYNAMIC, .p_offset = offsetof(__typeof__(f), dyn), .p_filesz = sizeof(f.dyn) },
+				{ .p_type = PT_INTERP, .p_offset = offsetof(__typeof__(f), name), .p_filesz = sizeof("/lib/ld.so") } },
+			.dyn = { { .d_tag = DT_HASH }, { .d_tag = cases[i].tag }, { .d_tag = DT_NULL }, { .d_tag = DT_NEEDED } },
+			.name = "/lib/ld.so" };
+		char head[FORMAT_HEAD] = "";
+		struct elf_facts facts;
+
+		if (!cases[i].interpreter)
+			f.ph[1].p_type = PT_NOTE;
+		int fd = file_of(&f, sizeof(f));
+		memcpy(head, &f.eh, sizeof(f.eh));
+		assert_int_equal(format_elf(fd, head, &facts), 0);
+		assert_int_equal(facts.needs, cases[i].needs);
+		assert_int_equal(facts.library, cases[i].library);
+		close(fd);
+	}
+}
+
 /* Damaged programs never do more than fail: what is asserted is that the sanitizers have nothing to say. */
 static void elf_damaged(void **state)
 {
@@ -257,7 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(script_lines), cmocka_unit_test(script_long),
 		cmocka_unit_test(binfmt_entries), cmocka_unit_test(elf_interpreter_found),
-		cmocka_unit_test(elf_damaged), cmocka_unit_test(loaders), cmocka_unit_test(joined), cmocka_unit_test(copied),
+		cmocka_unit_test(elf_libraries), cmocka_unit_test(elf_damaged), cmocka_unit_test(loaders), cmocka_unit_test(joined), cmocka_unit_test(copied),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -26,6 +26,7 @@ static void one_core_the_others_and_back(void **state)
 
 	if (CPU_COUNT(&before) < 2)
 		skip();
+	together_find(&t);
 	together_begin(&t);
 	now = mine();
 	assert_true(t.held && CPU_EQUAL(&now, &before));
@@ -67,6 +68,7 @@ static void a_single_core_is_left_alone(void **state)
 			CPU_SET(i, &one);
 	}
 	assert_int_equal(sched_setaffinity(0, sizeof(one), &one), 0);
+	together_find(&t);
 	together_begin(&t);
 	assert_false(t.held);
 	together_stay(&t);
