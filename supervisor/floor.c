@@ -120,9 +120,14 @@ void floor_free(struct floor *floor)
 	free(floor);
 }
 
-int floor_enter(const struct floor *floor)
+int floor_ruleset(const struct floor *floor)
 {
-	return syscall(__NR_landlock_restrict_self, floor->ruleset, 0U) < 0 ? -errno : 0;
+	return floor ? floor->ruleset : -1;
+}
+
+int floor_enter(int ruleset)
+{
+	return syscall(__NR_landlock_restrict_self, ruleset, 0U) < 0 ? -errno : 0;
 }
 
 bool floor_scopes_signals(const struct floor *floor)

@@ -28,8 +28,11 @@ void floor_free(struct floor *floor);
  */
 int floor_open_reads(struct floor *floor);
 
+/* The domain as a descriptor, for floor_enter(); FLOOR's own. -1 of NULL. */
+int floor_ruleset(const struct floor *floor);
+
 /* In the child, with no_new_privs set, before the filter: from here on it cannot be left. Async-signal-safe. 0 or a negative errno. */
-int floor_enter(const struct floor *floor);
+int floor_enter(int ruleset);
 
 /* Whether the domain keeps signals (kill, F_SETOWN) inside the tree. */
 bool floor_scopes_signals(const struct floor *floor);

@@ -20,6 +20,7 @@
 
 #include "rules/cleanup.h"
 #include "rules/pages.h"
+#include "supervisor/ahead.h"
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -128,6 +129,12 @@ static void run_program(const struct launch_options *o)
 	execvpe(o->argv[0], o->argv, (char *const *)(uintptr_t)o->envp);
 }
 
+static void tie(pid_t guardian, int status)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
+		fail(status, "tie the command to its guardian");
+}
+
 static _Noreturn void command_main(const struct launch_options *o, pid_t guardian, int status)
 {
 	int listener = -1;
@@ -144,8 +151,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		errno = -rc;
 		fail(status, "enter the mount namespace");
 	}
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != guardian)
-		fail(status, "tie the command to its guardian");
+	tie(guardian, status); /* again: a change of credentials has ended it */
 	restore_limits(o);
 	rc = limits_enter(o->limits);
 	if (rc < 0) {
@@ -159,7 +165,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	}
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		fail(status, "set no_new_privs");
-	if (o->floor && floor_enter(o->floor) < 0)
+	if (o->floor >= 0 && floor_enter(o->floor) < 0)
 		fail(status, "enter the Landlock domain");
 	install_filter(o, status, &listener);
 	keep[n++] = status;
@@ -185,6 +191,16 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 	_exit(error == ENOENT ? 127 : 126);
 }
 
+static _Noreturn void command_begin(const struct launch_options *given, pid_t guardian, int status)
+{
+	struct launch_options o = *given;
+
+	tie(guardian, status);
+	if (o.ahead && !ahead_await(o.ahead, &o))
+		_exit(125);
+	command_main(&o, guardian, status);
+}
+
 /* Where the kernel finds this process's arguments: one after another, up to the end of the command's last one. */
 static void take_name(const struct launch_options *o, const char *name)
 {
@@ -207,7 +223,7 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 	if (command < 0)
 		fail(status, "fork the command");
 	if (command == 0)
-		command_main(o, self, status);
+		command_begin(o, self, status);
 	int keep[3] = { control, status };
 	size_t n = 2;
 	if (o->rescue)
@@ -330,12 +346,27 @@ static int await_start(struct session *s, struct report *report)
 	return 0;
 }
 
+static void close_ends(const struct launch_ends *ends)
+{
+	close(ends->status);
+	close(ends->orders);
+}
+
+void launch_drop(struct session *s, const struct ahead *ahead, const struct launch_ends *ends)
+{
+	ahead_give_up(ahead);
+	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	close_ends(ends);
+	close(steal_fd(&s->status));
+	close(steal_fd(&s->control));
+}
+
 int launch_await(struct session *s, const struct launch_ends *ends, struct report *report)
 {
 	int rc = await_start(s, report);
 
-	close(ends->status);
-	close(ends->orders);
+	close_ends(ends);
 	return rc;
 }
 

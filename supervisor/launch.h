@@ -19,7 +19,7 @@
 #include "supervisor/guardian.h"
 #include "supervisor/session.h"
 
-struct floor;
+struct ahead;
 struct cover;
 struct isolation;
 struct limits;
@@ -31,8 +31,9 @@ struct launch_options {
 	const int *keep;               /* descriptors above 2 the command inherits, ascending */
 	size_t n_keep;
 	struct filter_options filter;
-	const struct sock_fprog *program; /* what filter_build() made of them; NULL: the child does */
-	const struct floor *floor;     /* NULL: none */
+	const struct sock_fprog *program; /* what filter_build() made of them; NULL: the child does, unless it is made ahead */
+	struct ahead *ahead;           /* the three are made before the rules are read, and the command waits to be told; NULL: all is known */
+	int floor;                     /* floor_ruleset(); -1: none */
 	const struct isolation *isolation;
 	const struct cover *cover;     /* NULL: none */
 	const struct limits *limits;   /* NULL: none */
@@ -54,8 +55,13 @@ struct launch_ends {
  * Starts the three, which build the filter and confine themselves beside what usher does meanwhile. The command's exec is
  * its first call that the filter stops: it waits for a worker. Call before any other thread exists. On 0 s->keeper, s->control and
  * s->status are set; a later failure of usher's own just ends usher: the others follow. Returns a negative errno on failure.
+ *
+ * With O->ahead the command waits for ahead_tell(); nothing of O is needed before but argv, keep, together, mask and files.
  */
 int launch(struct session *s, const struct launch_options *o, struct launch_ends *ends);
+
+/* Gives up what was launched ahead, and waits for its end: it shares usher's descriptor table until then. */
+void launch_drop(struct session *s, const struct ahead *ahead, const struct launch_ends *ends);
 
 /*
  * Waits until all have a descriptor table of their own, and closes ENDS in usher's. On 0 s->guardian, s->command and s->listener are set. On

@@ -18,6 +18,7 @@
 #include "policy/question.h"
 #include "rules/cleanup.h"
 #include "rules/pages.h"
+#include "supervisor/ahead.h"
 #include "supervisor/ask.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
@@ -43,9 +44,7 @@
 #include "supervisor/victim.h"
 #include "supervisor/voice.h"
 
-/* What is used of the stack and of the heap until the command is started, and from then on; the heap's below malloc's threshold for mappings. */
-#define STACK_FIRST (96 * 1024)
-#define HEAP_FIRST (120 * 1024)
+/* What is used of the stack and of the heap once the command was started; see run_prepare.c. */
 #define STACK_THEN (32 * 1024)
 #define HEAP_THEN (100 * 1024)
 
@@ -108,34 +107,55 @@ static int start_questions(struct run *run, const struct run_options *o)
 	return 0;
 }
 
-/* The command confines itself while usher makes the journal; it goes no further than its exec until there are workers. */
-static int start_command(struct run *run, const struct run_options *o)
+/* What is not told, or not by values, has to be there before the fork. */
+static bool told_ahead(struct run *run)
 {
-	run->launch.argv = o->argv;
+	bool told = !run->relay && !run->s.limits && !run->cover && ahead_tell(run->ahead, &run->launch) == 0;
+
+	if (told)
+		run->launch.ahead = NULL;
+	return told;
+}
+
+static void drop_ahead(struct run *run)
+{
+	launch_drop(&run->s, run->ahead, &run->ends);
+	ahead_free(steal_pointer(&run->ahead));
+	run->launch.ahead = NULL;
+}
+
+/* The command's process, told what to do or made now. */
+static int launch_command(struct run *run)
+{
+	bool told = run->ahead && told_ahead(run);
+
+	if (run->ahead && !told)
+		drop_ahead(run);
+	int rc = told ? 0 : launch(&run->s, &run->launch, &run->ends);
+	/* The stack was shared by the fork, and the heap goes on. */
+	pages_ahead(STACK_THEN, HEAP_THEN);
+	return rc;
+}
+
+/* The command confines itself while usher makes the journal; it goes no further than its exec until there are workers. */
+static int start_command(struct run *run)
+{
 	run->launch.envp = run->environment.list;
-	run->launch.keep = o->keep;
-	run->launch.n_keep = o->n_keep;
 	run->s.apart = run->s.unalike || !run->floor;
 	choose_filter(run, &run->launch.filter);
-	together_find(&run->s.together);
-	/* Threads for these start later, and would be held with the one that starts them. */
-	if (!run->relay && !run->s.limits)
-		together_begin(&run->s.together);
-	run->launch.together = &run->s.together;
+	run_hold_start(run);
 	/* The journal has a thread: with one more than this one the child could not allocate. On one core it would have its own copies of pages, too. */
-	int rc = run->s.journal || run->s.together.held ? build_filter(run) : 0;
+	int rc = run->s.journal || run->s.together.held || run->ahead ? build_filter(run) : 0;
 	if (rc < 0)
 		return rc;
-	run->launch.floor = run->floor;
+	run->launch.floor = floor_ruleset(run->floor);
 	run->launch.network_stays = run->s.privileged && run->network_restricted;
 	run->launch.isolation = &run->isolation;
 	run->launch.cover = run->cover;
 	run->launch.limits = run->s.limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
-	rc = launch(&run->s, &run->launch, &run->ends);
-	/* The stack was shared by the fork, and the heap goes on. */
-	pages_ahead(STACK_THEN, HEAP_THEN);
+	rc = launch_command(run);
 	victim_lower(&run->victim);
 	if (rc < 0)
 		return run_complain("start the command", rc, NULL);
@@ -168,6 +188,7 @@ static int start_workers(struct run *run)
 	if ((rc = procs_new(s, &s->procs)) < 0 || (rc = lives_new(s, &s->lives)) < 0 || (rc = pool_start(s)) < 0)
 		return run_complain("start the workers", rc, NULL);
 	rc = launch_await(s, &run->ends, &report);
+	ahead_free(steal_pointer(&run->ahead));
 	isolate_done(&run->isolation);
 	if (rc < 0)
 		return run_complain(report.step[0] ? report.step : "start the command", rc,
@@ -303,6 +324,8 @@ static void abandon(struct run *run)
 		relay_close(run->relay);
 		return;
 	}
+	if (run->launch.ahead)
+		launch_drop(&run->s, run->ahead, &run->ends);
 	limits_stop(run->s.limits);
 	questions_stop(run->s.questions);
 	relay_close(run->relay);
@@ -319,7 +342,6 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	*by_signal = 0;
 	if (!run)
 		return RUN_FAILED;
-	pages_ahead(STACK_FIRST, HEAP_FIRST);
 	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;
@@ -328,7 +350,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
-	if (start_command(run, o) < 0 || run_open_journal(run, o) < 0)
+	if (start_command(run) < 0 || run_open_journal(run, o) < 0)
 		goto out;
 	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0 || start_questions(run, o) < 0)
 		goto out;

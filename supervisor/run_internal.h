@@ -28,6 +28,7 @@ struct run {
 	struct relay *relay;
 	struct launch_options launch;
 	struct launch_ends ends;
+	struct ahead *ahead; /* how the command's process is told what to do, where it was made ahead of the rules: launch.ahead until it is told */
 	struct supervise_result result;
 	struct victim victim;
 	int signals;
@@ -39,6 +40,9 @@ struct run {
 
 /* Says on stderr what failed with RC, a negative errno, which it returns; WHY may be NULL. */
 int run_complain(const char *what, int rc, const char *why);
+
+/* Start and end of holding a start on few cores, as far as what the rules ask for lets it be. See together.h. */
+void run_hold_start(struct run *run);
 
 /* Makes the journal run->journal, unless it is there. Returns 0 or a negative errno; failures of both are said on stderr. */
 int run_open_journal(struct run *run, const struct run_options *o);

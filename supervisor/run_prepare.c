@@ -16,6 +16,8 @@
 #include "policy/policy.h"
 #include "policy/question.h"
 #include "rules/cleanup.h"
+#include "rules/pages.h"
+#include "supervisor/ahead.h"
 #include "supervisor/compat.h"
 #include "supervisor/cover.h"
 #include "supervisor/environment.h"
@@ -40,6 +42,10 @@
 #include "supervisor/terminals.h"
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
+
+/* What is used of the stack and of the heap until the command is started; the heap's below malloc's threshold for mappings. */
+#define STACK_FIRST (96 * 1024)
+#define HEAP_FIRST (120 * 1024)
 
 int run_complain(const char *what, int rc, const char *why)
 {
@@ -154,6 +160,44 @@ static bool names_tty(const char *channel)
 	return strcmp(channel, "tty") == 0;
 }
 
+/* Whether the command may get a terminal of its own: the guardian has to have that before it makes the command. */
+static bool may_relay(const struct run_options *o)
+{
+	int fd CLEANUP_FD = o->ask ? -1 : open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+
+	return o->ask ? names_tty(o->ask) : fd >= 0;
+}
+
+/* Three forks take longer than the rules: they are made beside each other, where that can be. What fails here is done, or said, later. */
+static void launch_ahead(struct run *run, const struct run_options *o)
+{
+	run->launch.argv = o->argv;
+	run->launch.keep = o->keep;
+	run->launch.n_keep = o->n_keep;
+	run->launch.together = &run->s.together;
+	run->launch.terminal = run->launch.floor = -1;
+	together_find(&run->s.together);
+	if (may_relay(o) || ahead_new(environ, &run->ahead) < 0)
+		return;
+	together_begin(&run->s.together);
+	run->launch.ahead = run->ahead;
+	if (launch(&run->s, &run->launch, &run->ends) == 0)
+		return;
+	run->launch.ahead = NULL;
+	ahead_free(steal_pointer(&run->ahead));
+}
+
+/* Threads for relays and limits start later, and would be held with the one that starts them. */
+void run_hold_start(struct run *run)
+{
+	bool holds = !run->relay && !run->s.limits;
+
+	if (!holds)
+		together_end(&run->s.together);
+	else if (!run->s.together.held)
+		together_begin(&run->s.together);
+}
+
 /* A terminal of the command's own, where a question may have to be put on the real one. */
 static int open_terminal(struct run *run, const struct run_options *o)
 {
@@ -218,6 +262,8 @@ int run_prepare(struct run *run, const struct run_options *o)
 	rc = harden_start();
 	if (rc < 0)
 		return run_complain("harden usher's own process", rc, NULL);
+	launch_ahead(run, o);
+	pages_ahead(STACK_FIRST, HEAP_FIRST); /* behind a fork, which would have it copied */
 	if (open_proc(s) < 0 || name_journal(run, o) < 0)
 		return -1;
 	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)

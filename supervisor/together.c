@@ -78,11 +78,23 @@ void together_leave(const struct together *t, pid_t tid)
 		(void)sched_setaffinity(tid, sizeof(t->home), &t->home);
 }
 
+void together_end(struct together *t)
+{
+	together_leave(t, 0);
+	t->held = false;
+	atomic_store(&t->leaves, false);
+}
+
 void together_restore(const struct together *t, pid_t tid, const cpu_set_t *before)
 {
 	const cpu_set_t *to = t->known && CPU_EQUAL(before, &t->now) ? &t->home : before;
+	cpu_set_t all;
 
-	(void)sched_setaffinity(tid, sizeof(*to), to);
+	if (sched_setaffinity(tid, sizeof(*to), to) == 0)
+		return;
+	/* None of them is left to it: what is left is what it may run on, as natively. */
+	memset(&all, 0xff, sizeof(all));
+	(void)sched_setaffinity(tid, sizeof(all), &all);
 }
 
 void together_command(struct together *t, pid_t command)

@@ -38,6 +38,9 @@ void together_apart(const struct together *t);
 /* Lets thread TID (0: the calling one) go where it likes. */
 void together_leave(const struct together *t, pid_t tid);
 
+/* Nobody is held any more, nor will be. Threads: the one that began. */
+void together_end(struct together *t);
+
 /* Thread TID had BEFORE (of its own, or as all) when it was held by other means: it gets that back. */
 void together_restore(const struct together *t, pid_t tid, const cpu_set_t *before);
 

@@ -90,7 +90,7 @@ static int inside(const struct floor *floor, int (*body)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || (floor && floor_enter(floor) < 0))
+		if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || (floor && floor_enter(floor_ruleset(floor)) < 0))
 			_exit(100);
 		_exit(body());
 	}
@@ -242,7 +242,7 @@ static void what_is_made_again_can_run(void **state)
 	pid_t pid = fork();
 	if (pid == 0) {
 		dup2(go[0], 0);
-		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || floor_enter(floor) < 0 ? 100 : run_made_again());
+		_exit(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || floor_enter(floor_ruleset(floor)) < 0 ? 100 : run_made_again());
 	}
 	assert_int_equal(copy_program(), 0);
 	assert_int_equal(write(go[1], "", 1), 1);

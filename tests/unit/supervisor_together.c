@@ -56,6 +56,40 @@ static void one_core_the_others_and_back(void **state)
 	together_leave(&t, 0);
 }
 
+/* What a thread had of its own comes back as it was; what nobody has any more is not insisted on. */
+static void what_was_is_restored(void **state)
+{
+	const cpu_set_t before = mine();
+	struct together t = { .known = false };
+	cpu_set_t one, none, now;
+
+	if (CPU_COUNT(&before) < 2)
+		skip();
+	together_find(&t);
+	together_begin(&t);
+	one = t.core;
+	CPU_ZERO(&none);
+	CPU_SET(CPU_SETSIZE - 1, &none);
+	together_stay(&t);
+	together_restore(&t, 0, &before);
+	now = mine();
+	assert_true(CPU_EQUAL(&now, &before));
+	together_restore(&t, 0, &one);
+	now = mine();
+	assert_true(CPU_EQUAL(&now, &one));
+	together_restore(&t, 0, &none);
+	now = mine();
+	assert_true(CPU_EQUAL(&now, &before));
+	/* and with the end nobody is held */
+	together_stay(&t);
+	together_end(&t);
+	now = mine();
+	assert_true(CPU_EQUAL(&now, &before));
+	together_stay(&t);
+	now = mine();
+	assert_true(CPU_EQUAL(&now, &before));
+}
+
 static void a_single_core_is_left_alone(void **state)
 {
 	const cpu_set_t before = mine();
@@ -84,6 +118,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_core_the_others_and_back),
+		cmocka_unit_test(what_was_is_restored),
 		cmocka_unit_test(a_single_core_is_left_alone),
 	};
 
