@@ -33,6 +33,10 @@ def in_front():
         if raw == (what != "native"): return
         time.sleep(0.05)
     print("never in front")
+def fg():
+    # it names the job when it has read the line, which is when the terminal stops being its line editor's
+    type(b"fg\r")
+    expect(re.escape(command.encode()) + rb"\r\n")
 PROMPT = rb"prompt> "
 expect(PROMPT)
 type(command.encode() + b" &\r")
@@ -44,7 +48,8 @@ type(b"echo un''touched\r")
 print("the shell's line editor is", "well" if expect(rb"untouched\r\n") else "gone")
 if what == "asked":
     print("no question from the background" if b"usher asks" not in seen else seen)
-type(b"fg\r")
+expect(PROMPT)
+fg()
 if what == "asked":
     expect(rb"usher asks")
     expect(rb"allow once")
@@ -56,10 +61,10 @@ type(b"hello\r")
 print("typed and read" if expect(rb"hello\r\nhello\r\n") else "deaf")
 type(b"\x1a")
 print("stopped" if expect(rb"Stopped") else "not stopped")
+expect(PROMPT)
 type(b"bg\r")
 expect(PROMPT)
-type(b"fg\r")
-time.sleep(0.2)
+fg()
 in_front()
 type(b"again\r")
 print("typed and read again" if expect(rb"again\r\nagain\r\n") else "deaf")
