@@ -65,6 +65,12 @@ int ahead_new(char *const *environment, struct ahead **out)
 	return 0;
 }
 
+void ahead_forget(struct ahead *a)
+{
+	if (a)
+		(void)munmap(a, a->size);
+}
+
 void ahead_free(struct ahead *a)
 {
 	if (!a)
@@ -72,7 +78,7 @@ void ahead_free(struct ahead *a)
 	cleanup_fd(&a->go[0]);
 	cleanup_fd(&a->go[1]);
 	cleanup_fd(&a->usher);
-	(void)munmap(a, a->size);
+	ahead_forget(a);
 }
 
 /* N bytes for what is no smaller than a pointer or has no alignment; NULL: no room. */
@@ -125,6 +131,8 @@ static int say(const struct ahead *a, char what)
 int ahead_tell(struct ahead *a, const struct launch_options *o)
 {
 	a->told = *o;
+	a->told.ahead = NULL;
+	a->told.filter.policy = NULL; /* usher's alone */
 	a->isolation = *o->isolation;
 	a->told.isolation = &a->isolation;
 	a->program = *o->program;
@@ -150,12 +158,6 @@ bool ahead_await(struct ahead *a, struct launch_options *o)
 	}
 	if (!fds[0].revents || read(a->go[0], &what, 1) != 1 || what != GO)
 		return false;
-	/* What was told as pointers leads into this memory, or to what both had before the fork. */
-	o->envp = a->told.envp;
-	o->program = a->told.program;
-	o->isolation = a->told.isolation;
-	o->floor = a->told.floor;
-	o->network_stays = a->told.network_stays;
-	o->filter.trap_stat = a->told.filter.trap_stat;
+	*o = a->told;
 	return true;
 }

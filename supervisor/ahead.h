@@ -20,16 +20,19 @@ int ahead_new(char *const *environment, struct ahead **out);
 /* usher's own part, when the command's process has a descriptor table of its own or has ended. Safe on NULL. */
 void ahead_free(struct ahead *a);
 
+/* The memory alone, in whoever was forked and does not wait: descriptors go with the table. Safe on NULL. */
+void ahead_forget(struct ahead *a);
+
 /*
- * Tells what O says of floor, isolation, network, filter and environment; the rest was known before. Once. Returns 0, or -E2BIG with nothing told
- * (there is no room).
+ * Tells O, whose pointers but those to filter, environment and isolation must lead to what was there before the fork. Once. Returns 0, or a negative errno
+ * with nothing told: -E2BIG (there is no room), or as write(2).
  */
 int ahead_tell(struct ahead *a, const struct launch_options *o);
 
 /* The command is not to be started: who waits ends. */
 void ahead_give_up(const struct ahead *a);
 
-/* In the command's process: waits, and completes O, which may be used until its exec. False: it is to end. Async-signal-safe. */
+/* In the command's process: waits, and makes O what was told, which may be used until its exec. False: it is to end. Async-signal-safe. */
 bool ahead_await(struct ahead *a, struct launch_options *o);
 
 #endif

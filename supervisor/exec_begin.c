@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/exec_begin.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
+#include "supervisor/memory.h"
 #include "supervisor/pool.h"
+#include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
@@ -68,4 +73,42 @@ void begin_await(struct session *s, pid_t tid)
 		return;
 	pthread_mutex_lock(&s->held);
 	pthread_mutex_unlock(&s->held);
+}
+
+/* Every process may know it of every other: there is no object that rules speak of. */
+int affinity_resolve(struct job *j)
+{
+	return 0;
+}
+
+#define MASK_BYTES 1024 /* of 8,192 processors: Linux has no more */
+
+static long others_mask(struct job *j, unsigned long mask[])
+{
+	struct session *s = j->session;
+	uint32_t len = (uint32_t)j->arg[1];
+
+	/* What is left of a length that is no whole number of words is the kernel's to refuse. */
+	if (len > MASK_BYTES)
+		len = MASK_BYTES | (len & (sizeof(long) - 1));
+	if (pthread_mutex_trylock(&s->held) != 0) {
+		worker_blocking(j->worker);
+		pthread_mutex_lock(&s->held);
+	}
+	long n = syscall(SYS_sched_getaffinity, (pid_t)j->arg[0], (size_t)len, mask);
+	int error = errno;
+	pthread_mutex_unlock(&s->held);
+	return n < 0 ? -error : n;
+}
+
+int affinity_perform(struct job *j)
+{
+	unsigned long mask[MASK_BYTES / sizeof(long) + 1];
+	long n = others_mask(j, mask);
+
+	if (n >= 0) {
+		int rc = memory_give(j, j->arg[2], mask, (size_t)n);
+		n = rc < 0 ? rc : n;
+	}
+	return n < 0 ? job_error(j, (int)n) : job_result(j, n);
 }

@@ -4,10 +4,11 @@
  * hypervisors, none of its page tables either (docs/PERFORMANCE.md). So it is woken while it may run on no core but the one it stopped on, and gets
  * back at once what it may.
  *
- * MUST: no program and nobody in the tree finds a program that has fewer cores than natively:
+ * MUST: no program runs, or starts others, on fewer cores than natively, and no call of the tree's tells of fewer:
  *  - only a program that makes a mediated call before any code of its own runs (its loader opens its libraries) begins so, and the worker that takes
  *    that call waits until all is as it was (begin_await());
- *  - a call of another's that changes what a process may run on (held.c) comes before or behind.
+ *  - a call that changes what another process may run on (held.c), or asks for it, comes before or behind.
+ * What /proc/PID/status tells others in that moment is less.
  */
 #ifndef USHER_SUPERVISOR_EXEC_BEGIN_H
 #define USHER_SUPERVISOR_EXEC_BEGIN_H

@@ -151,6 +151,18 @@ static const Elf64_Phdr *header_of(const Elf64_Phdr *ph, unsigned n, Elf64_Word 
 	return NULL;
 }
 
+/* Whether what the file has at PH's offset is what is mapped at its address, where the loader looks. */
+static bool mapped_as_told(const Elf64_Phdr *all, unsigned n, const Elf64_Phdr *ph)
+{
+	for (unsigned i = 0; i < n; i++) {
+		uint64_t in = ph->p_vaddr - all[i].p_vaddr;
+
+		if (all[i].p_type == PT_LOAD && ph->p_vaddr >= all[i].p_vaddr && in < all[i].p_filesz)
+			return ph->p_offset - all[i].p_offset == in && ph->p_filesz <= all[i].p_filesz - in;
+	}
+	return false;
+}
+
 int format_elf(int fd, const char head[FORMAT_HEAD], struct elf_facts *out)
 {
 	Elf64_Phdr ph[PHDRS_MAX];
@@ -167,7 +179,7 @@ int format_elf(int fd, const char head[FORMAT_HEAD], struct elf_facts *out)
 	const Elf64_Phdr *interpreter = header_of(ph, eh.e_phnum, PT_INTERP);
 	const Elf64_Phdr *dynamic = header_of(ph, eh.e_phnum, PT_DYNAMIC);
 	if (interpreter) {
-		out->needs = dynamic && elf_has(fd, dynamic, DT_NEEDED);
+		out->needs = dynamic && mapped_as_told(ph, eh.e_phnum, dynamic) && elf_has(fd, dynamic, DT_NEEDED);
 		return elf_interpreter(fd, interpreter, out);
 	}
 	out->library = eh.e_type == ET_DYN && dynamic && elf_has(fd, dynamic, DT_SONAME);

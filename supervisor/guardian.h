@@ -65,6 +65,6 @@ void guardian_name(const char *name, char *from, const char *to);
 _Noreturn void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue);
 
 /* The keeper's life; does not return. It exits with 0, or with 1 when the guardian had not ended by itself. */
-_Noreturn void keeper_main(pid_t guardian, int control);
+_Noreturn void keeper_main(pid_t guardian, pid_t usher, int control);
 
 #endif

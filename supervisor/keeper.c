@@ -45,20 +45,22 @@ static bool reap(pid_t guardian, bool *gone, int *status)
 	}
 }
 
-void keeper_main(pid_t guardian, int control)
+void keeper_main(pid_t guardian, pid_t usher, int control)
 {
 	pid_t self = getpid();
 	unsigned round = 0, deaf = 0;
-	bool killing = false;
 	int status = 0;
 	sigset_t set;
 
 	sigfillset(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	/* As the guardian's: a command that somebody stopped before its exec still holds usher's end of the orders. */
+	bool killing = prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 || getppid() != usher;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGUSR1);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	killing = children < 0; /* without it nothing tells of children that end */
+	killing |= children < 0; /* without it nothing tells of children that end */
 
 	(void)setsid();
 	while (reap(guardian, &killing, &status)) {
@@ -67,7 +69,7 @@ void keeper_main(pid_t guardian, int control)
 		struct signalfd_siginfo si;
 
 		int n = poll(fds, killing ? 1 : 2, killing ? guardian_kill_round(self, round++) : -1);
-		if (n > 0 && !killing && fds[1].revents) {
+		if (n > 0 && !killing && (fds[1].revents || getppid() != usher)) {
 			/* The guardian sees it too and is left its work: whoever killed usher may be about to kill this process. */
 			killing = true;
 			(void)poll(fds, 1, GRACE_MS);

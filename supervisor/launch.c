@@ -224,6 +224,7 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 		fail(status, "fork the command");
 	if (command == 0)
 		command_begin(o, self, status);
+	ahead_forget(o->ahead);
 	int keep[3] = { control, status };
 	size_t n = 2;
 	if (o->rescue)
@@ -240,7 +241,7 @@ static _Noreturn void guardian_start(const struct launch_options *o, pid_t keepe
 	guardian_main(command, keeper, control, status, o->rescue);
 }
 
-static _Noreturn void keeper_start(const struct launch_options *o, int control, int status)
+static _Noreturn void keeper_start(const struct launch_options *o, pid_t usher, int control, int status)
 {
 	pid_t self = (pid_t)syscall(SYS_getpid);
 
@@ -252,6 +253,7 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 		fail(status, "fork the guardian");
 	if (guardian == 0)
 		guardian_start(o, self, control, status);
+	ahead_forget(o->ahead);
 	int keep[] = { control < status ? control : status, control < status ? status : control };
 	if (keep_only(keep, 2) < 0)
 		fail(status, "close the keeper's descriptors");
@@ -261,7 +263,7 @@ static _Noreturn void keeper_start(const struct launch_options *o, int control, 
 		_exit(125);
 	close(status);
 	take_name(o, "doorkeeper");
-	keeper_main(guardian, control);
+	keeper_main(guardian, usher, control);
 }
 
 static int next_report(const struct session *s, struct report *report)
@@ -382,10 +384,11 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 		return -errno;
 	}
 	int orders = control[0], order CLEANUP_FD = control[1];
+	pid_t usher = getpid();
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
 	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0 ? -errno : 0;
 	if (rc == 0 && s->keeper == 0)
-		keeper_start(o, orders, theirs);
+		keeper_start(o, usher, orders, theirs);
 	together_stay(o->together);
 	if (rc < 0) {
 		close(theirs);

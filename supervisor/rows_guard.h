@@ -17,6 +17,10 @@ int guard_perform(struct job *j);
 int guard_pidfd(struct job *j);
 int guard_pidfd_perform(struct job *j);
 
+/* exec_begin.c */
+int affinity_resolve(struct job *j);
+int affinity_perform(struct job *j);
+
 /* interrupted.c */
 int sigreturn_at_once(struct job *j);
 

@@ -41,7 +41,7 @@ struct run {
 /* Says on stderr what failed with RC, a negative errno, which it returns; WHY may be NULL. */
 int run_complain(const char *what, int rc, const char *why);
 
-/* Start and end of holding a start on few cores, as far as what the rules ask for lets it be. See together.h. */
+/* With the rules known: a start is held on few cores from here on (together.h), or, with threads that it would hold as well, not any more. */
 void run_hold_start(struct run *run);
 
 /* Makes the journal run->journal, unless it is there. Returns 0 or a negative errno; failures of both are said on stderr. */

@@ -2,6 +2,7 @@
 #include "supervisor/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
 #include <signal.h>
@@ -87,7 +88,8 @@ static int keep_fd(struct run_options *o, struct lists *l, const char *value)
 	char *end;
 	long n = strtol(value, &end, 10);
 
-	if (*end || end == value || n < 3 || n > 1 << 20)
+	/* One that is not open yet would be one of usher's own. */
+	if (*end || end == value || n < 3 || n > 1 << 20 || fcntl((int)n, F_GETFD) < 0)
 		return wrong("keep-fd", value, "the number of an open descriptor above 2");
 	if (o->n_keep == MAX_LIST)
 		return wrong("keep-fd", value, "at most 64 of them");

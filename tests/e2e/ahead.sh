@@ -9,10 +9,17 @@ cd "$T/project" || exit 1
 cat >alone.py <<'END'
 import ctypes, os, signal, subprocess, sys, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
-ms, command = float(sys.argv[1]), sys.argv[2:]
-p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-if ms >= 0:
-    time.sleep(ms / 1000)
+ms, command = sys.argv[1], sys.argv[2:]
+def child(pid):
+    try: return int(open(f"/proc/{pid}/task/{pid}/children").read().split()[0])
+    except (OSError, IndexError): return 0
+p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, close_fds=False)
+if ms == "stopped": # the command's process, which has not begun
+    while not (deepest := child(child(child(p.pid)))): pass
+    os.kill(deepest, signal.SIGSTOP)
+    p.kill()
+elif float(ms) >= 0:
+    time.sleep(float(ms) / 1000)
     p.kill()
 status = p.wait()
 # What a killed usher leaves has a second, else nobody may be there now.
@@ -36,6 +43,8 @@ session() { local ms=$1 rules=$2; shift 2; alone "$ms" "$USHER" run -p "$rules" 
 same "broken rules" "125 nobody is left" "$(session -1 broken -- true)"
 same "no rules" "125 nobody is left" "$(session -1 nowhere -- true)"
 same "no journal" "125 nobody is left" "$(alone -1 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/nowhere/j" -- true)"
+same "a descriptor to keep that is not open" "125 nobody is left" "$(session -1 "$T/etc/allow.rules" --keep-fd=77 -- true)"
+same "and one that is" "0 nobody is left" "$(exec 7</dev/null; session -1 "$T/etc/allow.rules" --keep-fd=7 -- sh -c 'read x <&7; [ $? = 1 ]')"
 same "no program" "127 nobody is left" "$(session -1 "$T/etc/allow.rules" -- no-such-program)"
 same "what is not in force" "125 nobody is left" "$(session -1 "$T/etc/allow.rules" --require=memory,pid -- true)"
 for rules in allow limits apart reads; do
@@ -45,6 +54,8 @@ done
 big=$(head -c 16000 /dev/zero | tr '\0' x)
 { echo 'default allow'; echo 'env drop A'; for i in 1 2 3 4 5 6; do echo "env set BIG$i=$big"; done; } >"$T/etc/big.rules"
 same "an environment that outgrows usher's own" "0 nobody is left" "$(A=1 session -1 "$T/etc/big.rules" -- sh -c '[ ${#BIG1} = 16000 ] && [ ${#BIG6} = 16000 ] && [ -z "$A" ]')"
+for i in $(seq 60000); do echo "deny read /nowhere/$i/x"; done >"$T/etc/many.rules"
+same "killed while the rules are read, what was made stopped" "killed nobody is left" "$(session stopped "$T/etc/many.rules" -- true)"
 seen=
 for ms in 0 1 2 3 4 5 6 7 8 9 10 12 14 16 18 20 25 30; do
 	seen+=$(session $ms "$T/etc/allow.rules" -- sleep 5)$'\n'

@@ -19,7 +19,7 @@ default  deny
 """
 # Calls that usher mediates not to refuse them but to know of them, or that take nothing that rules speak of.
 OWN = {"umask": "the caller's own umask", "fork": "the caller's own child", "vfork": "the caller's own child",
-       "rt_sigreturn": "the caller's own signal handler", "fchdir": "a directory the caller has open", "getpeername": "the caller's own socket"}
+       "rt_sigreturn": "the caller's own signal handler", "fchdir": "a directory the caller has open", "sched_getaffinity": "what every process may know", "getpeername": "the caller's own socket"}
 OWN.update({c: "the caller's own credentials" for c in
             "setuid setgid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid capset".split()})
 IDS = {"root": [], "1000": ["setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "--inh-caps=-all"]}

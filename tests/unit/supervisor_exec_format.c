@@ -173,12 +173,13 @@ static void elf_libraries(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct {
 			Elf64_Ehdr eh;
-			Elf64_Phdr ph[2];
+			Elf64_Phdr ph[3];
 			Elf64_Dyn dyn[4];
 			char name[32];
-		} f = { .eh = { .e_type = ET_DYN, .e_phentsize = sizeof(f.ph[0]), .e_phnum = 2, .e_phoff = offsetof(__typeof__(f), ph) },
-			.ph = { { .p_type = PT_DYNAMIC, .p_offset = offsetof(__typeof__(f), dyn), .p_filesz = sizeof(f.dyn) },
-				{ .p_type = PT_INTERP, .p_offset = offsetof(__typeof__(f), name), .p_filesz = sizeof("/lib/ld.so") } },
+		} f = { .eh = { .e_type = ET_DYN, .e_phentsize = sizeof(f.ph[0]), .e_phnum = 3, .e_phoff = offsetof(__typeof__(f), ph) },
+			.ph = { { .p_type = PT_DYNAMIC, .p_offset = offsetof(__typeof__(f), dyn), .p_vaddr = 4096 + offsetof(__typeof__(f), dyn), .p_filesz = sizeof(f.dyn) },
+				{ .p_type = PT_INTERP, .p_offset = offsetof(__typeof__(f), name), .p_filesz = sizeof("/lib/ld.so") },
+				{ .p_type = PT_LOAD, .p_offset = 0, .p_vaddr = 4096, .p_filesz = sizeof(f) } },
 			.dyn = { { .d_tag = DT_HASH }, { .d_tag = cases[i].tag }, { .d_tag = DT_NULL }, { .d_tag = DT_NEEDED } },
 			.name = "/lib/ld.so" };
 		char head[FORMAT_HEAD] = "";
@@ -191,6 +192,11 @@ static void elf_libraries(void **state)
 		assert_int_equal(format_elf(fd, head, &facts), 0);
 		assert_int_equal(facts.needs, cases[i].needs);
 		assert_int_equal(facts.library, cases[i].library);
+		close(fd);
+		f.ph[0].p_vaddr += 16; /* another place is mapped */
+		fd = file_of(&f, sizeof(f));
+		assert_int_equal(format_elf(fd, head, &facts), 0);
+		assert_false(facts.needs);
 		close(fd);
 	}
 }

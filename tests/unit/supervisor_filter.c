@@ -176,6 +176,8 @@ static const struct expectation expected[] = {
 	X(user, __NR_setpriority, TRAP, PRIO_USER, 0, 5),
 	X(user, __NR_sched_setaffinity, ALLOW, 0, 8, 4096),
 	X(user, __NR_sched_setaffinity, TRAP, 77, 8, 4096),
+	X(user, __NR_sched_getaffinity, ALLOW, 0, 8, 4096),
+	X(user, __NR_sched_getaffinity, TRAP, 77, 8, 4096),
 	X(user, __NR_socket, ALLOW, AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0),
 	X(user, __NR_socket, ALLOW, HIGH | AF_INET6, SOCK_DGRAM, 0),
 	X(user, __NR_socket, ALLOW, AF_UNIX, SOCK_STREAM, 0),
