@@ -45,6 +45,16 @@ static bool reap(pid_t guardian, bool *gone, int *status)
 	}
 }
 
+/* A descriptor that tells of SIG, which is blocked; -1: none is to be had. */
+static int tells_of(int sig)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, sig);
+	return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
 void keeper_main(pid_t guardian, pid_t usher, int control)
 {
 	pid_t self = getpid();
@@ -56,19 +66,17 @@ void keeper_main(pid_t guardian, pid_t usher, int control)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* As the guardian's: a command that somebody stopped before its exec still holds usher's end of the orders. */
 	bool killing = prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 || getppid() != usher;
-	sigemptyset(&set);
-	sigaddset(&set, SIGCHLD);
-	sigaddset(&set, SIGUSR1);
-	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-	killing |= children < 0; /* without it nothing tells of children that end */
+	/* Two: the end of usher must not cut short what the guardian is given. */
+	int children = tells_of(SIGCHLD), gone = tells_of(SIGUSR1);
+	killing |= children < 0 || gone < 0; /* without them nothing tells of ends */
 
 	(void)setsid();
 	while (reap(guardian, &killing, &status)) {
 		/* Orders are the guardian's to read; that usher has gone shows without asking for anything. */
-		struct pollfd fds[] = { { children, POLLIN, 0 }, { control, 0, 0 } };
+		struct pollfd fds[] = { { children, POLLIN, 0 }, { control, 0, 0 }, { gone, POLLIN, 0 } };
 		struct signalfd_siginfo si;
 
-		int n = poll(fds, killing ? 1 : 2, killing ? guardian_kill_round(self, round++) : -1);
+		int n = poll(fds, killing ? 1 : 3, killing ? guardian_kill_round(self, round++) : -1);
 		if (n > 0 && !killing && (fds[1].revents || getppid() != usher)) {
 			/* The guardian sees it too and is left its work: whoever killed usher may be about to kill this process. */
 			killing = true;
@@ -76,7 +84,7 @@ void keeper_main(pid_t guardian, pid_t usher, int control)
 		}
 		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
 		killing |= deaf >= GUARDIAN_DEAF;
-		while (read(children, &si, sizeof(si)) > 0)
+		while (read(children, &si, sizeof(si)) > 0 || read(gone, &si, sizeof(si)) > 0) /* whoever sent it: it only wakes */
 			;
 	}
 	_exit(status);
