@@ -203,8 +203,10 @@ static void exec_arrived(struct job *j, pid_t pid)
 		trace_kill(pid);
 		return;
 	}
-	if (pid == j->session->command)
+	if (pid == j->session->command) {
+		session_command_runs(j->session);
 		together_command(&j->session->together, pid);
+	}
 	begin_release(j, pid);
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MUST: async-signal-safe calls only (the process is a fork of usher); no lock, no heap. */
+/*
+ * MUST: async-signal-safe calls only (the process is a fork of usher); no lock, no heap; nothing is decided by errno (beside.h). No signal
+ * interrupts a call: all are blocked.
+ */
 #include "supervisor/guardian.h"
 
 #include <errno.h>
@@ -62,10 +65,8 @@ static bool reap(pid_t command, int status, bool *lost)
 		pid_t pid = wait4(-1, &st, WNOHANG | WUNTRACED | WCONTINUED, &used);
 		if (pid == 0)
 			return true;
-		if (pid < 0 && errno == EINTR)
-			continue;
 		if (pid < 0)
-			return errno != ECHILD;
+			return false;
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(st))
@@ -77,14 +78,16 @@ static bool reap(pid_t command, int status, bool *lost)
 	}
 }
 
-/* An order, or the end of usher, which may have left a terminal behind. */
-static bool ordered_to_kill(int control, bool *lost)
+/* Takes an order, or the end of usher, which may have left a terminal behind. Returns false when the tree is to end. */
+static bool obey(const struct guardian *g, bool *alone, bool *lost)
 {
 	char order;
-	ssize_t n = read(control, &order, 1);
+	ssize_t n = read(g->control, &order, 1);
 
 	*lost |= n == 0;
-	return n == 0 || (n > 0 && order == GUARDIAN_KILL) || (n < 0 && errno != EINTR);
+	if (n == 1 && order == GUARDIAN_ALONE && !*alone)
+		*alone = g->alone(g->family);
+	return n == 1 && order == GUARDIAN_ALONE;
 }
 
 struct saving {
@@ -119,9 +122,8 @@ static bool usher_ends(int control, const struct rescue *rescue)
 	return (poll(&fd, 1, 0) > 0 && (fd.revents & POLLHUP)) || (rescue && rescue_overdue(rescue));
 }
 
-void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue)
+void guardian_main(const struct guardian *g)
 {
-	pid_t self = getpid();
 	unsigned round = 0, deaf = 0;
 	bool lost = false;
 	struct saving saving = { 0 };
@@ -130,32 +132,32 @@ void guardian_main(pid_t command, pid_t keeper, int control, int status, const s
 	sigfillset(&set);
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	/* Blocked: it only wakes the loop, whoever sent it. That the keeper has gone is seen by the parent's number. */
-	bool killing = prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 || getppid() != keeper;
+	bool killing = prctl(PR_SET_PDEATHSIG, SIGUSR1) < 0 || getppid() != g->keeper;
 	sigemptyset(&set);
 	sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGUSR1);
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* Without it nothing tells of children that end. */
 	killing |= children < 0;
+	bool alone = !g->alone || g->alone(g->family);
 
-	while (reap(command, status, &lost)) {
-		struct signalfd_siginfo si;
+	while (reap(g->command, g->status, &lost)) {
+		struct signalfd_siginfo si[4]; /* two signals, each to the thread and to the process */
 
-		save_terminal(&saving, rescue, lost);
+		save_terminal(&saving, g->rescue, lost);
 		killing |= lost;
-		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : control, POLLIN, 0 } };
-		int n = poll(fds, 2, killing ? guardian_kill_round(self, round++) : -1);
+		struct pollfd fds[] = { { children, POLLIN, 0 }, { killing ? -1 : g->control, POLLIN, 0 } };
+		int n = poll(fds, 2, killing ? guardian_kill_round(KILLER_GUARDIAN, round++) : -1);
 		if (n > 0 && fds[0].revents)
-			while (read(children, &si, sizeof(si)) > 0)
-				;
-		if (n > 0 && fds[1].revents && ordered_to_kill(control, &lost))
+			(void)!read(children, si, sizeof(si));
+		if (n > 0 && fds[1].revents && !obey(g, &alone, &lost))
 			killing = true;
-		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
-		save_terminal(&saving, rescue, lost);
-		killing |= getppid() != keeper || deaf >= GUARDIAN_DEAF;
+		deaf = n < 0 ? deaf + 1 : 0;
+		save_terminal(&saving, g->rescue, lost);
+		killing |= getppid() != g->keeper || deaf >= GUARDIAN_DEAF;
 	}
-	save_at_last(&saving, rescue, lost || usher_ends(control, rescue));
+	save_at_last(&saving, g->rescue, lost || usher_ends(g->control, g->rescue));
 	/* usher does not wait for the kernel to take this process apart. */
-	(void)report_send(status, REPORT_EMPTY, 0, NULL);
+	(void)report_send(g->status, REPORT_EMPTY, 0, NULL);
 	_exit(0);
 }

@@ -8,15 +8,18 @@
  * back to the guardian, else to the keeper, else to usher (PR_SET_CHILD_SUBREAPER), so that "no child left" means "the tree is empty".
  * MUST: neither is named usher, so that `pkill usher` leaves somebody to end the tree; the keeper is in no group or session
  * that usher is in, so that a signal to usher's group does as well.
+ * MUST: they are in one memory, and the command with them until its exec (beside.h): nothing is decided by errno.
  */
 #ifndef USHER_SUPERVISOR_GUARDIAN_H
 #define USHER_SUPERVISOR_GUARDIAN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Orders on the control pipe. Its end of file means GUARDIAN_KILL. */
 #define GUARDIAN_KILL 'K'
+#define GUARDIAN_ALONE 'A' /* the command's program is there */
 
 /* Waits in a row that may fail: who cannot hear orders any more ends the tree. */
 #define GUARDIAN_DEAF 100
@@ -49,20 +52,28 @@ struct report {
 /* Writes one report; returns 0 or -errno. Async-signal-safe. */
 int report_send(int fd, enum report_kind kind, int value, const char *step);
 
+/* Who kills: two of them may at the same time, in one memory. */
+enum killer { KILLER_USHER, KILLER_GUARDIAN, KILLER_KEEPER, KILLERS };
+
 /*
- * The ROUNDth round, from 0, of killing everything that descends from SELF, the calling process; nobody below can fork any more (root
+ * The ROUNDth round, from 0, of killing everything that descends from the calling process; nobody below can fork any more (root
  * excepted). Returns how many milliseconds to wait before the next, in which what has ended is to be reaped.
  */
-int guardian_kill_round(pid_t self, unsigned round);
+int guardian_kill_round(enum killer who, unsigned round);
 
-/* What the calling process is called from here on, in ps and pkill. NAME: at most 15 bytes; FROM to TO: its arguments. */
-void guardian_name(const char *name, char *from, const char *to);
+/* What the calling process's arguments, FROM to TO, are to be from here on: what ps and pkill -f see. */
+void guardian_name(char *from, const char *to);
 
-/*
- * The guardian's life after the command has started; does not return. It exits with 0. RESCUE (may be NULL): the terminal to give back when
- * usher was killed.
- */
-_Noreturn void guardian_main(pid_t command, pid_t keeper, int control, int status, const struct rescue *rescue);
+struct guardian {
+	pid_t command, keeper;
+	int control, status;
+	const struct rescue *rescue; /* the terminal to give back when usher was killed; NULL: none */
+	bool (*alone)(void *);       /* called with FAMILY when the command's program may be there, until it returns true */
+	void *family;
+};
+
+/* The guardian's life after the command has started; does not return. It exits with 0. */
+_Noreturn void guardian_main(const struct guardian *g);
 
 /* The keeper's life; does not return. It exits with 0, or with 1 when the guardian had not ended by itself. */
 _Noreturn void keeper_main(pid_t guardian, pid_t usher, int control);

@@ -24,18 +24,22 @@ struct relation {
 	pid_t parent;
 };
 
-/* Too large for a stack; who uses it is a process of one thread with one use for it, or usher at its very end. */
-static struct relation all[MAX_SCAN];
-static uint64_t below[(PID_LIMIT + 63) / 64]; /* by pid: descends from the process that kills */
+/* Too large for a stack; each who kills has its own. */
+struct space {
+	struct relation all[MAX_SCAN];
+	uint64_t below[(PID_LIMIT + 63) / 64]; /* by pid: descends from the process that kills */
+};
 
-static bool is_below(pid_t pid)
+static struct space spaces[KILLERS];
+
+static bool is_below(const struct space *s, pid_t pid)
 {
-	return below[pid / 64] >> (pid % 64) & 1;
+	return s->below[pid / 64] >> (pid % 64) & 1;
 }
 
-static void set_below(pid_t pid)
+static void set_below(struct space *s, pid_t pid)
 {
-	below[pid / 64] |= UINT64_C(1) << (pid % 64);
+	s->below[pid / 64] |= UINT64_C(1) << (pid % 64);
 }
 
 static char *put_text(char *at, const char *text)
@@ -82,7 +86,7 @@ struct dirent64_raw {
 	char d_name[];
 };
 
-static size_t scan(void)
+static size_t scan(struct space *s)
 {
 	int fd CLEANUP_FD = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char buf[16384];
@@ -99,22 +103,22 @@ static size_t scan(void)
 				continue;
 			pid_t pid = (pid_t)strtol(d->d_name, NULL, 10), parent = parent_of(d->d_name);
 			if (pid < PID_LIMIT && parent > 0 && parent < PID_LIMIT)
-				all[n++] = (struct relation){ pid, parent };
+				s->all[n++] = (struct relation){ pid, parent };
 		}
 	}
 }
 
 /* Numbers grow from parent to child but for where they start again: a pass or two. */
-static void mark(size_t n, pid_t self)
+static void mark(struct space *s, size_t n, pid_t self)
 {
-	memset(below, 0, sizeof(below));
-	set_below(self);
+	memset(s->below, 0, sizeof(s->below));
+	set_below(s, self);
 	for (bool more = true; more;) {
 		more = false;
 		for (size_t i = 0; i < n; i++) {
-			if (is_below(all[i].pid) || !is_below(all[i].parent))
+			if (is_below(s, s->all[i].pid) || !is_below(s, s->all[i].parent))
 				continue;
-			set_below(all[i].pid);
+			set_below(s, s->all[i].pid);
 			more = true;
 		}
 	}
@@ -134,14 +138,14 @@ static void end_held(const struct relation *r)
 }
 
 /* Everybody below, parents first: who has lost its parent meanwhile is found by the next round. */
-static void kill_all(pid_t self)
+static void kill_all(struct space *s, pid_t self)
 {
-	size_t n = scan();
+	size_t n = scan(s);
 
-	mark(n, self);
+	mark(s, n, self);
 	for (size_t i = 0; i < n; i++) {
-		if (is_below(all[i].pid) && all[i].pid != self)
-			end_held(&all[i]);
+		if (is_below(s, s->all[i].pid) && s->all[i].pid != self)
+			end_held(&s->all[i]);
 	}
 }
 
@@ -183,10 +187,12 @@ static void kill_children(pid_t self)
 	}
 }
 
-int guardian_kill_round(pid_t self, unsigned round)
+int guardian_kill_round(enum killer who, unsigned round)
 {
+	const pid_t self = getpid();
+
 	if (round % FULL_EVERY == 0)
-		kill_all(self);
+		kill_all(&spaces[who], self);
 	else
 		kill_children(self);
 	return round < HURRY ? 0 : 2;

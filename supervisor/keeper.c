@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MUST: async-signal-safe calls only (the process is a fork of usher); no lock, no heap. */
-#include <errno.h>
+/* MUST: async-signal-safe calls only (the process is a fork of usher); no lock, no heap; nothing is decided by errno (beside.h). */
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -15,18 +14,18 @@
 
 #define GRACE_MS 500
 
-void guardian_name(const char *name, char *from, const char *to)
+void guardian_name(char *from, const char *to)
 {
-	size_t room = to > from ? (size_t)(to - from) : 0, n = strlen(name);
+	static const char name[] = "guardian";
+	const size_t room = to > from ? (size_t)(to - from) : 0, n = sizeof(name) - 1;
 
-	(void)prctl(PR_SET_NAME, name);
 	if (!room)
 		return;
 	memset(from, 0, room);
 	memcpy(from, name, n < room ? n : room - 1);
 }
 
-/* Reaps whatever ended. Returns false when no child is left. */
+/* Reaps whatever ended. Returns false when no child is left: all that a wait that does not wait fails with. */
 static bool reap(pid_t guardian, bool *gone, int *status)
 {
 	for (;;) {
@@ -34,10 +33,8 @@ static bool reap(pid_t guardian, bool *gone, int *status)
 		pid_t pid = waitpid(-1, &st, WNOHANG);
 		if (pid == 0)
 			return true;
-		if (pid < 0 && errno == EINTR)
-			continue;
 		if (pid < 0)
-			return errno != ECHILD;
+			return false;
 		if (pid != guardian)
 			continue;
 		*gone = true;
@@ -57,7 +54,6 @@ static int tells_of(int sig)
 
 void keeper_main(pid_t guardian, pid_t usher, int control)
 {
-	pid_t self = getpid();
 	unsigned round = 0, deaf = 0;
 	int status = 0;
 	sigset_t set;
@@ -74,18 +70,21 @@ void keeper_main(pid_t guardian, pid_t usher, int control)
 	while (reap(guardian, &killing, &status)) {
 		/* Orders are the guardian's to read; that usher has gone shows without asking for anything. */
 		struct pollfd fds[] = { { children, POLLIN, 0 }, { control, 0, 0 }, { gone, POLLIN, 0 } };
-		struct signalfd_siginfo si;
+		struct signalfd_siginfo si[2]; /* to the thread and to the process */
 
-		int n = poll(fds, killing ? 1 : 3, killing ? guardian_kill_round(self, round++) : -1);
+		int n = poll(fds, killing ? 1 : 3, killing ? guardian_kill_round(KILLER_KEEPER, round++) : -1);
 		if (n > 0 && !killing && (fds[1].revents || getppid() != usher)) {
 			/* The guardian sees it too and is left its work: whoever killed usher may be about to kill this process. */
 			killing = true;
 			(void)poll(fds, 1, GRACE_MS);
 		}
-		deaf = n < 0 && errno != EINTR ? deaf + 1 : 0;
+		deaf = n < 0 ? deaf + 1 : 0; /* no signal interrupts it: all are blocked */
 		killing |= deaf >= GUARDIAN_DEAF;
-		while (read(children, &si, sizeof(si)) > 0 || read(gone, &si, sizeof(si)) > 0) /* whoever sent it: it only wakes */
-			;
+		/* Whoever sent it: it only wakes. */
+		if (fds[0].revents)
+			(void)!read(children, si, sizeof(si));
+		if (fds[2].revents)
+			(void)!read(gone, si, sizeof(si));
 	}
 	_exit(status);
 }

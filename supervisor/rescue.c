@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/rescue.h"
 
-#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +42,11 @@ bool rescue_terminal(const struct rescue *r, struct rescued *so_far)
 	if (!r->asking)
 		return true;
 	ssize_t n = write(r->tty, leave + so_far->written, sizeof(leave) - 1 - so_far->written);
-	if (n < 0)
-		return errno != EAGAIN; /* else it is hung up: there is nobody to see it */
+	if (n < 0) {
+		/* Hung up: there is nobody to see it. Else its output was stopped. By the terminal and not by errno, which the keeper shares. */
+		struct pollfd hung = { r->tty, 0, 0 };
+		return poll(&hung, 1, 0) > 0;
+	}
 	so_far->written += (size_t)n;
 	return so_far->written == sizeof(leave) - 1;
 }

@@ -26,6 +26,14 @@ void session_kill(struct session *s)
 		_exit(RUN_FAILED); /* the pipe's closing is the same order */
 }
 
+void session_command_runs(struct session *s)
+{
+	const char order = GUARDIAN_ALONE;
+
+	if (!atomic_exchange(&s->command_runs, true))
+		(void)!write(s->control, &order, 1);
+}
+
 void session_journal_failed(struct session *s, int error)
 {
 	int none = 0;

@@ -175,7 +175,7 @@ static void kill_orphans(void)
 		while (pid > 0);
 		if (pid < 0 && errno == ECHILD)
 			return;
-		poll(NULL, 0, guardian_kill_round(getpid(), round));
+		poll(NULL, 0, guardian_kill_round(KILLER_USHER, round));
 	}
 }
 

@@ -68,8 +68,15 @@ void together_stay(const struct together *t)
 
 void together_apart(const struct together *t)
 {
-	if (t->held)
-		(void)sched_setaffinity(0, sizeof(t->others), &t->others);
+	int core = sched_getcpu();
+	cpu_set_t others = t->others;
+
+	if (!t->held)
+		return;
+	/* Begun elsewhere: the kernel takes what is idle for a fork, and has looked later and closer. */
+	if (core >= 0 && core < CPU_SETSIZE && !CPU_ISSET(core, &t->core))
+		CPU_XOR(&others, &t->now, &t->core);
+	(void)sched_setaffinity(0, sizeof(others), &others);
 }
 
 void together_leave(const struct together *t, pid_t tid)

@@ -65,6 +65,8 @@ if is_root; then
 		ls -l "/proc/$p/fd" 2>/dev/null | grep -q 'anon_inode:seccomp' && holders+=("$(cat "/proc/$p/comm")")
 	done
 	same "usher alone holds the listener" usher "${holders[*]}"
+	same "the keeper and the guardian have forgotten what the command was told" "" "$(grep -h rw-s "/proc/$keeper/maps" "/proc/$guardian/maps")"
+	same "the control: there is something to read" "2" "$(grep -l r-xp "/proc/$keeper/maps" "/proc/$guardian/maps" | wc -l)"
 	same "the keeper and the guardian hold hardly anything" "yes" \
 		"$([ "$(ls "/proc/$keeper/fd" | wc -l)" -le 6 ] && [ "$(ls "/proc/$guardian/fd" | wc -l)" -le 7 ] && echo yes)"
 fi

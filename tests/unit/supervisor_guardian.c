@@ -82,7 +82,7 @@ static pid_t guardian_start(struct stand *s)
 	(void)close(s->command[1]);
 	(void)close(s->control[1]);
 	(void)close(s->status[0]);
-	guardian_main(command, keeper, s->control[0], s->status[1], s->rescue);
+	guardian_main(&(struct guardian){ command, keeper, s->control[0], s->status[1], s->rescue, NULL, NULL });
 }
 
 static void guardian_ends(pid_t guardian)

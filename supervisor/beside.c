@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/beside.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+bool beside_shares(void)
+{
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+	return false;
+#else
+	return true;
+#endif
+}
+
+static pid_t start_fork(struct beside *b, int (*main)(void *), void *arg)
+{
+	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+
+	b->in = 0;
+	if (pid == 0)
+		_exit(main(arg));
+	return pid < 0 ? -errno : pid;
+}
+
+static int make_stack(struct beside *b, size_t size)
+{
+	b->size = ((size + PAGE - 1) & ~(size_t)(PAGE - 1)) + PAGE;
+	b->stack = mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (b->stack == MAP_FAILED) {
+		b->stack = NULL;
+		return -errno;
+	}
+	if (mprotect(b->stack, PAGE, PROT_NONE) == 0)
+		return 0;
+	int rc = -errno;
+	beside_free(b);
+	return rc;
+}
+
+pid_t beside_start(struct beside *b, size_t stack, int (*main)(void *), void *arg)
+{
+	*b = (struct beside){ 0 };
+	if (!beside_shares())
+		return start_fork(b, main, arg);
+	int rc = make_stack(b, stack);
+	if (rc < 0)
+		return rc;
+	b->in = 1;
+	/* The kernel clears it when the child gives the memory up (mm_release()), not before its new image is there. */
+	pid_t pid = clone(main, b->stack + b->size, CLONE_VM | CLONE_FILES | CLONE_CHILD_CLEARTID | SIGCHLD, arg, NULL, NULL, &b->in);
+	if (pid >= 0)
+		return pid;
+	rc = -errno;
+	beside_free(b);
+	return rc;
+}
+
+bool beside_left(const struct beside *b)
+{
+	return __atomic_load_n(&b->in, __ATOMIC_ACQUIRE) == 0;
+}
+
+void beside_free(struct beside *b)
+{
+	if (b->stack)
+		(void)munmap(b->stack, b->size);
+	b->stack = NULL;
+}
