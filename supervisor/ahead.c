@@ -142,9 +142,10 @@ int ahead_tell(struct ahead *a, const struct launch_options *o)
 	return a->program.filter && a->told.envp ? say(a, GO) : -E2BIG;
 }
 
-void ahead_give_up(const struct ahead *a)
+void ahead_give_up(struct ahead *a)
 {
 	(void)say(a, GIVE_UP);
+	close(steal_fd(&a->go[1])); /* should that have failed: in the one table that they share */
 }
 
 bool ahead_await(struct ahead *a, struct launch_options *o)

@@ -30,7 +30,7 @@ void ahead_forget(struct ahead *a);
 int ahead_tell(struct ahead *a, const struct launch_options *o);
 
 /* The command is not to be started: who waits ends. */
-void ahead_give_up(const struct ahead *a);
+void ahead_give_up(struct ahead *a);
 
 /* In the command's process: waits, and makes O what was told, which may be used until its exec. False: it is to end. Async-signal-safe. */
 bool ahead_await(struct ahead *a, struct launch_options *o);

@@ -3,8 +3,8 @@
  * A child that has the memory and the descriptor table of its parent and a stack of its own, as after vfork(2), but both go on: a fork's copy of
  * page tables, and the faults with which the child then makes the copies its own, are most of what a start of usher would cost.
  *
- * MUST: they share errno as well, and all that is static: nothing that goes on beside such a child decides by errno, and none has what
- * another may write at the same time. No heap, no stdio.
+ * MUST: they share errno as well, and all that is static: what goes on beside such a child neither decides by errno nor makes calls that are expected to
+ * fail (the child may decide by it: execvpe(3) does), and none has what another may write at the same time. No heap, no stdio.
  */
 #ifndef USHER_SUPERVISOR_BESIDE_H
 #define USHER_SUPERVISOR_BESIDE_H

@@ -23,6 +23,7 @@
 #include "supervisor/exec_script.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/exec_traced.h"
+#include "supervisor/hidden.h"
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
 #include "supervisor/place.h"
@@ -37,6 +38,8 @@
 #define SCRIPT_ARGS 1024 /* of a script's arguments, kept for later records */
 
 #define SEIZES_MOST 5000 /* while usher itself traces the caller, or its tracer, a fifth of a millisecond apart */
+
+#define HIDDEN_MS 100 /* between two looks at whether the session ends */
 
 #define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
 
@@ -191,22 +194,38 @@ int exec_admit(struct job *j, pid_t pid, const char *differs)
 	return 0;
 }
 
-/* The tracee was stopped with a new image. Lets it run, or ends it. */
-static void exec_arrived(struct job *j, pid_t pid)
+/*
+ * No program of the tree runs before keeper and guardian hide their memory again. A stopped guardian is waited for; one that was killed has taken
+ * the stopped command PID along.
+ */
+static bool hides(struct job *j, pid_t pid)
 {
 	uint64_t ip, sp;
 
+	while (!hidden_wait(j->session->hidden, HIDDEN_MS)) {
+		if (worker_interrupted(j->worker) || trace_point(pid, &ip, &sp) < 0)
+			return false;
+	}
+	return true;
+}
+
+/* The tracee was stopped with a new image. Lets it run, or ends it. */
+static void exec_arrived(struct job *j, pid_t pid)
+{
+	const bool command = pid == j->session->command;
+	uint64_t ip, sp;
+
+	if (command)
+		session_command_runs(j->session); /* which goes on beside what follows */
 	tracers_renamed(&j->session->tracers, (pid_t)j->notif.pid, pid);
 	const char *differs = trace_point(pid, &ip, &sp) ? "registers" : verify_image(j, pid, ip, sp);
-	if (exec_admit(j, pid, differs) < 0) {
+	if (exec_admit(j, pid, differs) < 0 || (command && !hides(j, pid))) {
 		worker_blocking(j->worker);
 		trace_kill(pid);
 		return;
 	}
-	if (pid == j->session->command) {
-		session_command_runs(j->session);
+	if (command)
 		together_command(&j->session->together, pid);
-	}
 	begin_release(j, pid);
 }
 

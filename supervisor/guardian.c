@@ -18,17 +18,17 @@
 
 #include "supervisor/rescue.h"
 
+#define WRITES 4 /* a signal may interrupt the command's */
 #define LAST_TRIES 20
 #define LAST_TRIES_MS 20
 
 static int report_write(int fd, const struct report *r)
 {
-	ssize_t done;
-
-	do
-		done = write(fd, r, sizeof(*r));
-	while (done < 0 && errno == EINTR);
-	return done < 0 ? -errno : 0;
+	for (int i = 0; i < WRITES; i++) {
+		if (write(fd, r, sizeof(*r)) == (ssize_t)sizeof(*r))
+			return 0;
+	}
+	return -EPIPE;
 }
 
 int report_send(int fd, enum report_kind kind, int value, const char *step)
@@ -79,14 +79,13 @@ static bool reap(pid_t command, int status, bool *lost)
 }
 
 /* Takes an order, or the end of usher, which may have left a terminal behind. Returns false when the tree is to end. */
-static bool obey(const struct guardian *g, bool *alone, bool *lost)
+static bool obey(const struct guardian *g, bool *told, bool *lost)
 {
 	char order;
 	ssize_t n = read(g->control, &order, 1);
 
 	*lost |= n == 0;
-	if (n == 1 && order == GUARDIAN_ALONE && !*alone)
-		*alone = g->alone(g->family);
+	*told |= n == 1 && order == GUARDIAN_ALONE;
 	return n == 1 && order == GUARDIAN_ALONE;
 }
 
@@ -139,7 +138,7 @@ void guardian_main(const struct guardian *g)
 	int children = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	/* Without it nothing tells of children that end. */
 	killing |= children < 0;
-	bool alone = !g->alone || g->alone(g->family);
+	bool alone = !g->alone || g->alone(g->family), told = false;
 
 	while (reap(g->command, g->status, &lost)) {
 		struct signalfd_siginfo si[4]; /* two signals, each to the thread and to the process */
@@ -150,8 +149,10 @@ void guardian_main(const struct guardian *g)
 		int n = poll(fds, 2, killing ? guardian_kill_round(KILLER_GUARDIAN, round++) : -1);
 		if (n > 0 && fds[0].revents)
 			(void)!read(children, si, sizeof(si));
-		if (n > 0 && fds[1].revents && !obey(g, &alone, &lost))
+		if (n > 0 && fds[1].revents && !obey(g, &told, &lost))
 			killing = true;
+		if (told && !alone)
+			alone = g->alone(g->family);
 		deaf = n < 0 ? deaf + 1 : 0;
 		save_terminal(&saving, g->rescue, lost);
 		killing |= getppid() != g->keeper || deaf >= GUARDIAN_DEAF;

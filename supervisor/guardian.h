@@ -49,11 +49,11 @@ struct report {
 
 #define EARLY_REPORTS 8 /* more than can come before the command has ended */
 
-/* Writes one report; returns 0 or -errno. Async-signal-safe. */
+/* Writes one report; returns 0 or -EPIPE. Async-signal-safe. */
 int report_send(int fd, enum report_kind kind, int value, const char *step);
 
 /* Who kills: two of them may at the same time, in one memory. */
-enum killer { KILLER_USHER, KILLER_GUARDIAN, KILLER_KEEPER, KILLERS };
+enum killer { KILLER_GUARDIAN, KILLER_KEEPER, KILLER_USHER = KILLER_KEEPER, KILLERS }; /* usher is in a memory of its own */
 
 /*
  * The ROUNDth round, from 0, of killing everything that descends from the calling process; nobody below can fork any more (root
@@ -68,7 +68,7 @@ struct guardian {
 	pid_t command, keeper;
 	int control, status;
 	const struct rescue *rescue; /* the terminal to give back when usher was killed; NULL: none */
-	bool (*alone)(void *);       /* called with FAMILY when the command's program may be there, until it returns true */
+	bool (*alone)(void *);       /* called with FAMILY at first and when the command's program is there, until it returns true */
 	void *family;
 };
 

@@ -25,6 +25,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/harden.h"
+#include "supervisor/hidden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
 #include "supervisor/path_search.h"
@@ -53,6 +54,7 @@ static void take_name(const struct launch_options *o)
 /* All that the keeper and the guardian know; the command's part is within it, as they share the memory. */
 struct family {
 	const struct launch_options *o;
+	struct hidden *hidden;
 	pid_t keeper;
 	int control, status;
 	struct beside guardian;
@@ -69,9 +71,12 @@ static bool alone(void *arg)
 
 	if (!beside_left(&f->command.place))
 		return false;
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	beside_free(&f->command.place);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
+		launch_fail(f->status, "hide the guardian's memory"); /* the keeper ends the tree */
 	take_name(f->o);
+	hidden_set(f->hidden);
+	environ = NULL; /* the command's */
+	beside_free(&f->command.place);
 	ahead_forget(f->o->ahead);
 	return true;
 }
@@ -106,9 +111,9 @@ static int guardian_start(void *arg)
 	guardian_main(&(struct guardian){ command, f->keeper, f->control, status, o->rescue, alone, f });
 }
 
-static _Noreturn void keeper_start(const struct launch_options *o, pid_t usher, int control, int status)
+static _Noreturn void keeper_start(const struct launch_options *o, struct hidden *hidden, pid_t usher, int control, int status)
 {
-	struct family f = { .o = o, .keeper = getpid(), .control = control, .status = status };
+	struct family f = { .o = o, .hidden = hidden, .keeper = getpid(), .control = control, .status = status };
 	int keep[] = { control, status };
 
 	together_apart(o->together);
@@ -218,7 +223,7 @@ static void close_ends(const struct launch_ends *ends)
 	close(ends->orders);
 }
 
-void launch_drop(struct session *s, const struct ahead *ahead, const struct launch_ends *ends)
+void launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends)
 {
 	ahead_give_up(ahead);
 	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
@@ -240,6 +245,9 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 {
 	int pair[2], control[2];
 
+	if (!s->hidden && !(s->hidden = hidden_new()))
+		return -ENOMEM;
+	hidden_again(s->hidden);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	int ours CLEANUP_FD = pair[0], theirs = pair[1];
@@ -252,7 +260,7 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
 	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0 ? -errno : 0;
 	if (rc == 0 && s->keeper == 0)
-		keeper_start(o, usher, orders, theirs);
+		keeper_start(o, s->hidden, usher, orders, theirs);
 	together_stay(o->together);
 	if (rc < 0) {
 		close(theirs);

@@ -31,7 +31,7 @@ struct launch_options {
 	const int *keep;               /* descriptors above 2 the command inherits, ascending */
 	size_t n_keep;
 	struct filter_options filter;
-	const struct sock_fprog *program; /* what filter_build() made of them; NULL: the child does, unless it is made ahead */
+	const struct sock_fprog *program; /* what filter_build() made of them */
 	struct ahead *ahead;           /* the three are made before the rules are read, and the command waits to be told; NULL: all is known */
 	int floor;                     /* floor_ruleset(); -1: none */
 	const struct isolation *isolation;
@@ -61,7 +61,7 @@ struct launch_ends {
 int launch(struct session *s, const struct launch_options *o, struct launch_ends *ends);
 
 /* Gives up what was launched ahead, and waits for its end: it shares usher's descriptor table until then. */
-void launch_drop(struct session *s, const struct ahead *ahead, const struct launch_ends *ends);
+void launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends);
 
 /*
  * Waits until all have a descriptor table of their own, and closes ENDS in usher's. On 0 s->guardian, s->command and s->listener are set. On

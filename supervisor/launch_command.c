@@ -80,21 +80,6 @@ static int take_terminal(int terminal)
 	return 0;
 }
 
-/* Built here, where usher has not: it makes the journal meanwhile. */
-static void install_filter(const struct launch_options *o, int status, int *listener)
-{
-	const char *why = "build the seccomp filter";
-	struct sock_fprog program;
-	int rc = o->program ? 0 : filter_build(&o->filter, &program, &why);
-
-	if (rc < 0) {
-		errno = -rc;
-		launch_fail(status, why);
-	}
-	if (filter_install(o->program ? o->program : &program, listener) < 0)
-		launch_fail(status, "install the seccomp filter");
-}
-
 /*
  * Returns only when that failed. The program's own PATH counts, as with env(1); where rules leave access(2) alone directories without it are
  * passed over, as each would be an exec to answer. execvpe() searches the PATH of environ, which is not what the program gets. Not from
@@ -153,7 +138,8 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		launch_fail(status, "set no_new_privs");
 	if (o->floor >= 0 && floor_enter(o->floor) < 0)
 		launch_fail(status, "enter the Landlock domain");
-	install_filter(o, status, &listener);
+	if (filter_install(o->program, &listener) < 0)
+		launch_fail(status, "install the seccomp filter");
 	keep[n++] = status;
 	if (o->terminal >= 0)
 		keep[n++] = o->terminal;

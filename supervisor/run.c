@@ -144,8 +144,7 @@ static int start_command(struct run *run)
 	run->s.apart = run->s.unalike || !run->floor;
 	choose_filter(run, &run->launch.filter);
 	run_hold_start(run);
-	/* The journal has a thread: with one more than this one the child could not allocate. On one core it would have its own copies of pages, too. */
-	int rc = run->s.journal || run->s.together.held || run->ahead ? build_filter(run) : 0;
+	int rc = build_filter(run);
 	if (rc < 0)
 		return rc;
 	run->launch.floor = floor_ruleset(run->floor);

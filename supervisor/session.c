@@ -12,9 +12,8 @@
 
 #define TRIES 8
 
-void session_kill(struct session *s)
+static void tell_guardian(struct session *s, char order)
 {
-	const char order = GUARDIAN_KILL;
 	ssize_t n = -1;
 
 	for (int i = 0; i < TRIES && n < 0; i++) {
@@ -26,12 +25,15 @@ void session_kill(struct session *s)
 		_exit(RUN_FAILED); /* the pipe's closing is the same order */
 }
 
+void session_kill(struct session *s)
+{
+	tell_guardian(s, GUARDIAN_KILL);
+}
+
 void session_command_runs(struct session *s)
 {
-	const char order = GUARDIAN_ALONE;
-
 	if (!atomic_exchange(&s->command_runs, true))
-		(void)!write(s->control, &order, 1);
+		tell_guardian(s, GUARDIAN_ALONE);
 }
 
 void session_journal_failed(struct session *s, int error)

@@ -73,6 +73,7 @@ struct session {
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
 	atomic_bool command_runs; /* its program is there, and the guardian was told */
+	struct hidden *hidden;   /* whether keeper and guardian hide their memory */
 	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */
 	int status;              /* from the guardian and, until its exec, the command */
 	struct report early[EARLY_REPORTS]; /* that came before usher was ready for them, in order */
@@ -95,7 +96,7 @@ struct session {
 /* Ends the whole tree: the guardian kills it. Any thread; idempotent. */
 void session_kill(struct session *s);
 
-/* The command's program is there, in a memory of its own: tells the guardian, once. Any thread. */
+/* The command's program is there, stopped, in a memory of its own: tells the guardian, once. Any thread. */
 void session_command_runs(struct session *s);
 
 /* The journal cannot be written any more: says so once. From here on every mediated call is refused. */

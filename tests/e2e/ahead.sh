@@ -56,6 +56,26 @@ big=$(head -c 16000 /dev/zero | tr '\0' x)
 same "an environment that outgrows usher's own" "0 nobody is left" "$(A=1 session -1 "$T/etc/big.rules" -- sh -c '[ ${#BIG1} = 16000 ] && [ ${#BIG6} = 16000 ] && [ -z "$A" ]')"
 for i in $(seq 60000); do echo "deny read /nowhere/$i/x"; done >"$T/etc/many.rules"
 same "killed while the rules are read, what was made stopped" "killed nobody is left" "$(session stopped "$T/etc/many.rules" -- true)"
+# Until its exec the command is in the memory of the keeper and the guardian, which usher has to look into: no program runs before they hide it again.
+cat >hidden.py <<'END'
+import os, signal, subprocess, sys, time
+stop, ran, command = sys.argv[1] == "stop", sys.argv[2], sys.argv[3:]
+def of(pid):
+    try: return int(open(f"/proc/{pid}/task/{pid}/children").read().split()[0])
+    except (OSError, IndexError): return 0
+def name(pid):
+    try: return open(f"/proc/{pid}/comm").read().strip()
+    except OSError: return ""
+p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+while name(guardian := of(of(p.pid))) != "guardian": pass
+if stop: os.kill(guardian, signal.SIGSTOP)
+time.sleep(1)
+before = os.path.exists(ran)
+if stop: os.kill(guardian, signal.SIGCONT)
+print(p.wait(), "ran before" if before else "waited", "ran" if os.path.exists(ran) else "did not run")
+END
+same "a guardian that is stopped: the program waits for it" "0 waited ran" "$(python3 hidden.py stop "$T/project/ran1" "$USHER" run -p "$T/etc/many.rules" -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.h1" -- touch "$T/project/ran1")"
+same "the control: else it does not" "0 ran before ran" "$(python3 hidden.py go "$T/project/ran2" "$USHER" run -p "$T/etc/many.rules" -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.h2" -- touch "$T/project/ran2")"
 seen=
 for ms in 0 1 2 3 4 5 6 7 8 9 10 12 14 16 18 20 25 30; do
 	seen+=$(session $ms "$T/etc/allow.rules" -- sleep 5)$'\n'
