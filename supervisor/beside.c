@@ -4,10 +4,11 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "rules/pages.h"
 
 #define PAGE 4096
 
@@ -15,7 +16,8 @@
 #define __has_feature(x) 0
 #endif
 
-bool beside_shares(void)
+/* Sanitizers know of threads and forks: under them the child is a fork, whose memory is a copy. */
+static bool shares(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
 	__has_feature(memory_sanitizer) || __has_feature(hwaddress_sanitizer)
@@ -25,11 +27,15 @@ bool beside_shares(void)
 #endif
 }
 
-static pid_t start_fork(struct beside *b, int (*main)(void *), void *arg)
+pid_t beside_fork(void)
 {
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+	return (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
+}
 
-	b->in = 0;
+static pid_t start_fork(int (*main)(void *), void *arg)
+{
+	pid_t pid = beside_fork();
+
 	if (pid == 0)
 		_exit(main(arg));
 	return pid < 0 ? -errno : pid;
@@ -38,11 +44,9 @@ static pid_t start_fork(struct beside *b, int (*main)(void *), void *arg)
 static int make_stack(struct beside *b, size_t size)
 {
 	b->size = ((size + PAGE - 1) & ~(size_t)(PAGE - 1)) + PAGE;
-	b->stack = mmap(NULL, b->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-	if (b->stack == MAP_FAILED) {
-		b->stack = NULL;
-		return -errno;
-	}
+	b->stack = pages_new(b->size);
+	if (!b->stack)
+		return -ENOMEM;
 	if (mprotect(b->stack, PAGE, PROT_NONE) == 0)
 		return 0;
 	int rc = -errno;
@@ -53,8 +57,8 @@ static int make_stack(struct beside *b, size_t size)
 pid_t beside_start(struct beside *b, size_t stack, int (*main)(void *), void *arg)
 {
 	*b = (struct beside){ 0 };
-	if (!beside_shares())
-		return start_fork(b, main, arg);
+	if (!shares())
+		return start_fork(main, arg);
 	int rc = make_stack(b, stack);
 	if (rc < 0)
 		return rc;
@@ -75,7 +79,6 @@ bool beside_left(const struct beside *b)
 
 void beside_free(struct beside *b)
 {
-	if (b->stack)
-		(void)munmap(b->stack, b->size);
+	pages_free(b->stack, b->size);
 	b->stack = NULL;
 }

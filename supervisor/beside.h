@@ -19,11 +19,11 @@ struct beside {
 	pid_t in;    /* 0: the child is not in the memory */
 };
 
-/* Sanitizers know of threads and forks: under them the child is a fork, whose memory is a copy. */
-bool beside_shares(void);
+/* As fork(2), but for the descriptor table, which stays shared: for who is to have a memory of its own. */
+pid_t beside_fork(void);
 
 /*
- * Starts MAIN(ARG) in a child process with STACK bytes of stack; it ends with what MAIN returns. *B and *ARG must stay while it is in the
+ * Starts MAIN(ARG) in a child process with STACK bytes of stack (under sanitizers a fork, that never is in the memory); it ends with what MAIN returns. *B and *ARG must stay while it is in the
  * memory, until beside_left(). Returns its pid, or a negative errno.
  */
 pid_t beside_start(struct beside *b, size_t stack, int (*main)(void *), void *arg);

@@ -3,43 +3,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <limits.h>
 #include <poll.h>
-#include <sched.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-#include "rules/pages.h"
 #include "supervisor/ahead.h"
-#include "supervisor/cover.h"
-#include "supervisor/filter.h"
-#include "supervisor/floor.h"
 #include "supervisor/harden.h"
 #include "supervisor/hidden.h"
-#include "supervisor/isolate.h"
-#include "supervisor/limits.h"
-#include "supervisor/path_search.h"
-#include "supervisor/privileges.h"
 #include "supervisor/rescue.h"
 
 #define PATIENCE_MS 100
 #define GUARDIAN_STACK ((size_t)128 * 1024)
-
-/* As fork(), but the descriptor table stays shared. */
-static pid_t fork_sharing_files(void)
-{
-	return (pid_t)syscall(SYS_clone, CLONE_FILES | SIGCHLD, 0, 0, 0, 0);
-}
 
 /* Where the kernel finds the arguments: one after another, up to the end of the command's last one. */
 static void take_name(const struct launch_options *o)
@@ -258,7 +237,7 @@ int launch(struct session *s, const struct launch_options *o, struct launch_ends
 	int orders = control[0], order CLEANUP_FD = control[1];
 	pid_t usher = getpid();
 	/* usher is a reaper too: should the others be killed, the tree comes to usher and not to init. */
-	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = fork_sharing_files()) < 0 ? -errno : 0;
+	int rc = prctl(PR_SET_CHILD_SUBREAPER, 1) < 0 || (s->keeper = beside_fork()) < 0 ? -errno : 0;
 	if (rc == 0 && s->keeper == 0)
 		keeper_start(o, s->hidden, usher, orders, theirs);
 	together_stay(o->together);
