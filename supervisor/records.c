@@ -17,7 +17,6 @@
 #include "audit/redact.h"
 #include "policy/policy.h"
 #include "rules/ruleset.h"
-#include "supervisor/environment.h"
 #include "supervisor/floor.h"
 #include "supervisor/voice.h"
 
@@ -129,36 +128,6 @@ static void write_identity(struct record *r)
 	record_int(r, "pid", getpid());
 }
 
-static void write_names(struct record *r, const char *key, char *const *list)
-{
-	record_list(r, key);
-	for (; *list; list++)
-		record_item(r, (struct span){ *list, (uint32_t)strcspn(*list, "=") });
-	record_close(r);
-}
-
-static void write_command(struct record *r, const struct session *s, const struct run_options *o, const struct environment *e)
-{
-	char cwd[4096];
-
-	record_list(r, "command");
-	r->redactor = s->redactor;
-	for (char *const *a = o->argv; *a; a++) {
-		struct span item = { *a, (uint32_t)strlen(*a) };
-		if (redact_argument(s->redactor, o->argv, (size_t)(a - o->argv)))
-			record_secret(r, item);
-		else
-			record_item(r, item);
-	}
-	record_close(r);
-	if (getcwd(cwd, sizeof(cwd)))
-		record_bytes(r, "cwd", (struct span){ cwd, (uint32_t)strlen(cwd) });
-	r->redactor = NULL;
-	write_names(r, "environment", e->list);
-	if (*e->dropped)
-		write_names(r, "environment_dropped", e->dropped);
-}
-
 /* What is in force between the command and the system, by the words of the options. */
 static void write_mechanisms(struct record *r, const struct session *s, const struct run_options *o)
 {
@@ -218,7 +187,7 @@ int records_start(struct session *s, const struct run_options *o, const struct e
 	}
 	record_begin(&r, buf, RECORD_MAX, "start");
 	write_identity(&r);
-	write_command(&r, s, o, e);
+	records_command(&r, s, o->argv, e);
 	write_mechanisms(&r, s, o);
 	if (isolation)
 		record_text(&r, "isolate", isolation);
