@@ -59,7 +59,7 @@ same "killed while the rules are read, what was made stopped" "killed nobody is 
 # Until its exec the command is in the memory of the keeper and the guardian, which usher has to look into: no program runs before they hide it again.
 cat >hidden.py <<'END'
 import os, signal, subprocess, sys, time
-stop, ran, command = sys.argv[1] == "stop", sys.argv[2], sys.argv[3:]
+wait, ran, command = float(sys.argv[1]), sys.argv[2], sys.argv[3:]  # seconds that the guardian is stopped for; 0: it is not
 def of(pid):
     try: return int(open(f"/proc/{pid}/task/{pid}/children").read().split()[0])
     except (OSError, IndexError): return 0
@@ -68,14 +68,19 @@ def name(pid):
     except OSError: return ""
 p = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 while name(guardian := of(of(p.pid))) != "guardian": pass
-if stop: os.kill(guardian, signal.SIGSTOP)
-time.sleep(1)
-before = os.path.exists(ran)
-if stop: os.kill(guardian, signal.SIGCONT)
-print(p.wait(), "ran before" if before else "waited", "ran" if os.path.exists(ran) else "did not run")
+began = time.monotonic()
+if wait: os.kill(guardian, signal.SIGSTOP)
+while not os.path.exists(ran) and p.poll() is None and (not wait or time.monotonic() - began < wait): time.sleep(0.01)
+print("ran" if os.path.exists(ran) else "waited", time.monotonic() - began)
+if wait: os.kill(guardian, signal.SIGCONT)
+print(p.wait(), "ran" if os.path.exists(ran) else "did not run")
 END
-same "a guardian that is stopped: the program waits for it" "0 waited ran" "$(python3 hidden.py stop "$T/project/ran1" "$USHER" run -p "$T/etc/many.rules" -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.h1" -- touch "$T/project/ran1")"
-same "the control: else it does not" "0 ran before ran" "$(python3 hidden.py go "$T/project/ran2" "$USHER" run -p "$T/etc/many.rules" -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.h2" -- touch "$T/project/ran2")"
+hidden() { # SECONDS NAME
+	python3 hidden.py "$1" "$T/project/ran$2" "$USHER" run -p "$T/etc/many.rules" -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.h$2" -- touch "$T/project/ran$2" >"$T/hidden"
+	sed 's/ [0-9.e-]*$//;q' "$T/hidden"; sed 1d "$T/hidden"
+}
+same "the control: a guardian that is not stopped, the program runs" "ran"$'\n'"0 ran" "$(hidden 0 1)"
+same "one that is stopped for three times as long: the program waits for it" "waited"$'\n'"0 ran" "$(hidden "$(awk 'NR == 1 { print 1 + 3 * $2 }' "$T/hidden")" 2)"
 seen=
 for ms in 0 1 2 3 4 5 6 7 8 9 10 12 14 16 18 20 25 30; do
 	seen+=$(session $ms "$T/etc/allow.rules" -- sleep 5)$'\n'
