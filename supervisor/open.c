@@ -173,10 +173,16 @@ static int inject_special(struct job *j, int fd, const struct stat *st)
 	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : inject(j, fd);
 }
 
-/* The kernel refuses what is no directory before it opens it, and no directory makes anybody wait. */
+/* What is there is a regular file then, and nobody's but the caller's yet. */
+static bool makes_new(uint64_t flags)
+{
+	return (flags & O_CREAT) && (flags & O_EXCL);
+}
+
+/* The kernel refuses what is no directory before it opens it; neither a directory nor a new file makes anybody wait. */
 static uint64_t without_waiting(uint64_t flags)
 {
-	return flags & O_DIRECTORY ? 0 : O_NONBLOCK;
+	return (flags & O_DIRECTORY) || makes_new(flags) ? 0 : O_NONBLOCK;
 }
 
 static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
@@ -289,6 +295,8 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (fd < 0)
 		return job_error(j, fd);
+	if (makes_new(flags) && !j->session->identity)
+		return inject(j, steal_fd(&fd));
 	if (fstat(fd, &st) < 0)
 		return job_error(j, -errno);
 	if (on_procfs(j, fd, &st) && !own_proc(j, t))
