@@ -67,11 +67,9 @@ static int open_waiting(struct job *j, int held)
 /* Takes off the O_NONBLOCK that was only ours. */
 static int unblock(struct job *j, int fd)
 {
-	int flags = fcntl(fd, F_GETFL);
-
 	if (j->word[OPEN_FLAGS] & O_NONBLOCK)
 		return fd;
-	if (flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+	if (fcntl(fd, F_SETFL, again_flags(j)) < 0) {
 		int error = errno;
 		close(fd);
 		return -error;

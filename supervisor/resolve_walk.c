@@ -298,22 +298,67 @@ static int step(struct steps *w, struct target *t)
 		close(fd);
 		fd = object;
 		t->magic = true;
+		if (fstat(fd, &st) < 0)
+			return -errno;
 	}
 	if (w->last) {
 		int rc = arrive(w, t, steal_fd(&fd), w->slash || (w->look->flags & LOOK_DIRECTORY));
 		return rc < 0 ? rc : 1;
 	}
-	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
+	if (!S_ISDIR(st.st_mode))
 		return -ENOTDIR;
 	move_to(w, steal_fd(&fd));
 	return 0;
 }
 
+static bool has_dots(const char *text, size_t n)
+{
+	for (size_t at = 0, end; at < n; at = end + 1) {
+		for (end = at; end < n && text[end] != '/'; end++)
+			;
+		if (text[at] == '.' && (end == at + 1 || (end == at + 2 && text[at + 1] == '.')))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Goes to the directory of the last component at once, where no link is on the way there. Else nothing has changed: what there is to say
+ * of a component is said at its own step.
+ */
+static void jump(struct steps *w)
+{
+	size_t from = 0, end = w->len;
+
+	while (from < end && w->pending[from] == '/')
+		from++;
+	while (end > from && w->pending[end - 1] == '/')
+		end--;
+	while (end > from && w->pending[end - 1] != '/')
+		end--;
+	if (end == from || has_dots(w->pending + from, end - from))
+		return;
+	w->pending[end - 1] = '\0';
+	int fd = look_open(w->j, w->cur, w->pending + from, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+	w->pending[end - 1] = '/';
+	if (fd < 0)
+		return;
+	move_to(w, fd);
+	w->len -= end;
+	memmove(w->pending, w->pending + end, w->len);
+}
+
 static int walk_all(struct steps *w, struct target *t)
 {
-	int rc;
+	int rc, links = -1;
 
-	while ((rc = next(w)) > 0) {
+	for (;;) {
+		if (w->links != links) /* the beginning, or a link has put another name there */
+			jump(w);
+		links = w->links;
+		rc = next(w);
+		if (rc <= 0)
+			break;
 		rc = step(w, t);
 		if (rc)
 			return rc < 0 ? rc : 0;
