@@ -254,6 +254,20 @@ static void run_connect(struct work *w)
 	}
 }
 
+/* A fixed amount of computation, some hundred microseconds, before each open. */
+static void run_work(struct work *w)
+{
+	for (long i = 0; i < w->count; i++) {
+		for (volatile unsigned n = 0; n < 200000; n++)
+			;
+		int fd = open(w->path, O_RDONLY);
+
+		if (fd < 0)
+			fail(w->path);
+		close(fd);
+	}
+}
+
 static void run_spawn(struct work *w)
 {
 	char *argv[] = {"true", NULL};
@@ -275,6 +289,7 @@ static const struct bench {
 	{"open-missing", NULL, run_missing},     {"mkdir", NULL, run_mkdir},                  {"rename", setup_relative, run_rename},
 	{"unlink", setup_cold, run_unlink},      {"stat", setup_relative, run_stat},          {"connect-tcp", setup_tcp, run_connect},
 	{"connect-unix", setup_unix, run_connect}, {"spawn", NULL, run_spawn},
+	{"work", setup_open, run_work},
 };
 
 /* Shared with the worker, which may be a process: from its first call to its last. */
