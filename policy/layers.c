@@ -116,6 +116,17 @@ int policy_new(const struct policy_options *o, struct diagnostics *found, struct
 	return 0;
 }
 
+int policy_guard_anew(struct policy *p, const struct policy_options *o)
+{
+	struct layer guard = { 0 };
+	int rc = layer_guard(o, &guard);
+	if (rc < 0)
+		return rc;
+	ruleset_free(p->layer[0].rules);
+	p->layer[0].rules = guard.rules;
+	return 0;
+}
+
 void policy_free(struct policy *p)
 {
 	if (!p)

@@ -36,6 +36,9 @@ struct policy_options {
  * when a file has errors, or a negative errno.
  */
 int policy_new(const struct policy_options *options, struct diagnostics *found, struct policy **out);
+
+/* Makes the guard layer of P anew from OPTIONS; the files' layers stay as they were read. Before anything is decided. Returns 0 or -ENOMEM, P as it was. */
+int policy_guard_anew(struct policy *p, const struct policy_options *options);
 void policy_free(struct policy *p);
 
 /*

@@ -24,6 +24,18 @@ struct compiler {
 	size_t classes;
 };
 
+/* The tables are large, and what is not in use is not written. */
+static void begin(struct compiler *c, const glob_unit *units, size_t n, char sep)
+{
+	c->units = units;
+	c->n = n;
+	c->at = 0;
+	c->sep = sep;
+	c->wrong = NULL;
+	c->tokens = 0;
+	c->classes = 0;
+}
+
 static int fail(struct compiler *c, size_t at, const char *message)
 {
 	*c->wrong = (struct glob_error){ message, at };
@@ -183,13 +195,8 @@ int glob_compile(struct arena *a, const glob_unit *units, size_t n, char sep, st
 	struct compiler *c = malloc(sizeof(*c));
 	if (!c)
 		return -ENOMEM;
-	c->units = units;
-	c->n = n;
-	c->at = 0;
-	c->sep = sep;
+	begin(c, units, n, sep);
 	c->wrong = wrong;
-	c->tokens = 0;
-	c->classes = 0;
 	int r = 0;
 	while (!r && c->at < n)
 		r = one(c);
@@ -214,9 +221,10 @@ uint32_t glob_literal_components(const struct glob *g)
 int glob_graft(struct arena *a, const glob_unit *units, size_t n, const struct glob *g, uint32_t whole, struct glob *out)
 {
 	size_t rest = g->n - whole, i = 0;
-	struct compiler c = { .sep = g->sep };
+	struct compiler c;
 	if (n + rest > GLOB_TOKENS)
 		return 1;
+	begin(&c, units, n, g->sep);
 	for (; i < n; i++) {
 		uint8_t byte = (uint8_t)(units[i] & 0xff);
 		c.token[i] = (struct glob_token){ .op = byte == '/' ? GLOB_SEP : GLOB_BYTE, .byte = byte };

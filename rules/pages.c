@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/pages.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 
 #define PAGE 4096u
 #define WORTH_IT (8 * PAGE)
+#define KEPT (8 << 20)     /* bytes that may be free at the heap's end */
+#define MAPPED (128 << 10) /* glibc's own bound for what gets a mapping */
 
 void *pages_new(size_t n)
 {
@@ -52,11 +55,15 @@ void *pages_zeroed(size_t n)
 	return at ? memset(at, 0, n) : NULL;
 }
 
+/* Of the heap itself, not of a mapping of its own, and still there when it is free again. */
 void pages_ahead(size_t stack, size_t heap)
 {
 	char *here = __builtin_frame_address(0);
-	char *at = malloc(heap);
 
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT);
+	(void)mallopt(M_MMAP_THRESHOLD, KEPT);
+	char *at = malloc(heap);
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED);
 	populate(here - stack, stack);
 	if (at)
 		populate(at, heap);

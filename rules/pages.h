@@ -29,7 +29,7 @@ void *pages_to_fill(size_t n);
 /* The same, zeroed. */
 void *pages_zeroed(size_t n);
 
-/* pages_ready() for what is about to be used of the caller's stack and, up to some 100 KiB, of the heap. */
+/* pages_ready() for what is about to be used of the caller's stack and of the heap. Before there are other threads. */
 void pages_ahead(size_t stack, size_t heap);
 
 #endif

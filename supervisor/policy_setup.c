@@ -228,19 +228,18 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		.n_pinned = program.n,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
-	bool loaded = rc == 0 && load(&po, out) == 0;
+	bool again = *out, loaded = rc == 0 && (again || load(&po, out) == 0);
 	if (loaded)
 		rc = pin_included(&pins, *out);
-	if (loaded && rc == 0 && pins.n > given) {
+	if (loaded && rc == 0 && (again || pins.n > given)) {
 		po.n_guarded = own + close_files(&pins, guarded + own);
-		policy_free(*out);
-		loaded = load(&po, out) == 0;
-	} else if (loaded && rc < 0) {
+		rc = policy_guard_anew(*out, &po);
+	}
+	if (rc < 0) {
 		policy_free(*out);
 		*out = NULL;
-	}
-	if (rc < 0)
 		fprintf(stderr, "usher: find the rule files to guard: %s\n", strerror(-rc));
+	}
 	free_pins(&program);
 	free_pins(&pins);
 	return loaded && rc == 0 ? 0 : -1;

@@ -43,9 +43,10 @@
 #include "supervisor/unattended.h"
 #include "supervisor/victim.h"
 
-/* What is used of the stack and of the heap until the command is started; the heap's below malloc's threshold for mappings. */
+/* What is used of the stack and of the heap until the command is started. */
 #define STACK_FIRST (96 * 1024)
 #define HEAP_FIRST (120 * 1024)
+#define HEAP_BUILTIN (800 * 1024) /* with rules that come with usher, which are long */
 
 int run_complain(const char *what, int rc, const char *why)
 {
@@ -209,7 +210,6 @@ static int open_terminal(struct run *run, const struct run_options *o)
 	if (rc < 0)
 		return run_complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
-	policy_free(run->s.policy);
 	return policy_setup(o, run->journal, relay_terminal(run->relay), &run->s.policy);
 }
 
@@ -242,6 +242,15 @@ static int insist(const struct run *run, const struct run_options *o)
 	return -EOPNOTSUPP;
 }
 
+static size_t heap_first(const struct run *run, const struct run_options *o)
+{
+	bool builtin = !o->n_files;
+
+	for (size_t i = 0; i < o->n_files; i++)
+		builtin = builtin || strncmp(o->files[i], "builtin:", 8) == 0;
+	return builtin && run->ahead ? HEAP_BUILTIN : HEAP_FIRST;
+}
+
 int run_prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
@@ -263,7 +272,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	if (rc < 0)
 		return run_complain("harden usher's own process", rc, NULL);
 	launch_ahead(run, o);
-	pages_ahead(STACK_FIRST, HEAP_FIRST); /* behind a fork, which would have it copied */
+	pages_ahead(STACK_FIRST, heap_first(run, o)); /* behind a fork, which would have it copied */
 	if (open_proc(s) < 0 || name_journal(run, o) < 0)
 		return -1;
 	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
