@@ -22,8 +22,8 @@
 #include "supervisor/stall.h"
 #include "supervisor/worker.h"
 
-/* Interrupts a worker that waits in a system call. */
-#define POOL_SIGNAL SIGUSR2
+/* Interrupts a worker that waits in a system call. One that nobody sends to a program; not a real-time one, which is queued and counted. */
+#define POOL_SIGNAL SIGSTKFLT
 
 struct crowd;
 

@@ -122,8 +122,11 @@ int tentative(struct job *j, const struct look *l, struct target *t)
 	    (l->resolve & ~(uint64_t)(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)) ||
 	    atomic_load_explicit(&j->session->roots_moved, memory_order_acquire))
 		return 0;
-	/* The slash of opendir("d/") says what the open insists on anyway; a link in its place fails, and is followed in full then. */
-	while ((l->flags & LOOK_DIRECTORY) && len > 1 && path[len - 1] == '/')
+	/*
+	 * The slash of opendir("d/") says what the open insists on anyway; a link in its place fails, and is followed in full then. With O_NOFOLLOW the
+	 * slash says more: that a link is followed all the same.
+	 */
+	while ((l->flags & LOOK_DIRECTORY) && !(l->flags & LOOK_NOFOLLOW) && len > 1 && path[len - 1] == '/')
 		len--;
 	struct text folded = job_alloc(j, len + TENTATIVE_PREFIX);
 	char *to = job_text(j, folded);

@@ -89,16 +89,21 @@ static int name_journal(struct run *run, const struct run_options *o)
 		if (rc < 0)
 			return run_complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
 	}
+	if (!*dir)
+		return run_complain("make the journal: --journal takes the name of a directory", -EINVAL, NULL);
 	if (strlen(dir) >= PATH_MAX)
 		return run_complain("make the journal", -ENAMETOOLONG, dir);
 	strcpy(parent, dir);
 	strcpy(copy, dir);
+	const char *last = basename(copy);
+	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0) /* it is there, then, and has a name of its own */
+		return realpath(dir, run->journal) ? 0 : run_complain("make the journal", -errno, dir);
 	if (!realpath(dirname(parent), real)) {
 		fprintf(stderr, "usher: make the journal %s: its parent directory: %s\n", dir, strerror(errno));
 		return -errno;
 	}
 	int n = snprintf(run->journal, sizeof(run->journal), "%s/%s", strcmp(real, "/") == 0 ? "" : real,
-			 basename(copy));
+			 last);
 	return n < (int)sizeof(run->journal) ? 0 : run_complain("make the journal", -ENAMETOOLONG, dir);
 }
 

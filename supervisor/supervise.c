@@ -29,8 +29,8 @@
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
 
-static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGALRM,
-				 SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
+static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGURG,
+				 SIGIO,   SIGPWR,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
 
 int supervise_block(sigset_t *before, int *signals)
 {
@@ -107,7 +107,8 @@ static bool job_control(int sig)
 static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
 {
 	int sig = (int)si->ssi_signo;
-	bool by_terminal = si->ssi_code == SI_KERNEL;
+	bool timer = sig == SIGALRM || sig == SIGVTALRM || sig == SIGPROF; /* set before usher was started: exec leaves them running */
+	bool by_terminal = si->ssi_code == SI_KERNEL && !timer;
 
 	if (sig == SIGWINCH && relay) {
 		relay_resize(relay);

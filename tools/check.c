@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/channels.h"
 #include "tools/rule_files.h"
 #include "tools/tool.h"
 
@@ -36,8 +37,23 @@ static int usage(FILE *to, int status)
 	return status;
 }
 
+static bool is_channel(const char *word)
+{
+	struct stage stage[CHANNELS_MAX] = { 0 };
+	bool together;
+	const char *why = "out of memory";
+	int n = word ? channels_parse(word, stage, &together, &why) : 0;
+
+	for (int i = 0; i < n; i++)
+		free(stage[i].argument);
+	if (n < 0)
+		fprintf(stderr, "usher: check --ask=%s: %s\n", word, why);
+	return n >= 0;
+}
+
 static int parse_arguments(int argc, char **argv, struct check *c)
 {
+	bool calls = false;
 	int opt;
 	optind = 1;
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -52,13 +68,19 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 		else if (opt == OPT_PLAN)
 			c->plan = true;
 		else if (opt == OPT_CALLS)
-			return check_calls(stdout), -1;
+			calls = true;
 		else
 			return usage(opt == OPT_HELP || opt == 'h' ? stdout : stderr, opt == OPT_HELP || opt == 'h' ? -1 : 2);
 	}
+	if (calls && c->json) {
+		fputs("usher: check --calls prints a table for people: it goes without --json\n", stderr);
+		return 2;
+	}
+	if (calls)
+		return check_calls(stdout), -1;
 	c->files = (const char *const *)argv + optind;
 	c->n_files = (size_t)(argc - optind);
-	return 0;
+	return is_channel(c->channel) ? 0 : 2;
 }
 
 static void load(struct check *c)

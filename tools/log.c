@@ -86,6 +86,23 @@ static int parse(int argc, char **argv, struct log *l)
 	return l->tree + l->timeline + l->follow + l->json > 1 && !(l->follow && l->json) ? -EINVAL : 0;
 }
 
+/* Records are printable ASCII; what somebody else made of one must not reach a terminal. */
+static void put_record(const char *text, size_t len)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)text[i];
+		if (c >= 0x20 && c < 0x7f)
+			continue;
+		fwrite(text + from, 1, i - from, stdout);
+		printf("\\u%04x", c);
+		from = i + 1;
+	}
+	fwrite(text + from, 1, len - from, stdout);
+	putchar('\n');
+}
+
 void log_show(void *context, const char *text, size_t len)
 {
 	struct log *l = context;
@@ -95,8 +112,7 @@ void log_show(void *context, const char *text, size_t len)
 		render_line(stdout, text, len, l->colour);
 		return;
 	}
-	fwrite(text, 1, len, stdout);
-	putchar('\n');
+	put_record(text, len);
 }
 
 /* Waits for more until the session is over. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +19,18 @@ static void help(FILE *to)
 	fprintf(to, "\n'usher COMMAND --help' tells more; the rule language is in usher.rules(5).\n");
 }
 
-int main(int argc, char **argv)
+/* RC, unless what was to be printed got lost. A reader that has seen enough is no loss. */
+static int printed(int rc)
+{
+	errno = 0;
+	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+		return rc;
+	fprintf(stderr, "usher: write to standard output: %s: what was printed is cut short; make room or print elsewhere, and ask again\n",
+		errno ? strerror(errno) : "it failed");
+	return rc ? rc : 2;
+}
+
+static int command(int argc, char **argv)
 {
 	if (argc < 2) {
 		help(stderr);
@@ -38,4 +50,9 @@ int main(int argc, char **argv)
 	}
 	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", argv[1]);
 	return 125;
+}
+
+int main(int argc, char **argv)
+{
+	return printed(command(argc, argv));
 }

@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usher between a command and its starter: signals and timers that are the command's, names with a slash behind a link, output that cannot be written.
+. "$(dirname "$0")/lib.sh"
+need perl find
+fresh
+supervised() { exec "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.$RANDOM$RANDOM" -- "$@"; }
+run() { (supervised "$@"); }
+
+# A timer lives on when its process executes another program: the usual way to bound a command.
+timed() { perl -e 'alarm 1; exec @ARGV' "$@" >/dev/null 2>&1; echo $?; }
+same "the control: a timer ends a command" 142 "$(timed sleep 20)"
+same "a timer from before the start ends it under usher" 142 "$(timed "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.alarm" -- sleep 20)"
+check "and the journal is closed" "$USHER" verify "$T/j.alarm"
+
+# What is sent to usher is for the command.
+sent() { # SIGNAL COMMAND...: the status of a command that ends by its own trap
+	rm -f up
+	("${@:2}" sh -c "trap 'exit 7' $1; : >up; i=0; while [ \$i -lt 60 ]; do sleep 0.1; i=\$((i + 1)); done") 2>/dev/null &
+	local p=$!
+	wait_for test -e up
+	kill -"$1" "$p"
+	wait "$p"
+	echo $?
+}
+for s in USR1 USR2 VTALRM PROF IO PWR URG TERM HUP; do
+	same "SIG$s: natively" 7 "$(sent "$s" exec)"
+	same "SIG$s to usher reaches the command" 7 "$(sent "$s" supervised)"
+done
+
+# A link with a slash behind it is followed where O_NOFOLLOW says that links are not.
+mkdir -p real/inside && ln -s real link
+cat >slash.py <<'P'
+import os
+for name in ("link/", "link//", "real/", "link", "/proc/self/", "link/.", "real/../link/", "link/inside/"):
+    for flags in (os.O_DIRECTORY, os.O_DIRECTORY | os.O_NOFOLLOW, os.O_NOFOLLOW, os.O_NOFOLLOW | os.O_TMPFILE | os.O_RDWR, 0):
+        try: fd = os.open(name, flags, 0o600); print(name, oct(flags), sorted(os.listdir(fd))[:1] if "proc" not in name and not flags & os.O_RDWR else "open"); os.close(fd)
+        except OSError as e: print(name, oct(flags), e.strerror)
+P
+same "names with a slash behind a link" "$(python3 slash.py)" "$(run python3 slash.py)"
+same "find link/" "$(find link/)" "$(run find link/)"
+
+# A full disk behind a pipe or a redirection is told.
+for words in "log $T/j.alarm" "log $T/j.alarm --json" "check $T/etc/allow.rules" "run --help" "--version"; do
+	# shellcheck disable=SC2086
+	out=$("$USHER" $words 2>&1 >/dev/full)
+	same "usher $words: what cannot be printed is an error" "2 No space left" "$? $(grep -o 'No space left' <<<"$out" | head -n 1)"
+done
+
+# Words that mean nothing are refused, as a start would.
+out=$("$USHER" check --ask nobody "$T/etc/allow.rules" 2>&1)
+same "check --ask of an unknown channel" "2 unknown channel" "$? $(grep -o 'unknown channel' <<<"$out")"
+"$USHER" check --calls --json >"$T/out" 2>&1
+same "check --calls has no JSON and says so" 2 $?
+out=$("$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal= -- true 2>&1)
+same "a journal without a name" "125 --journal takes" "$? $(grep -o -- '--journal takes' <<<"$out")"
+mkdir -m 700 "$T/empty"
+(cd "$T/empty" && "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal=. -- true)
+same "a journal in the working directory" "0 closed: whole from start to end" "$? $("$USHER" verify "$T/empty" | tail -n 1)"
+
+# What somebody else made of a record does not reach a terminal.
+cp -r "$T/j.alarm" "$T/changed"
+sed -i 's/sleep/sl\x1b[2J\xc2\x9bep/' "$T/changed/journal-000001.jsonl"
+same "the control: bytes that a terminal obeys are there" 1 "$(head -n 1 "$T/changed/journal-000001.jsonl" | LC_ALL=C grep -c $'\x1b')"
+same "log --json prints none" 0 "$("$USHER" log "$T/changed" --json 2>/dev/null | LC_ALL=C grep -c $'[\x1b\x9b]')"
+finish
