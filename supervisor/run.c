@@ -284,7 +284,10 @@ static int exit_status(const struct run *run, const struct run_options *o, int *
 
 	*by_signal = 0;
 	if (r->exec_error) {
-		voice_say(run->s.voice, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
+		if (atomic_load(&run->s.refused))
+			voice_say(run->s.voice, "usher: run %s: %s: refused; 'usher log %s denied' tells by which rule\n", o->argv[0], strerror(r->exec_error), run->journal);
+		else
+			voice_say(run->s.voice, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
 		return r->exec_error == ENOENT ? 127 : 126;
 	}
 	if (run->limited)
