@@ -40,6 +40,12 @@ static bool creates(const struct job *j)
 	return j->word[OPEN_FLAGS] & O_CREAT;
 }
 
+/* What is there afterwards is a regular file, and nobody's but the caller's yet. */
+static bool makes_new(const struct job *j)
+{
+	return creates(j) && (j->word[OPEN_FLAGS] & O_EXCL);
+}
+
 static bool temporary(const struct job *j)
 {
 	return j->word[OPEN_FLAGS] & TMPFILE_BIT;
@@ -94,7 +100,7 @@ static int resolve_path_only(struct job *j)
 int open_resolve(struct job *j)
 {
 	uint64_t flags = j->word[OPEN_FLAGS];
-	bool exclusive = creates(j) && (flags & O_EXCL);
+	bool exclusive = makes_new(j);
 	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], LOOK_TENTATIVE, j->word[OPEN_RESOLVE] };
 	struct split sp;
 	struct target *t;
@@ -173,21 +179,15 @@ static int inject_special(struct job *j, int fd, const struct stat *st)
 	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : inject(j, fd);
 }
 
-/* What is there is a regular file then, and nobody's but the caller's yet. */
-static bool makes_new(uint64_t flags)
-{
-	return (flags & O_CREAT) && (flags & O_EXCL);
-}
-
 /* The kernel refuses what is no directory before it opens it; neither a directory nor a new file makes anybody wait. */
-static uint64_t without_waiting(uint64_t flags)
+static uint64_t without_waiting(const struct job *j)
 {
-	return (flags & O_DIRECTORY) || makes_new(flags) ? 0 : O_NONBLOCK;
+	return (j->word[OPEN_FLAGS] & O_DIRECTORY) || makes_new(j) ? 0 : O_NONBLOCK;
 }
 
 static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
 {
-	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | without_waiting(j->word[OPEN_FLAGS]);
+	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | without_waiting(j);
 	struct open_how how = { flags, j->word[OPEN_MODE], resolve_flags };
 	struct creds saved;
 
@@ -210,7 +210,7 @@ static int restore_flags(const struct job *j, int fd)
 {
 	int flags = (int)j->word[OPEN_FLAGS];
 
-	if (fd >= 0 && !(flags & O_NONBLOCK) && without_waiting(j->word[OPEN_FLAGS]))
+	if (fd >= 0 && !(flags & O_NONBLOCK) && without_waiting(j))
 		(void)fcntl(fd, F_SETFL, flags);
 	return fd;
 }
@@ -295,7 +295,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (fd < 0)
 		return job_error(j, fd);
-	if (makes_new(flags) && !j->session->identity)
+	if (makes_new(j) && !j->session->identity)
 		return inject(j, steal_fd(&fd));
 	if (fstat(fd, &st) < 0)
 		return job_error(j, -errno);
@@ -391,14 +391,14 @@ int open_perform(struct job *j)
 		return perform_tentative(j, t);
 	if (!t->exists)
 		return creates(j) ? perform_new(j, t) : job_error(j, -ENOENT);
-	if (creates(j) && (j->word[OPEN_FLAGS] & O_EXCL))
+	if (makes_new(j))
 		return job_error(j, -EEXIST);
 	return perform_existing(j, t);
 }
 
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
-	bool exclusive = creates(j) && (j->word[OPEN_FLAGS] & O_EXCL);
+	bool exclusive = makes_new(j);
 	unsigned flags = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
 
 	return resolve_redirect(j, &j->target[index], to->name, flags | (creates(j) ? LOOK_MISSING : 0));

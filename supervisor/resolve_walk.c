@@ -311,41 +311,26 @@ static int step(struct steps *w, struct target *t)
 	return 0;
 }
 
-static bool has_dots(const char *text, size_t n)
-{
-	for (size_t at = 0, end; at < n; at = end + 1) {
-		for (end = at; end < n && text[end] != '/'; end++)
-			;
-		if (text[at] == '.' && (end == at + 1 || (end == at + 2 && text[at + 1] == '.')))
-			return true;
-	}
-	return false;
-}
-
 /*
  * Goes to the directory of the last component at once, where no link is on the way there. Else nothing has changed: what there is to say
  * of a component is said at its own step.
  */
 static void jump(struct steps *w)
 {
-	size_t from = 0, end = w->len;
+	struct split sp;
+	char dir[PATH_MAX];
+	size_t n;
 
-	while (from < end && w->pending[from] == '/')
-		from++;
-	while (end > from && w->pending[end - 1] == '/')
-		end--;
-	while (end > from && w->pending[end - 1] != '/')
-		end--;
-	if (end == from || has_dots(w->pending + from, end - from))
+	name_split(w->pending, w->len, &sp);
+	if (sp.dir >= sizeof(dir) || !name_fold(w->pending, sp.dir, dir, &n))
 		return;
-	w->pending[end - 1] = '\0';
-	int fd = look_open(w->j, w->cur, w->pending + from, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
-	w->pending[end - 1] = '/';
+	const char *below = dir[0] == '/' ? dir + 1 : dir;
+	int fd = *below ? look_open(w->j, w->cur, below, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS) : -ENOENT;
 	if (fd < 0)
 		return;
 	move_to(w, fd);
-	w->len -= end;
-	memmove(w->pending, w->pending + end, w->len);
+	w->len -= sp.leaf;
+	memmove(w->pending, w->pending + sp.leaf, w->len);
 }
 
 static int walk_all(struct steps *w, struct target *t)
