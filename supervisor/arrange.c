@@ -20,6 +20,9 @@
 #define WAY_TOO_SLOW 60
 #define WAY_LEFT_US 250000
 #define CROWD_MOST 4  /* receivers for a crowd */
+#define PAIR_LOOK 64  /* calls */
+#define PAIR_MOVED 2  /* times what the caller had run: within its own core taking a descriptor is the shorter */
+#define PAIR_RAN 3    /* times what it took */
 
 void arrange_init(struct arrangement *a, const cpu_set_t *may)
 {
@@ -98,10 +101,13 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 		atomic_store_explicit(&a->callers, callers, memory_order_relaxed);
 	if (a->cores == 1)
 		return now;
+	bool pair = atomic_load_explicit(&a->pair, memory_order_relaxed);
+	if (pair && w.callers > 1)
+		atomic_store_explicit(&a->pair, false, memory_order_relaxed);
 	if (one)
-		return 1;
+		return pair && w.callers == 1 ? 2 : 1;
 	if (w.changes < PARALLEL)
-		return now;
+		return pair ? 1 : now;
 	if (w.callers > a->cores)
 		return crowd(a);
 	return w.callers < PINNED_MOST ? w.callers : PINNED_MOST;
@@ -109,7 +115,7 @@ unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now)
 
 bool arrange_pins(const struct arrangement *a, unsigned want)
 {
-	return want == a->cores && want > 1;
+	return want == a->cores && want > 1 && atomic_load_explicit(&a->callers, memory_order_relaxed) > 1;
 }
 
 bool arrange_stays(struct stay *s, pid_t tid)
@@ -122,12 +128,17 @@ bool arrange_stays(struct stay *s, pid_t tid)
 	return ++s->calls >= STAY_FROM && s->calls % STAY_CALLS != 0;
 }
 
-uint32_t arrange_now_us(void)
+uint64_t arrange_now_ns(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint32_t)((uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+uint32_t arrange_now_us(void)
+{
+	return (uint32_t)(arrange_now_ns() / 1000);
 }
 
 bool arrange_gives_way(struct way *w, uint32_t now_us)
@@ -151,14 +162,24 @@ void arrange_gave_way(struct way *w, uint32_t took_us, uint32_t now_us)
 	w->from_us = now_us;
 }
 
-void arrange_ahead(bool alone)
+bool arrange_ahead(bool alone)
 {
 	errno = 0;
 	/* The first thread's: whoever made this one may be ahead already. */
 	int nice = getpriority(PRIO_PROCESS, (id_t)getpid());
 
-	if (!errno)
-		(void)setpriority(PRIO_PROCESS, 0, nice - (alone ? AHEAD_ALONE : AHEAD));
+	return !errno && setpriority(PRIO_PROCESS, 0, nice - (alone ? AHEAD_ALONE : AHEAD)) == 0;
+}
+
+bool arrange_pairs(struct pairing *p, uint64_t ran_ns, uint64_t given_ns, bool now)
+{
+	p->moved += given_ns > PAIR_MOVED * ran_ns;
+	p->ran += ran_ns > PAIR_RAN * given_ns;
+	if (++p->calls < PAIR_LOOK)
+		return now;
+	bool pairs = now ? p->ran <= PAIR_LOOK / 2 : p->moved > PAIR_LOOK / 8; /* a move costs some twenty times what a pair does */
+	*p = (struct pairing){ 0 };
+	return pairs;
 }
 
 int arrange_here(const struct arrangement *a)

@@ -25,6 +25,8 @@ struct arrangement {
 	atomic_uint calls;
 	atomic_uint callers;                  /* different ones in the window before, 1 where they came in turn */
 	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
+	atomic_bool pair;                     /* a single caller's calls are received by two: see arrange_pairs() */
+	_Atomic uint64_t answered_ns;         /* when its latest call was */
 };
 
 /* Learns which cores workers may use: MAY, or where that is NULL what the calling thread may. */
@@ -33,7 +35,7 @@ void arrange_init(struct arrangement *a, const cpu_set_t *may);
 /* Notes a call of thread TID. Returns how many workers should receive from now on; NOW do at present. */
 unsigned arrange_note(struct arrangement *a, pid_t tid, unsigned now);
 
-/* Whether WANT receivers are pinned, each to its core. */
+/* Whether WANT receivers are those of callers that interleave, each pinned to its core. */
 bool arrange_pins(const struct arrangement *a, unsigned want);
 
 /*
@@ -56,10 +58,29 @@ bool arrange_stays(struct stay *s, pid_t tid);
  * one, where it finds that idle; a waiting thread that has used more stays queued, and is woken where it is. ALONE: it is the only one that
  * receives, and goes further ahead: a caller that is let go to exec shall not get the core before its worker has gone to wait, as execve(2) moves to
  * an idle core where it finds another thread on its own core's queue. Beside several callers that would only keep them from running.
+ * Returns false where this process may not.
  */
-void arrange_ahead(bool alone);
+bool arrange_ahead(bool alone);
 
-/* CLOCK_MONOTONIC, in microseconds; it wraps after an hour. Any thread. */
+/*
+ * Whether two receive the calls of a single caller, where none may go ahead. A call wakes both, on the caller's core, and the one that does not get it
+ * has used less of that core than the caller, which so stays queued there while it waits, and is woken in place by its descriptor
+ * (arrange_ahead() tells why). That costs each call the other's wake-up: it is for callers that do next to nothing between their calls, and whom the
+ * kernel moves to an idle core at each descriptor.
+ */
+struct pairing {
+	unsigned calls;
+	unsigned moved; /* of these took far longer to take a descriptor than the caller had run */
+	unsigned ran;   /* ... the caller had run far longer */
+};
+
+/* A caller had run for RAN_NS when it called, and took its descriptor within GIVEN_NS. NOW: two receive at present. Threads: the receiver P belongs to. */
+bool arrange_pairs(struct pairing *p, uint64_t ran_ns, uint64_t given_ns, bool now);
+
+/* CLOCK_MONOTONIC. Any thread. */
+uint64_t arrange_now_ns(void);
+
+/* The same, in microseconds; it wraps after an hour. Any thread. */
 uint32_t arrange_now_us(void);
 
 /*

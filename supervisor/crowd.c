@@ -58,7 +58,7 @@ static struct crowd *crowd_of(struct pool *p)
 	return none;
 }
 
-static bool has_come(const struct pool *p)
+bool crowd_has_come(const struct pool *p)
 {
 	struct pollfd fd = { p->session->listener, POLLIN, 0 };
 
@@ -105,7 +105,7 @@ static void take_in(struct pool *p, struct crowd *c)
 
 	if (pthread_mutex_trylock(&c->taking))
 		return;
-	for (bool more = true; more && room(c) && has_come(p); more = all) {
+	for (bool more = true; more && room(c) && crowd_has_come(p); more = all) {
 		if (!receive(p, &n))
 			break;
 		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);

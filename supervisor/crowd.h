@@ -30,6 +30,9 @@ static inline bool crowd_there(const struct pool *p)
 	       atomic_load_explicit(&p->taken_in, memory_order_relaxed) != 0;
 }
 
+/* Whether a call waits in the kernel to be received. */
+bool crowd_has_come(const struct pool *p);
+
 /* The next call for W, which receives. False: there is none, errno says why. */
 bool crowd_receive(struct worker *w, struct seccomp_notif *out);
 

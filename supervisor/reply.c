@@ -17,6 +17,7 @@
 #include "supervisor/limits_caller.h"
 #include "supervisor/passing.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 {
@@ -34,6 +35,7 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 		interrupted_by_usher(&j->session->interruptions, (pid_t)j->notif.pid, j->notif.data.instruction_pointer);
 	cleanup_fd(&j->sock);
 	j->sock = -1;
+	worker_answers(j->worker);
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
 		if (errno == EINTR)
 			continue;
@@ -82,12 +84,14 @@ int reply_addfd(struct job *j)
 	};
 	int at;
 
+	uint64_t since = worker_gives(j->worker);
 	do
 		at = ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 	while (at < 0 && errno == EINTR);
-	if (at >= 0)
-		return at;
-	int rc = -errno;
+	int rc = at < 0 ? -errno : at;
+	worker_gave(j->worker, since);
+	if (rc >= 0)
+		return rc;
 	if (rc == -EMFILE)
 		limits_no_number(j);
 	return rc;

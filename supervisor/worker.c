@@ -70,6 +70,7 @@ static void leave_place_locked(struct worker *w)
 	if (!w->receiving)
 		return;
 	w->receiving = false;
+	w->beside = false;
 	w->stays = -1;
 	p->receivers--;
 	if (w->core >= 0)
@@ -254,23 +255,12 @@ static void settle(struct worker *w)
 
 	if (w->alone != (p->want <= 1)) {
 		w->alone = p->want <= 1;
-		arrange_ahead(w->alone);
+		w->ahead = arrange_ahead(w->alone);
 	}
 	if (core == w->bound)
 		return;
 	arrange_bind(&p->arrangement, core);
 	w->bound = core;
-}
-
-void worker_stay(struct worker *w)
-{
-	const struct arrangement *a = &w->session->pool->arrangement;
-	int here = arrange_here(a);
-
-	if (here < 0 || here == w->bound)
-		return;
-	arrange_bind(a, here);
-	w->bound = here;
 }
 
 /* After each call: whether more or fewer should receive. */
@@ -292,23 +282,6 @@ static void rearrange(struct worker *w, pid_t tid)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* A connect gives no descriptor, and wakes whoever accepts: the kernel finds places for the three best when none is held. */
-static bool wakes_another(const struct job *j)
-{
-	return j->row && (j->row->ops & OP_CONNECT);
-}
-
-/* After each call: whether the only receiver is held where the caller is. */
-static void stay(struct worker *w, pid_t tid)
-{
-	struct pool *p = w->session->pool;
-
-	if (p->want > 1 || !arrange_stays(&w->stay, wakes_another(&w->job) ? 0 : tid))
-		w->stays = -1;
-	else if (w->stays < 0)
-		w->stays = arrange_here(&p->arrangement);
-}
-
 /* False with *CROWD: a crowd has come in between. */
 static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd)
 {
@@ -318,6 +291,7 @@ static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd
 	memset(n, 0, sizeof(*n));
 	atomic_fetch_add(&p->outside, 1);
 	*crowd = atomic_load(&p->taken_in) != 0;
+	w->beside = w->bound < 0 && !*crowd && !crowd_has_come(p);
 	bool received = !*crowd && ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0;
 	atomic_fetch_sub(&p->outside, 1);
 	return received;
@@ -326,6 +300,8 @@ static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd
 static bool next_call(struct worker *w, struct seccomp_notif *n)
 {
 	bool crowd = crowd_there(w->session->pool);
+
+	w->beside = false;
 	bool received = !crowd && wait_for_call(w, n, &crowd);
 
 	return crowd ? crowd_receive(w, n) : received;
@@ -378,7 +354,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 
 	w->alone = true;
-	arrange_ahead(w->alone);
+	w->ahead = arrange_ahead(w->alone);
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
 	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		int error = errno;
@@ -399,12 +375,14 @@ static void *worker_main(void *arg)
 			watchdog_begin(w, w->session->pool, w->job.notif.id);
 			if (w->laps)
 				laps_begin(w->laps);
+			worker_called(w);
 			walk_new(w);
+			worker_answered(w);
 			if (crowd_there(w->session->pool))
 				crowd_served(w->session->pool, tid);
 			watchdog_end(w, w->session->pool);
 			rearrange(w, tid);
-			stay(w, tid);
+			worker_stay_on(w, tid);
 		} else {
 			job_reset(&w->job);
 			atomic_store_explicit(&w->walking, false, memory_order_release);

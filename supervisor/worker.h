@@ -36,9 +36,14 @@ struct worker {
 	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	bool alone;               /* its priority is that of an only receiver */
+	bool ahead;               /* it could get that */
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
+	bool beside;              /* free to move, it was woken by its call: on the caller's core */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
 	struct stay stay;
+	struct pairing pairing;
+	uint64_t ran_ns;          /* how long the caller had run when it called; not of one that is ahead */
+	uint64_t given_ns;        /* how long it took to take its descriptor, 0: there was none */
 	struct way way;           /* while it receives on a core of its own */
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
@@ -89,6 +94,21 @@ void worker_blocking_locked(struct worker *w);
  * another core is idle the kernel would wake the worker there.
  */
 void worker_stay(struct worker *w);
+
+/*
+ * Around the hand-over of a descriptor, whose end the caller wakes the worker for. Where W is known to be on its caller's core it stays there.
+ * worker_gives() returns what worker_gave() takes.
+ */
+uint64_t worker_gives(struct worker *w);
+void worker_gave(struct worker *w, uint64_t since);
+
+/* Before a caller is answered: who is woken so often runs before this thread goes on. */
+void worker_answers(const struct worker *w);
+
+/* Of the worker loop: before and after each call that W received, whether two should receive this caller's; and, by thread TID of it, where W stays. */
+void worker_called(struct worker *w);
+void worker_answered(struct worker *w);
+void worker_stay_on(struct worker *w, pid_t tid);
 
 /*
  * Says that the current job takes a while, without waiting for anything (what a question shows is gathered): another worker

@@ -171,6 +171,52 @@ static void gives_way_where_it_is_short(void **state)
 	assert_false(arrange_gives_way(&w, 2000 + 300001));
 }
 
+static bool pairs_after(struct pairing *p, unsigned calls, uint64_t ran_us, uint64_t given_us, bool now)
+{
+	for (unsigned i = 0; i < calls; i++)
+		now = arrange_pairs(p, ran_us * 1000, given_us * 1000, now);
+	return now;
+}
+
+/* A caller that is moved at each descriptor gets two; not one that is moved now and then, nor one that works between its calls. */
+static void two_receive_for_a_caller_that_is_moved(void **state)
+{
+	struct pairing p = { 0 };
+	bool pair = false;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_false(pair = arrange_pairs(&p, 4000, i % 16 ? 3000 : 90000, pair));
+	assert_false(pairs_after(&p, 1000, 30, 40, false));
+	assert_true(pairs_after(&p, 200, 4, 25, false));
+	assert_true(pairs_after(&p, 1000, 4, 3, true));
+	assert_false(pairs_after(&p, 200, 30, 3, true));
+}
+
+/* ... and while there is no other caller. */
+static void a_pair_is_for_one_caller(void **state)
+{
+	struct arrangement a;
+	unsigned want = 1;
+
+	(void)state;
+	memset(&a, 0, sizeof(a));
+	a.cores = 2;
+	atomic_store(&a.pair, true);
+	for (int i = 0; i < 2 * ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10, want);
+	assert_int_equal(want, 2);
+	assert_false(arrange_pins(&a, want));
+	for (int i = 0; i < ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i / (ARRANGE_WINDOW / 2), want);
+	assert_int_equal(want, 1);
+	assert_false(atomic_load(&a.pair));
+	for (int i = 0; i < ARRANGE_WINDOW; i++)
+		want = arrange_note(&a, 10 + i % 2, want);
+	assert_int_equal(want, 2);
+	assert_true(arrange_pins(&a, want));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +227,8 @@ int main(void)
 		cmocka_unit_test(receivers_follow_the_callers),
 		cmocka_unit_test(programs_in_turn_are_no_crowd),
 		cmocka_unit_test(gives_way_where_it_is_short),
+		cmocka_unit_test(two_receive_for_a_caller_that_is_moved),
+		cmocka_unit_test(a_pair_is_for_one_caller),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
