@@ -68,6 +68,11 @@ static int open_parts(struct journal *j, const struct journal_options *o, const 
 	int rc = epoch_new(&j->epoch);
 	if (rc != 0)
 		return rc;
+	/* Before any file: what cannot be anchored leaves no session behind. */
+	*why = "cannot anchor the journal's first key (file:PATH or exec:CMD)";
+	rc = anchor ? anchors_new(anchor, j->dir, epoch_key(j->epoch), &j->anchors) : 0;
+	if (rc != 0)
+		return rc;
 	*why = "cannot write the journal's anchor file";
 	rc = write_anchor(j);
 	if (rc != 0)
@@ -81,10 +86,6 @@ static int open_parts(struct journal *j, const struct journal_options *o, const 
 	j->room = j->seg->allocated;
 	*why = "cannot make the journal's file of operations in flight";
 	rc = inflight_create(j->dirfd, &j->inflight);
-	if (rc != 0)
-		return rc;
-	*why = "cannot anchor the journal's first key (file:PATH or exec:CMD)";
-	rc = anchor ? anchors_new(anchor, j->dir, epoch_key(j->epoch), &j->anchors) : 0;
 	if (rc != 0)
 		return rc;
 	if (o->helper_later && !anchor && j->sync == SYNC_NONE)

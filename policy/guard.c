@@ -30,19 +30,28 @@
 	"/proc/sys/fs/binfmt_misc/** /sys/{power,kernel/debug,kernel/tracing}/** /sys/kernel/{uevent_helper,kexec*} "           \
 	"reason=\"the kernel acts on it outside the tree\"\n"
 
+static bool is_plain(unsigned char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("/._-+:@%", c));
+}
+
 void guard_pattern(FILE *to, const char *scheme, struct span name, const char *tail)
 {
-	fprintf(to, " \"%s", scheme);
+	uint32_t done = 0;
+
+	fputs(" \"", to);
+	fputs(scheme, to);
 	for (uint32_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.bytes[i];
-		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-			     (c && strchr("/._-+:@%", c));
-		if (plain)
-			fputc(c, to);
-		else
-			fprintf(to, "\\x%02x", c); /* an escaped byte stands for itself, never for a wildcard */
+		if (is_plain(c))
+			continue;
+		fwrite(name.bytes + done, 1, i - done, to);
+		fprintf(to, "\\x%02x", c); /* an escaped byte stands for itself, never for a wildcard */
+		done = i + 1;
 	}
-	fprintf(to, "%s\"", tail);
+	fwrite(name.bytes + done, 1, name.len - done, to);
+	fputs(tail, to);
+	fputc('"', to);
 }
 
 static struct span span_of(const char *s)

@@ -68,10 +68,16 @@ static int print_json(const struct finding *f, size_t n, bool can_run)
 	return ferror(stdout) ? 1 : 0;
 }
 
-static int usage(void)
+static int usage(FILE *to, int status)
 {
-	fputs("usage: usher doctor [--json | --calls]\n", stderr);
-	return 2;
+	fputs("usage: usher doctor [--json | --calls]\n"
+	      "\n"
+	      "Tries what this kernel can enforce; status 0: usher run works here, 1: it does not.\n"
+	      "\n"
+	      "  --json   the same for a program\n"
+	      "  --calls  every system call, and what becomes of it\n",
+	      to);
+	return status;
 }
 
 static int doctor_main(int argc, char **argv)
@@ -79,12 +85,14 @@ static int doctor_main(int argc, char **argv)
 	struct finding findings[DOCTOR_MAX];
 	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
+	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+		return usage(stdout, 0);
 	if (argc == 2 && strcmp(argv[1], "--calls") == 0) {
 		disposition_print(stdout);
 		return 0;
 	}
 	if (argc > 2 || (argc == 2 && !json))
-		return usage();
+		return usage(stderr, 2);
 	(void)signal(SIGCHLD, SIG_DFL); /* what is tried is tried in children */
 	size_t n = doctor_examine(findings);
 	bool can_run = true;

@@ -108,6 +108,7 @@ void log_show(void *context, const char *text, size_t len)
 	struct log *l = context;
 	if (!query_match(l->query, text, len))
 		return;
+	l->shown++;
 	if (!l->json) {
 		render_line(stdout, text, len, l->colour);
 		return;
@@ -147,6 +148,13 @@ static int compile_query(struct log *l)
 	return 1;
 }
 
+/* Meant as a journal, a name that is no directory is a word of the query, and quietly finds nothing. */
+static void tell_nothing(const struct log *l)
+{
+	if (!l->shown && l->n_words == 1 && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0)
+		fprintf(stderr, "usher log: %s is no directory, and no record in %s is about it\n", l->words[0], l->dir);
+}
+
 static int show(struct log *l)
 {
 	int rc = compile_query(l);
@@ -160,6 +168,8 @@ static int show(struct log *l)
 		rc = follow(l);
 	else
 		rc = log_find(l->dir, l->query, log_show, l);
+	if (rc == 0)
+		tell_nothing(l);
 	return rc;
 }
 

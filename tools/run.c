@@ -113,6 +113,11 @@ static int known_requirements(const char *list)
 	return require_check(list, NULL, word, sizeof(word), &takes) == 0 ? 0 : wrong("require", list, "a list of " REQUIRE_WORDS);
 }
 
+static bool anchor_form(const char *where)
+{
+	return (strncmp(where, "file:", 5) == 0 || strncmp(where, "exec:", 5) == 0) && where[5];
+}
+
 /* Returns 0, 1 for help, or -1 (told). */
 static int take(struct run_options *o, struct lists *l, int c)
 {
@@ -134,7 +139,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 		return one_of(optarg, syncs) ? 0 : wrong("sync", optarg, "each, batch or none");
 	case OPT_ANCHOR:
 		o->anchor = optarg;
-		return 0;
+		return anchor_form(optarg) ? 0 : wrong("anchor", optarg, "file:PATH or exec:CMD");
 	case OPT_KEEP:
 		return keep_fd(o, l, optarg);
 	case OPT_WAIT:

@@ -54,6 +54,18 @@ same "check --ask of an unknown channel" "2 unknown channel" "$? $(grep -o 'unkn
 same "check --calls has no JSON and says so" 2 $?
 out=$("$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal= -- true 2>&1)
 same "a journal without a name" "125 --journal takes" "$? $(grep -o -- '--journal takes' <<<"$out")"
+for words in nothing file: exec:; do
+	out=$("$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal="$T/unanchored" --anchor=$words -- true 2>&1)
+	same "--anchor=$words" "125 --anchor=$words: expected file:PATH or exec:CMD" "$? $(grep -o -- '--anchor=.*' <<<"$out" | head -n 1)"
+done
+"$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal="$T/unanchored" --anchor=file:"$T/nowhere/heads" -- true 2>/dev/null
+same "what cannot be anchored leaves no session" "125 0" "$? $(find "$T/unanchored" -type f | wc -l)"
+"$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal="$T/unanchored" --anchor=file:"$T/heads" -- true
+same "... whose directory another one takes" "0 1" "$? $(grep -c . "$T/heads" | sed 's/[1-9][0-9]*/1/')"
+out=$("$USHER" log "$T/j.alarm" /no/journal 2>&1)
+same "a journal that is not there, taken for a query" "/no/journal is no directory" "$(grep -o '/no/journal is no directory' <<<"$out")"
+out=$("$USHER" doctor --help 2>/dev/null)
+same "doctor --help" "0 usage: usher doctor" "$? $(head -n 1 <<<"$out" | cut -c 1-19)"
 mkdir -m 700 "$T/empty"
 (cd "$T/empty" && "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal=. -- true)
 same "a journal in the working directory" "0 closed: whole from start to end" "$? $("$USHER" verify "$T/empty" | tail -n 1)"
