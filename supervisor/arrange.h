@@ -25,6 +25,7 @@ struct arrangement {
 	atomic_uint calls;
 	atomic_uint callers;                  /* different ones in the window before, 1 where they came in turn */
 	_Atomic pid_t recent[ARRANGE_WINDOW]; /* callers of the latest calls */
+	atomic_bool behind;                   /* workers may not go ahead of callers: see arrange_ahead() */
 	atomic_bool pair;                     /* a single caller's calls are received by two: see arrange_pairs() */
 	_Atomic uint64_t answered_ns;         /* when its latest call was */
 };

@@ -35,7 +35,7 @@ int reply_send(struct job *j, int64_t value, int32_t error, bool cont)
 		interrupted_by_usher(&j->session->interruptions, (pid_t)j->notif.pid, j->notif.data.instruction_pointer);
 	cleanup_fd(&j->sock);
 	j->sock = -1;
-	worker_answers(j->worker);
+	worker_answers(j->session->pool);
 	while (ioctl(j->session->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp) < 0) {
 		if (errno == EINTR)
 			continue;

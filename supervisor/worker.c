@@ -247,6 +247,14 @@ static bool in_pipeline(const struct worker *w)
 	return w->busy >= CROWD_BUSY && p->want > p->arrangement.cores;
 }
 
+static void go_ahead(const struct worker *w)
+{
+	struct arrangement *a = &w->session->pool->arrangement;
+
+	if (!arrange_ahead(w->alone) && !atomic_load_explicit(&a->behind, memory_order_relaxed))
+		atomic_store_explicit(&a->behind, true, memory_order_relaxed);
+}
+
 /* Where several receive each stays on a core of its own; a single one runs where the caller wakes it, or stays there. */
 static void settle(struct worker *w)
 {
@@ -255,7 +263,7 @@ static void settle(struct worker *w)
 
 	if (w->alone != (p->want <= 1)) {
 		w->alone = p->want <= 1;
-		w->ahead = arrange_ahead(w->alone);
+		go_ahead(w);
 	}
 	if (core == w->bound)
 		return;
@@ -354,7 +362,7 @@ static void *worker_main(void *arg)
 	struct worker *w = arg;
 
 	w->alone = true;
-	w->ahead = arrange_ahead(w->alone);
+	go_ahead(w);
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
 	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		int error = errno;

@@ -36,13 +36,12 @@ struct worker {
 	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	bool alone;               /* its priority is that of an only receiver */
-	bool ahead;               /* it could get that */
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
 	bool beside;              /* free to move, it was woken by its call: on the caller's core */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
 	struct stay stay;
 	struct pairing pairing;
-	uint64_t ran_ns;          /* how long the caller had run when it called; not of one that is ahead */
+	uint64_t ran_ns;          /* how long the caller had run when it called; where none is ahead */
 	uint64_t given_ns;        /* how long it took to take its descriptor, 0: there was none */
 	struct way way;           /* while it receives on a core of its own */
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
@@ -102,8 +101,8 @@ void worker_stay(struct worker *w);
 uint64_t worker_gives(struct worker *w);
 void worker_gave(struct worker *w, uint64_t since);
 
-/* Before a caller is answered: who is woken so often runs before this thread goes on. */
-void worker_answers(const struct worker *w);
+/* Before a caller of P's is answered: who is woken so often runs before this thread goes on. Any thread. */
+void worker_answers(struct pool *p);
 
 /* Of the worker loop: before and after each call that W received, whether two should receive this caller's; and, by thread TID of it, where W stays. */
 void worker_called(struct worker *w);

@@ -17,16 +17,16 @@ void worker_stay(struct worker *w)
 }
 
 /* By the clock, which who is ahead does without. */
-static bool measures(const struct worker *w)
+static bool measures(const struct arrangement *a)
 {
-	return !w->ahead && w->session->pool->arrangement.cores > 1;
+	return a->cores > 1 && atomic_load_explicit(&a->behind, memory_order_relaxed);
 }
 
 uint64_t worker_gives(struct worker *w)
 {
 	if (w->beside)
 		worker_stay(w);
-	return measures(w) ? arrange_now_ns() : 0;
+	return measures(&w->session->pool->arrangement) ? arrange_now_ns() : 0;
 }
 
 void worker_gave(struct worker *w, uint64_t since)
@@ -37,15 +37,17 @@ void worker_gave(struct worker *w, uint64_t since)
 
 void worker_called(struct worker *w)
 {
+	const struct arrangement *a = &w->session->pool->arrangement;
+
 	w->given_ns = 0;
-	if (measures(w))
-		w->ran_ns = arrange_now_ns() - atomic_load_explicit(&w->session->pool->arrangement.answered_ns, memory_order_relaxed);
+	if (measures(a))
+		w->ran_ns = arrange_now_ns() - atomic_load_explicit(&a->answered_ns, memory_order_relaxed);
 }
 
-void worker_answers(const struct worker *w)
+void worker_answers(struct pool *p)
 {
-	if (measures(w))
-		atomic_store_explicit(&w->session->pool->arrangement.answered_ns, arrange_now_ns(), memory_order_relaxed);
+	if (measures(&p->arrangement))
+		atomic_store_explicit(&p->arrangement.answered_ns, arrange_now_ns(), memory_order_relaxed);
 }
 
 void worker_answered(struct worker *w)
@@ -53,7 +55,7 @@ void worker_answered(struct worker *w)
 	struct arrangement *a = &w->session->pool->arrangement;
 
 	bool now = atomic_load_explicit(&a->pair, memory_order_relaxed);
-	if (measures(w) && w->given_ns && w->stay.calls && arrange_pairs(&w->pairing, w->ran_ns, w->given_ns, now) != now)
+	if (measures(a) && w->given_ns && w->stay.calls && arrange_pairs(&w->pairing, w->ran_ns, w->given_ns, now) != now)
 		atomic_store_explicit(&a->pair, !now, memory_order_relaxed);
 }
 
