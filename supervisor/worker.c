@@ -70,7 +70,7 @@ static void leave_place_locked(struct worker *w)
 	if (!w->receiving)
 		return;
 	w->receiving = false;
-	w->beside = false;
+	atomic_store_explicit(&w->beside, false, memory_order_relaxed);
 	w->stays = -1;
 	p->receivers--;
 	if (w->core >= 0)
@@ -299,7 +299,7 @@ static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd
 	memset(n, 0, sizeof(*n));
 	atomic_fetch_add(&p->outside, 1);
 	*crowd = atomic_load(&p->taken_in) != 0;
-	w->beside = w->bound < 0 && !*crowd && !crowd_has_come(p);
+	atomic_store_explicit(&w->beside, w->bound < 0 && !*crowd && !crowd_has_come(p), memory_order_relaxed);
 	bool received = !*crowd && ioctl(w->session->listener, SECCOMP_IOCTL_NOTIF_RECV, n) == 0;
 	atomic_fetch_sub(&p->outside, 1);
 	return received;
@@ -309,7 +309,7 @@ static bool next_call(struct worker *w, struct seccomp_notif *n)
 {
 	bool crowd = crowd_there(w->session->pool);
 
-	w->beside = false;
+	atomic_store_explicit(&w->beside, false, memory_order_relaxed);
 	bool received = !crowd && wait_for_call(w, n, &crowd);
 
 	return crowd ? crowd_receive(w, n) : received;

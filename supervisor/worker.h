@@ -37,7 +37,7 @@ struct worker {
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	bool alone;               /* its priority is that of an only receiver */
 	int bound;                /* the core its thread is bound to, -1: all, UNBOUND_YET: as whoever made it */
-	bool beside;              /* free to move, it was woken by its call: on the caller's core */
+	atomic_bool beside;       /* free to move, it was woken by its call: on the caller's core. The watchdog takes it back */
 	int stays;                /* the core it stays on as the only receiver, -1: it is free to move */
 	struct stay stay;
 	struct pairing pairing;

@@ -24,7 +24,7 @@ static bool measures(const struct arrangement *a)
 
 uint64_t worker_gives(struct worker *w)
 {
-	if (w->beside)
+	if (atomic_load_explicit(&w->beside, memory_order_relaxed))
 		worker_stay(w);
 	return measures(&w->session->pool->arrangement) ? arrange_now_ns() : 0;
 }
