@@ -23,6 +23,7 @@
 #define PAIR_LOOK 64  /* calls */
 #define PAIR_MOVED 2  /* times what the caller had run: within its own core taking a descriptor is the shorter */
 #define PAIR_RAN 3    /* times what it took */
+#define PAIR_MOVES (PAIR_LOOK / 8) /* of these: a move costs some twenty times what a pair does */
 
 void arrange_init(struct arrangement *a, const cpu_set_t *may)
 {
@@ -177,7 +178,7 @@ bool arrange_pairs(struct pairing *p, uint64_t ran_ns, uint64_t given_ns, bool n
 	p->ran += ran_ns > PAIR_RAN * given_ns;
 	if (++p->calls < PAIR_LOOK)
 		return now;
-	bool pairs = now ? p->ran <= PAIR_LOOK / 2 : p->moved > PAIR_LOOK / 8; /* a move costs some twenty times what a pair does */
+	bool pairs = now ? p->ran <= PAIR_LOOK / 2 : p->moved > PAIR_MOVES;
 	*p = (struct pairing){ 0 };
 	return pairs;
 }
@@ -191,6 +192,13 @@ int arrange_here(const struct arrangement *a)
 			return (int)i;
 	}
 	return -1;
+}
+
+bool arrange_free(const struct arrangement *a)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) >= (int)a->cores;
 }
 
 void arrange_bind(const struct arrangement *a, int index)

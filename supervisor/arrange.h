@@ -103,6 +103,9 @@ void arrange_gave_way(struct way *w, uint32_t took_us, uint32_t now_us);
 /* The index of the core this thread runs on, -1 when it is none of the arrangement's or the only one. */
 int arrange_here(const struct arrangement *a);
 
+/* Whether the calling thread may run on all of the arrangement's cores: else somebody has confined it. */
+bool arrange_free(const struct arrangement *a);
+
 /* Binds the calling thread to core number INDEX of the arrangement, or to all of them when INDEX is negative. */
 void arrange_bind(const struct arrangement *a, int index);
 

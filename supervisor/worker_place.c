@@ -12,6 +12,8 @@ void worker_stay(struct worker *w)
 
 	if (here < 0 || here == w->bound)
 		return;
+	if (w->bound == -1 && !arrange_free(a))
+		return; /* by taskset(1): once bound, it would be let go to all */
 	arrange_bind(a, here);
 	w->bound = here;
 }
