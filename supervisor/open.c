@@ -24,6 +24,7 @@
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
+#include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/resolve_name.h"
@@ -31,6 +32,7 @@
 #include "supervisor/session.h"
 #include "supervisor/sticky.h"
 #include "supervisor/terminals.h"
+#include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
@@ -384,6 +386,7 @@ int open_perform(struct job *j)
 
 	if (j->word[OPEN_FLAGS] & O_PATH)
 		return open_path(j);
+	watch_fifos(j->session->pool);
 	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | TMPFILE_BIT) ? open_room(j) : 0;
 	if (rc < 0)
 		return job_error(j, rc);

@@ -52,10 +52,16 @@ static int open_as_caller(struct job *j, int held, int flags)
 }
 
 /* Opens with waiting; a signal for the caller ends it. */
-static int open_waiting(struct job *j, int held)
+static int open_waiting(struct job *j, int held, bool fifo)
 {
-	worker_blocking(j->worker);
+	if (fifo)
+		worker_at_fifo(j->worker);
+	else
+		worker_blocking(j->worker);
 	for (;;) {
+		/* In this order: whoever opens the other end after the caller ended sees this worker, or the caller is seen to have ended. */
+		if (fifo && !job_alive(j))
+			return -ERESTARTSYS;
 		int fd = open_as_caller(j, held, again_flags(j) & ~O_NONBLOCK);
 		if (fd != -EINTR)
 			return fd;
@@ -103,7 +109,7 @@ static int read_fifo(struct job *j, int fd)
 	atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
-	worker_blocking(j->worker);
+	worker_at_fifo(j->worker);
 	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) < 0)
 		return -errno;
 	timer_settime(timer, 0, &every, NULL);
@@ -141,7 +147,7 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 		return read_fifo(j, fd);
 	if ((S_ISCHR(st->st_mode) && !plain_device(st)) || S_ISBLK(st->st_mode)) {
 		int own CLEANUP_FD = fd;
-		return open_waiting(j, own);
+		return open_waiting(j, own, false);
 	}
 	return unblock(j, fd);
 }
@@ -152,13 +158,13 @@ int open_held(struct job *j, int held, const struct stat *st)
 
 	/* The kernel's own wait: whether a writer came or the signal was first is one decision there. */
 	if (wait && S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
-		return open_waiting(j, held);
+		return open_waiting(j, held, true);
 	int fd = open_as_caller(j, held, again_flags(j) | O_NONBLOCK);
 	if (fd >= 0)
 		return open_settle(j, fd, st);
 	/* The writer of a FIFO without readers, or a lease */
 	if (wait && ((fd == -ENXIO && S_ISFIFO(st->st_mode)) || fd == -EAGAIN))
-		return open_waiting(j, held);
+		return open_waiting(j, held, S_ISFIFO(st->st_mode));
 	return fd;
 }
 

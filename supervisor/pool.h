@@ -54,6 +54,7 @@ struct pool {
 	unsigned spares;          /* workers waiting on spare */
 	unsigned threads;         /* all workers */
 	unsigned blocked;         /* workers that may be waiting */
+	atomic_uint at_fifos;     /* of them, in the open of a FIFO; written under the lock, read without */
 	struct worker *workers;   /* all of them */
 	struct parked *parked;    /* waiting for an answer */
 	unsigned listed;          /* of them in the kernel's list of notifications */

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
@@ -21,6 +22,10 @@
 #include "supervisor/crowd.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
+
+/* For how long who was interrupted at a FIFO is waited for: a wait there ends at once. */
+#define FIFO_PAUSE_NS 50000
+#define FIFO_LOOKS 2000
 
 static uint64_t status_mask(const char *status, const char *key)
 {
@@ -76,6 +81,34 @@ static void look_after_locked(struct worker *w)
 	if (!job_alive(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
 		atomic_store(&w->interrupted, true);
 		pthread_kill(w->thread, POOL_SIGNAL);
+	}
+}
+
+/* Interrupts those who wait at a FIFO for a caller that has ended. Whether there was any. */
+static bool leave_fifos_locked(struct pool *p)
+{
+	bool any = false;
+
+	for (struct worker *w = p->workers; w; w = w->next) {
+		if (!w->at_fifo || job_alive(&w->job))
+			continue;
+		look_after_locked(w);
+		any = true;
+	}
+	return any;
+}
+
+void watch_fifos(struct pool *p)
+{
+	const struct timespec pause = { 0, FIFO_PAUSE_NS };
+
+	for (unsigned looks = 0; atomic_load(&p->at_fifos) && looks < FIFO_LOOKS; looks++) {
+		pthread_mutex_lock(&p->lock);
+		bool any = leave_fifos_locked(p);
+		pthread_mutex_unlock(&p->lock);
+		if (!any)
+			return;
+		nanosleep(&pause, NULL);
 	}
 }
 

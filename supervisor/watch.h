@@ -15,6 +15,12 @@ int watch_open(struct pool *p);
 /* Something waits from now on: the main thread looks after it. With the lock held; costs nothing while it does already. */
 void watch_wake_locked(struct pool *p);
 
+/*
+ * To be called before anything is opened: who waits in the open of a FIFO counts as its reader or writer, and must not any more when its caller
+ * has ended and whoever collected it opens the other end. Costs one load while nobody waits at a FIFO. Any worker, without the lock.
+ */
+void watch_fifos(struct pool *p);
+
 /* One look, by the main thread, WATCH_ROUND_MS after p->watch was readable or after the last. False: nothing waits any more. */
 bool watch_round(struct pool *p);
 

@@ -101,6 +101,19 @@ void worker_blocking(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
+void worker_at_fifo(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+
+	pthread_mutex_lock(&p->lock);
+	if (!w->blocking)
+		worker_blocking_locked(w);
+	if (!w->at_fifo)
+		p->at_fifos++;
+	w->at_fifo = true;
+	pthread_mutex_unlock(&p->lock);
+}
+
 void worker_aside(struct worker *w)
 {
 	struct pool *p = w->session->pool;
@@ -147,6 +160,9 @@ static void unblock(struct worker *w)
 	pthread_mutex_lock(&p->lock);
 	w->blocking = false;
 	p->blocked--;
+	if (w->at_fifo)
+		p->at_fifos--;
+	w->at_fifo = false;
 	pthread_mutex_unlock(&p->lock);
 }
 

@@ -22,6 +22,7 @@
 
 #define ROUNDS 3000
 #define MEETINGS 100
+#define KILLS 200
 #define CROWD 6
 #define CROWD_ROUNDS 1500
 #ifdef __x86_64__
@@ -273,6 +274,60 @@ static void interrupted_wait(void)
 	unlink("p");
 }
 
+/* Who was killed while it waited at a FIFO, and collected, is not there for the other end. */
+static void kill_at_fifo(int flags, int after_us)
+{
+	pid_t child = fork();
+
+	if (child == 0)
+		_exit(open("p", flags | O_CLOEXEC) < 0);
+	usleep((useconds_t)after_us);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
+static void killed_readers(void)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < KILLS; i++) {
+		kill_at_fifo(O_RDONLY, (i % 20) * 250);
+		int fd = open("p", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+		wrong += fd >= 0 || errno != ENXIO;
+		if (fd >= 0)
+			close(fd);
+	}
+	printf("readers killed at a FIFO: %d wrong\n", wrong);
+}
+
+/* A reader that waits, as there is no writer, is ended by the timer. */
+static void killed_writers(void)
+{
+	struct sigaction sa = { .sa_handler = on_timer };
+	int wrong = 0;
+
+	sigaction(SIGALRM, &sa, NULL);
+	for (int i = 0; i < KILLS / 10; i++) {
+		struct itimerval once_only = { { 0, 0 }, { 0, 20000 } };
+		kill_at_fifo(O_WRONLY, (i % 10) * 500);
+		setitimer(ITIMER_REAL, &once_only, NULL);
+		int fd = open("p", O_RDONLY | O_CLOEXEC);
+		wrong += fd >= 0 || errno != EINTR;
+		if (fd >= 0)
+			close(fd);
+	}
+	printf("writers killed at a FIFO: %d wrong\n", wrong);
+}
+
+static void killed_at_a_fifo(void)
+{
+	if (mkfifo("p", 0600) < 0)
+		exit(2);
+	killed_readers();
+	killed_writers();
+	unlink("p");
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2 || chdir(argv[1]) < 0)
@@ -284,5 +339,6 @@ int main(int argc, char **argv)
 	meetings(false);
 	crowd();
 	interrupted_wait();
+	killed_at_a_fifo();
 	return 0;
 }
