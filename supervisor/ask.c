@@ -230,6 +230,13 @@ void ask_answered(void *context, uint64_t token, const struct answer *answer)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* A helper that is written wrong would look like one that denies everything. */
+static void tell_failed(struct session *s, const char *text)
+{
+	if (!s->quiet && !atomic_exchange(&s->channel_failed, true))
+		voice_say(s->voice, "usher: a question got no answer: %s; said once, the journal has the others as 'channel-failed'\n", text);
+}
+
 void ask_note(void *context, const char *event, const char *text)
 {
 	struct session *s = context;
@@ -244,6 +251,8 @@ void ask_note(void *context, const char *event, const char *text)
 	int rc = journal_append(s->journal, &r, &seq);
 	if (rc < 0)
 		session_journal_failed(s, rc);
+	if (strcmp(event, "channel-failed") == 0)
+		tell_failed(s, text);
 }
 
 static bool wants_out(struct parked *k)

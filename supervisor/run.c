@@ -138,12 +138,12 @@ static int launch_command(struct run *run)
 }
 
 /* The command confines itself while usher makes the journal; it goes no further than its exec until there are workers. */
-static int start_command(struct run *run)
+static int start_command(struct run *run, const struct run_options *o)
 {
 	run->launch.envp = run->environment.list;
 	run->s.apart = run->s.unalike || !run->floor;
 	choose_filter(run, &run->launch.filter);
-	run_hold_start(run);
+	run_hold_start(run, o);
 	int rc = build_filter(run);
 	if (rc < 0)
 		return rc;
@@ -352,7 +352,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
-	if (start_command(run) < 0 || run_open_journal(run, o) < 0)
+	if (start_command(run, o) < 0 || run_open_journal(run, o) < 0)
 		goto out;
 	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0 || start_questions(run, o) < 0)
 		goto out;

@@ -42,7 +42,7 @@ struct run {
 int run_complain(const char *what, int rc, const char *why);
 
 /* With the rules known: a start is held on few cores from here on (together.h), or, with threads that it would hold as well, not any more. */
-void run_hold_start(struct run *run);
+void run_hold_start(struct run *run, const struct run_options *o);
 
 /* Makes the journal run->journal, unless it is there. Returns 0 or a negative errno; failures of both are said on stderr. */
 int run_open_journal(struct run *run, const struct run_options *o);

@@ -193,10 +193,16 @@ static void launch_ahead(struct run *run, const struct run_options *o)
 	ahead_free(steal_pointer(&run->ahead));
 }
 
-/* Threads for relays and limits start later, and would be held with the one that starts them. */
-void run_hold_start(struct run *run)
+/* Programs of the person's own, which run beside the command: a helper that answers, an anchor. */
+static bool starts_helpers(const struct run_options *o)
 {
-	bool holds = !run->relay && !run->s.limits;
+	return o->anchor || (o->ask && strstr(o->ask, "exec:"));
+}
+
+/* Threads for relays, limits and helpers start later, and would be held with the one that starts them. */
+void run_hold_start(struct run *run, const struct run_options *o)
+{
+	bool holds = !run->relay && !run->s.limits && !starts_helpers(o);
 
 	if (!holds)
 		together_end(&run->s.together);

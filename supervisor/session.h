@@ -80,6 +80,7 @@ struct session {
 	unsigned n_early;
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
 	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */
+	atomic_bool channel_failed; /* that a channel gave no answer was said */
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
 	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
 	atomic_uint refused;     /* denied calls, for the closing line */

@@ -41,7 +41,10 @@ for lie in '{"answer":"allow","id":99}' 'allow' '{"answer":"allow"}{"answer":"al
 	'{"answer":"allow","scope":"session","directory":"/etc"}' '{"answer":"rewrite","target":""}' '[]' '{"answer":"allow\u0000"}'; do
 	answer "$lie"
 	same "no answer: $lie" "" "$(cat "$T/out")"
+	same "which is said: $lie" 1 "$(grep -c "^usher: a question got no answer: channel=exec " "$T/err")"
 done
+asked 'exec:echo no' sh -c 'cat q1; cat q2; cat q1'
+same "once in a session" 1 "$(grep -c "got no answer" "$T/err")"
 check "no rule was written" test ! -s "$T/config/usher/grants.rules"
 asked "exec:printf '{\"answer\":\"deny\"}\n{\"answer\":\"allow\"}\n'" cat q1
 same "of two lines the first counts" "" "$(cat "$T/out")"

@@ -181,6 +181,15 @@ same "one processor stays one" "$(taskset -c "$last" ./mask 60 1 | sort | uniq -
 same "a program that restricts itself stays so" "$(taskset -c "$last" ./mask 60 1 | sort | uniq -c)" "$(allowed taskset -c "$last" ./mask 60 1 | sort | uniq -c)"
 same "and may go back" "$cores" "$(allowed taskset -c "$last" taskset -c "$list" ./mask 0 "$cores")"
 same "pipelines" "$(sh -c "$pipes" | sort | uniq -c)" "$(allowed sh -c "$pipes" | sort | uniq -c)"
+cat >"$T/etc/asks.rules" <<'END'
+default allow
+ask read **/asked
+END
+touch asked
+whole="awk '/^Cpus_allowed_list/ { print \$2 }' /proc/self/status"
+"$USHER" run -p "$T/etc/asks.rules" --ask="exec:$whole >>$T/helpers; echo '{\"answer\":\"allow\"}'" --anchor="exec:$whole >>$T/anchors" --journal "$T/j.ask" -- \
+	sh -c 'cat asked; sleep 0.1; cat asked'
+same "helpers that answer, and anchors, have them all" "$list" "$(sort -u "$T/helpers" "$T/anchors")"
 busy() { for _ in $(seq "$cores"); do while :; do :; done & done; }
 quiet() { for p in $(jobs -p); do kill "$p"; done; wait 2>/dev/null; }
 for how in alone beside; do
