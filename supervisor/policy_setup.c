@@ -187,7 +187,7 @@ static int load(const struct policy_options *po, struct policy **out)
 	int rc = policy_new(po, &found, out);
 
 	print_findings(&found, rc != 0);
-	if (rc < 0)
+	if (rc < 0 && !found.errors) /* what is found says more */
 		fprintf(stderr, "usher: load the rules: %s\n", strerror(-rc));
 	diagnostics_free(&found);
 	return rc ? -1 : 0;

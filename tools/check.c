@@ -20,9 +20,9 @@ static const struct option options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int usage(FILE *to, int status)
+static int usage(void)
 {
-	fprintf(to,
+	printf(
 		"usage: usher check %s\n\n"
 		"Reads rule files as 'usher run -p' would, each a layer. Without FILE: builtin:agent.\n\n"
 		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [own] [argv WORD...]'\n"
@@ -34,7 +34,7 @@ static int usage(FILE *to, int status)
 		"  --json         for editors and scripts\n\n"
 		"Exit status: 0 in order, 1 with findings that fail (errors, expect lines), 2 for wrong usage.\n",
 		tool_check.usage);
-	return status;
+	return -1;
 }
 
 static bool is_channel(const char *word)
@@ -56,6 +56,7 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 	bool calls = false;
 	int opt;
 	optind = 1;
+	argv[0] = (char[]){ "usher check" }; /* what getopt(3) says begins with it */
 	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		if (opt == OPT_EXPLAIN)
 			c->explain = optarg;
@@ -69,8 +70,10 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 			c->plan = true;
 		else if (opt == OPT_CALLS)
 			calls = true;
+		else if (opt == OPT_HELP || opt == 'h')
+			return usage();
 		else
-			return usage(opt == OPT_HELP || opt == 'h' ? stdout : stderr, opt == OPT_HELP || opt == 'h' ? -1 : 2);
+			return fputs("'usher check --help' lists the options\n", stderr), 2;
 	}
 	if (calls && c->json) {
 		fputs("usher: check --calls prints a table for people: it goes without --json\n", stderr);

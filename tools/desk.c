@@ -16,8 +16,9 @@
 #include "tools/tool.h"
 
 #define TEXT 65536
+#define WRONG_USAGE 125
 
-static void usage(FILE *to)
+static void usage(void)
 {
 	fputs("usage: usher desk                     the desk on the whole screen\n"
 	      "       usher desk list [--json]       what waits for an answer, in all sessions\n"
@@ -34,7 +35,7 @@ static void usage(FILE *to)
 	      "An ID is SESSION:NUMBER as 'list' prints it, or NUMBER where only one session has it.\n"
 	      "--always shows the rule it would write and asks; --yes does not ask.\n"
 	      "The protocol is described in usher-desk(5).\n",
-	      to);
+	      stdout);
 }
 
 struct desk_call {
@@ -279,46 +280,61 @@ static bool parse(struct desk_call *c, int argc, char **argv)
 {
 	c->word = argv[1];
 	for (int i = 2; i < argc; i++) {
-		if (argv[i][0] == '-') {
-			if (!parse_option(c, argv[i]))
-				return false;
-		} else if (!c->id) {
+		bool option = argv[i][0] == '-';
+		if (option && parse_option(c, argv[i]))
+			continue;
+		if (!option && !c->id) {
 			c->id = argv[i];
-		} else if (!c->answer.target && strcmp(c->word, "rewrite") == 0) {
+		} else if (!option && !c->answer.target && strcmp(c->word, "rewrite") == 0) {
 			c->answer.target = argv[i];
 		} else {
+			tool_unexpected("desk", argv[i]);
 			return false;
 		}
 	}
 	return true;
 }
 
+static int perform(struct desk_call *c)
+{
+	size_t i = 0, n = sizeof(words) / sizeof(words[0]);
+	while (i < n && strcmp(words[i].word, c->word) != 0)
+		i++;
+	if (i == n) {
+		tool_unexpected("desk", c->word);
+		return WRONG_USAGE;
+	}
+	if (words[i].id != (c->id != NULL)) {
+		fprintf(stderr, "usher desk %s: %s\n", c->word, c->id ? "it takes no ID" :
+			"of which? 'usher desk list' and 'usher desk grants' show the IDs");
+		return WRONG_USAGE;
+	}
+	desk_sessions_init(&c->all);
+	desk_look(&c->all);
+	int rc = words[i].run(c);
+	desk_sessions_free(&c->all);
+	return rc;
+}
+
 static int desk_main(int argc, char **argv)
 {
 	if (argc < 2 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
 		return desk_screen();
-	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-		usage(stdout);
+	if (argc < 2) {
+		fputs("usher desk: the whole screen needs a terminal; 'usher desk list', show, allow and deny do without\n", stderr);
+		return WRONG_USAGE;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+		usage();
 		return 0;
 	}
-	if (argc >= 2 && strcmp(argv[1], "review") == 0)
+	if (strcmp(argv[1], "review") == 0)
 		return desk_review(argc - 1, argv + 1);
 	struct desk_call *c = calloc(1, sizeof(*c));
 	if (!c)
 		return complain("out of memory");
-	int rc = 125;
-	bool good = argc >= 2 && parse(c, argc, argv);
-	for (size_t i = 0; good && i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(words[i].word, c->word) != 0 || words[i].id != (c->id != NULL))
-			continue;
-		desk_sessions_init(&c->all);
-		desk_look(&c->all);
-		rc = words[i].run(c);
-		desk_sessions_free(&c->all);
-	}
+	int rc = parse(c, argc, argv) ? perform(c) : WRONG_USAGE;
 	free(c);
-	if (rc == 125)
-		usage(stderr);
 	return rc;
 }
 

@@ -68,7 +68,7 @@ static int print_json(const struct finding *f, size_t n, bool can_run)
 	return ferror(stdout) ? 1 : 0;
 }
 
-static int usage(FILE *to, int status)
+static int usage(void)
 {
 	fputs("usage: usher doctor [--json | --calls]\n"
 	      "\n"
@@ -76,8 +76,8 @@ static int usage(FILE *to, int status)
 	      "\n"
 	      "  --json   the same for a program\n"
 	      "  --calls  every system call, and what becomes of it\n",
-	      to);
-	return status;
+	      stdout);
+	return 0;
 }
 
 static int doctor_main(int argc, char **argv)
@@ -86,13 +86,15 @@ static int doctor_main(int argc, char **argv)
 	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
 	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
-		return usage(stdout, 0);
+		return usage();
 	if (argc == 2 && strcmp(argv[1], "--calls") == 0) {
 		disposition_print(stdout);
 		return 0;
 	}
-	if (argc > 2 || (argc == 2 && !json))
-		return usage(stderr, 2);
+	if (argc > 2 || (argc == 2 && !json)) {
+		tool_unexpected("doctor", argv[argc - 1]);
+		return 2;
+	}
 	(void)signal(SIGCHLD, SIG_DFL); /* what is tried is tried in children */
 	size_t n = doctor_examine(findings);
 	bool can_run = true;

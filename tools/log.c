@@ -19,7 +19,7 @@
 
 enum { USAGE = 2 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
 	fputs("usage: usher log [DIR] [QUERY...] [--json] [--follow] [--tree] [--timeline]\n"
 	      "       usher log [DIR] who-touched PATH      all that concerned PATH, through renames and links\n"
@@ -39,7 +39,7 @@ static void usage(FILE *to)
 	      "  --follow    wait for more until the session ends\n"
 	      "  --tree      by process, each below the one that started it\n"
 	      "  --timeline  how much happened when\n",
-	      to);
+	      stdout);
 }
 
 static bool is_dir(const char *path)
@@ -78,12 +78,16 @@ static int parse(int argc, char **argv, struct log *l)
 		else if ((!strcmp(argv[i], "--prove") || !strcmp(argv[i], "--explain")) && i + 1 < argc && !l->n_words) {
 			l->words[l->n_words++] = argv[i] + 2;
 			l->words[l->n_words++] = argv[++i];
-		} else if (argv[i][0] == '-')
+		} else if (argv[i][0] == '-') {
+			tool_unexpected("log", argv[i]);
 			return -EINVAL;
-		else
+		} else
 			take_word(l, argv[i]);
 	}
-	return l->tree + l->timeline + l->follow + l->json > 1 && !(l->follow && l->json) ? -EINVAL : 0;
+	if (l->tree + l->timeline + l->follow + l->json <= 1 || (l->follow && l->json))
+		return 0;
+	fputs("usher log: of --json, --follow, --tree and --timeline only --json and --follow go together\n", stderr);
+	return -EINVAL;
 }
 
 /* Records are printable ASCII; what somebody else made of one must not reach a terminal. */
@@ -214,12 +218,11 @@ static int log_main(int argc, char **argv)
 	char dir[PATH_MAX];
 	struct log l = { .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		usage(stdout);
+		usage();
 		return 0;
 	}
 	l.words = calloc((size_t)argc, sizeof *l.words);
 	if (!l.words || parse(argc, argv, &l) != 0) {
-		usage(stderr);
 		free(l.words);
 		return USAGE;
 	}

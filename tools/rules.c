@@ -34,7 +34,10 @@ static int rules_main(int argc, char **argv)
 		return list(stdout);
 	if (argc == 3 && strcmp(argv[1], "show") == 0)
 		return show(argv[2]);
-	fprintf(stderr, "usage: usher rules %s\n", tool_rules.usage);
+	if (argc == 2 && strcmp(argv[1], "show") == 0)
+		fputs("usher rules: show which? 'usher rules list' names them\n", stderr);
+	else
+		tool_unexpected("rules", argv[argc - 1]);
 	return 2;
 }
 

@@ -186,6 +186,7 @@ static int run_main(int argc, char **argv)
 	o.files = l.files;
 	o.keep = l.keep;
 	optind = 1;
+	argv[0] = (char[]){ "usher run" }; /* what getopt(3) says begins with it */
 	while ((c = getopt_long(argc, argv, "+p:h", options, NULL)) != -1) {
 		int rc = take(&o, &l, c);
 		if (rc == 1)

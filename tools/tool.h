@@ -10,6 +10,9 @@ struct tool {
 	int (*main)(int argc, char **argv); /* argv[0] is the subcommand; returns the exit status */
 };
 
+/* Says that WORD of NAME's arguments is none of them, and where they are told. NAME may have two words ("desk review"). */
+void tool_unexpected(const char *name, const char *word);
+
 extern const struct tool tool_run, tool_check, tool_fmt, tool_rules, tool_desk, tool_log, tool_verify, tool_doctor;
 
 #endif

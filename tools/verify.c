@@ -24,7 +24,7 @@ struct arguments {
 	bool quiet;
 };
 
-static void usage(FILE *to)
+static void usage(void)
 {
 	fputs("usage: usher verify [--anchor HEAD] [--closed] [--quiet] [DIR]\n"
 	      "\n"
@@ -38,7 +38,7 @@ static void usage(FILE *to)
 	      "  --quiet        print damage only\n"
 	      "\n"
 	      "Exit status: 0 whole, 1 damaged, 2 cannot be read.\n",
-	      to);
+	      stdout);
 }
 
 static void print_place(const char *dir, const struct proof *p)
@@ -108,9 +108,10 @@ static int parse(int argc, char **argv, struct arguments *a)
 			a->closed = true;
 		else if (!strcmp(arg, "--quiet") || !strcmp(arg, "-q"))
 			a->quiet = true;
-		else if (arg[0] == '-' || a->dir)
+		else if (arg[0] == '-' || a->dir) {
+			tool_unexpected("verify", arg);
 			return -EINVAL;
-		else
+		} else
 			a->dir = arg;
 	}
 	return 0;
@@ -162,13 +163,11 @@ static int verify_main(int argc, char **argv)
 	size_t n = 0;
 	char dir[PATH_MAX];
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		usage(stdout);
+		usage();
 		return 0;
 	}
-	if (parse(argc, argv, &a) != 0) {
-		usage(stderr);
+	if (parse(argc, argv, &a) != 0)
 		return UNREADABLE;
-	}
 	if (!a.dir && journal_newest(dir, sizeof dir) != 0) {
 		fprintf(stderr, "usher verify: there is no session in the default place; name a directory\n");
 		return UNREADABLE;
