@@ -187,7 +187,9 @@ static int load(const struct policy_options *po, struct policy **out)
 	int rc = policy_new(po, &found, out);
 
 	print_findings(&found, rc != 0);
-	if (rc < 0 && !found.errors) /* what is found says more */
+	if (rc != 0 && found.errors) /* what is found says more than an errno */
+		fputs("usher: the rules do not load: nothing is started\n", stderr);
+	else if (rc < 0)
 		fprintf(stderr, "usher: load the rules: %s\n", strerror(-rc));
 	diagnostics_free(&found);
 	return rc ? -1 : 0;
