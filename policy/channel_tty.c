@@ -275,16 +275,15 @@ static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick
 	uint32_t len = o->name.len;
 	while (len > 0 && o->name.bytes[len - 1] != '/')
 		len--;
-	FILE *to = o->kind == OBJECT_FILE ? fmemopen(k->pattern, sizeof(k->pattern), "w") : NULL;
-	if (!to)
+	struct strbuf text = { 0 };
+	CLEANUP_FREE char *quoted = NULL;
+	size_t n = 0;
+	if (o->kind != OBJECT_FILE)
 		return false;
-	guard_pattern(to, "", (struct span){ o->name.bytes, len }, "**"); /* a star in a name stands for itself */
-	bool full = fflush(to) != 0 || ftell(to) >= (long)sizeof(k->pattern) - 1;
-	fclose(to);
-	size_t n = strlen(k->pattern);
-	if (full || n < 4)
+	guard_pattern(&text, "", (struct span){ o->name.bytes, len }, "**"); /* a star in a name stands for itself */
+	if (strbuf_end(&text, &quoted, &n) < 0 || n - 3 >= sizeof(k->pattern))
 		return false;
-	memmove(k->pattern, k->pattern + 2, n - 3); /* without the blank and the quotes */
+	memcpy(k->pattern, quoted + 2, n - 3); /* without the blank and the quotes */
 	k->pattern[n - 3] = '\0';
 	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
 }

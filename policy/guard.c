@@ -35,23 +35,23 @@ static bool is_plain(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("/._-+:@%", c));
 }
 
-void guard_pattern(FILE *to, const char *scheme, struct span name, const char *tail)
+void guard_pattern(struct strbuf *to, const char *scheme, struct span name, const char *tail)
 {
 	uint32_t done = 0;
 
-	fputs(" \"", to);
-	fputs(scheme, to);
+	strbuf_puts(to, " \"");
+	strbuf_puts(to, scheme);
 	for (uint32_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.bytes[i];
 		if (is_plain(c))
 			continue;
-		fwrite(name.bytes + done, 1, i - done, to);
-		fprintf(to, "\\x%02x", c); /* an escaped byte stands for itself, never for a wildcard */
+		strbuf_add(to, name.bytes + done, i - done);
+		strbuf_printf(to, "\\x%02x", c); /* an escaped byte stands for itself, never for a wildcard */
 		done = i + 1;
 	}
-	fwrite(name.bytes + done, 1, name.len - done, to);
-	fputs(tail, to);
-	fputc('"', to);
+	strbuf_add(to, name.bytes + done, name.len - done);
+	strbuf_puts(to, tail);
+	strbuf_puts(to, "\"");
 }
 
 static struct span span_of(const char *s)
@@ -59,7 +59,7 @@ static struct span span_of(const char *s)
 	return (struct span){ s, (uint32_t)strlen(s) };
 }
 
-static void guard_parents(FILE *to, const char *name)
+static void guard_parents(struct strbuf *to, const char *name)
 {
 	struct span dir = span_of(name);
 	while (dir.len > 0) {
@@ -69,46 +69,46 @@ static void guard_parents(FILE *to, const char *name)
 			dir.len--;
 		if (dir.len == 0)
 			return;
-		fputs("deny delete", to);
+		strbuf_puts(to, "deny delete");
 		guard_pattern(to, "", dir, "");
-		fputs(" reason=\"usher's own files are below\"\n", to);
+		strbuf_puts(to, " reason=\"usher's own files are below\"\n");
 	}
 }
 
-static void guard_name(FILE *to, const char *ops, const char *name)
+static void guard_name(struct strbuf *to, const char *ops, const char *name)
 {
-	fprintf(to, "deny %s", ops);
+	strbuf_printf(to, "deny %s", ops);
 	guard_pattern(to, "", span_of(name), "");
 	guard_pattern(to, "", span_of(name), "/**");
-	fputc('\n', to);
+	strbuf_puts(to, "\n");
 }
 
-static void guard_closed(FILE *to, const char *name)
+static void guard_closed(struct strbuf *to, const char *name)
 {
 	guard_name(to, "read", name);
 	guard_name(to, "write", name);
 	guard_name(to, "exec", name);
-	fputs("deny net", to);
+	strbuf_puts(to, "deny net");
 	guard_pattern(to, "unix:", span_of(name), "/**");
-	fputc('\n', to);
+	strbuf_puts(to, "\n");
 	guard_parents(to, name);
 }
 
 /* Of NAME, which does not exist, the first part that is missing may not come to be anything else. REAL is what exists of it. */
-static void guard_missing(FILE *to, const char *whole, size_t real)
+static void guard_missing(struct strbuf *to, const char *whole, size_t real)
 {
 	struct span first = { whole, (uint32_t)real };
 	while (whole[first.len] == '/')
 		first.len++;
 	while (whole[first.len] && whole[first.len] != '/')
 		first.len++;
-	fputs("deny create", to);
+	strbuf_puts(to, "deny create");
 	guard_pattern(to, "", first, "");
-	fputs(" reason=\"usher's own files will be below\"\n", to);
+	strbuf_puts(to, " reason=\"usher's own files will be below\"\n");
 }
 
 /* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
-static void guard_real(FILE *to, const char *name, bool parts)
+static void guard_real(struct strbuf *to, const char *name, bool parts)
 {
 	char whole[PATH_MAX];
 	ssize_t real = real_name(name, whole);
@@ -121,7 +121,7 @@ static void guard_real(FILE *to, const char *name, bool parts)
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */
-static void guard_grants(FILE *to, const char *file)
+static void guard_grants(struct strbuf *to, const char *file)
 {
 	char dir[PATH_MAX];
 	snprintf(dir, sizeof(dir), "%s", file);
@@ -131,33 +131,31 @@ static void guard_grants(FILE *to, const char *file)
 	guard_real(to, dir, true);
 }
 
-static void guard_process(FILE *to, pid_t self)
+static void guard_process(struct strbuf *to, pid_t self)
 {
-	fprintf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
-	fprintf(to, "deny read /proc/%d/*/**\ndeny write /proc/%d/**\ndeny exec /proc/%d/**\n", self, self, self);
+	strbuf_printf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
+	strbuf_printf(to, "deny read /proc/%d/*/**\ndeny write /proc/%d/**\ndeny exec /proc/%d/**\n", self, self, self);
 }
 
 int guard_text(const struct policy_options *options, pid_t self, char **out, size_t *len)
 {
-	FILE *to = open_memstream(out, len);
-	if (!to)
-		return -ENOMEM;
-	guard_process(to, self);
+	struct strbuf to = { 0 };
+
+	guard_process(&to, self);
 	if (geteuid() == 0)
-		fputs(KERNEL_OWN, to);
+		strbuf_puts(&to, KERNEL_OWN);
 	for (size_t i = 0; i < options->n_guarded; i++)
-		guard_closed(to, options->guarded[i]);
+		guard_closed(&to, options->guarded[i]);
 	for (size_t i = 0; i < options->n_pinned; i++) {
-		guard_name(to, "write", options->pinned[i]);
-		guard_parents(to, options->pinned[i]);
+		guard_name(&to, "write", options->pinned[i]);
+		guard_parents(&to, options->pinned[i]);
 	}
 	if (options->grants_file)
-		guard_grants(to, options->grants_file);
+		guard_grants(&to, options->grants_file);
 	char desk[PATH_MAX];
 	if (policy_desk_dir(desk, sizeof(desk)) == 0)
-		guard_real(to, desk, false);
-	bool failed = ferror(to) != 0;
-	return fclose(to) != 0 || failed ? -ENOMEM : 0;
+		guard_real(&to, desk, false);
+	return strbuf_end(&to, out, len);
 }
 
 static int join(char *out, size_t cap, const char *dir, const char *rest)

@@ -4,10 +4,10 @@
 #define USHER_POLICY_GUARD_H
 
 #include <stddef.h>
-#include <stdio.h>
 #include <sys/types.h>
 
 #include "policy/policy.h"
+#include "rules/strbuf.h"
 
 #define GUARD_NAME "builtin:guard"
 
@@ -15,6 +15,6 @@
 int guard_text(const struct policy_options *options, pid_t self, char **out, size_t *len);
 
 /* Writes a blank and a quoted pattern that matches exactly SCHEME and the bytes of NAME, with TAIL (a pattern) behind. */
-void guard_pattern(FILE *to, const char *scheme, struct span name, const char *tail);
+void guard_pattern(struct strbuf *to, const char *scheme, struct span name, const char *tail);
 
 #endif

@@ -17,21 +17,22 @@
 #include "policy/guard.h"
 #include "rules/cleanup.h"
 #include "rules/ruleset.h"
+#include "rules/strbuf.h"
 
-static void write_pattern(FILE *to, const struct object *o, const struct settlement *s)
+static void write_pattern(struct strbuf *to, const struct object *o, const struct settlement *s)
 {
 	struct span directory = s->directory;
 	char endpoint[128];
 	struct text_buffer t;
 	if (s->pattern) {
-		fprintf(to, " \"%s\"", s->pattern);
+		strbuf_printf(to, " \"%s\"", s->pattern);
 		return;
 	}
 	switch (o->kind) {
 	case OBJECT_INET:
 		text_start(&t, endpoint, sizeof(endpoint));
 		text_object(&t, o, 0);
-		fprintf(to, " %s", endpoint);
+		strbuf_printf(to, " %s", endpoint);
 		return;
 	case OBJECT_UNIX:
 		guard_pattern(to, "unix:", o->name, "");
@@ -52,28 +53,27 @@ static void write_pattern(FILE *to, const struct object *o, const struct settlem
 }
 
 /* NAME="PATTERN" for an option. */
-static void write_option(FILE *to, const char *name, struct span value)
+static void write_option(struct strbuf *to, const char *name, struct span value)
 {
-	char *text = NULL;
-	size_t len = 0;
-	FILE *part = open_memstream(&text, &len);
-	if (!part)
-		return;
-	guard_pattern(part, "", value, "");
-	if (fclose(part) == 0)
-		fprintf(to, " %s=%s", name, text + 1);
-	free(text);
+	CLEANUP_STRBUF struct strbuf part = { 0 };
+	CLEANUP_FREE char *text = NULL;
+
+	guard_pattern(&part, "", value, "");
+	if (strbuf_end(&part, &text, NULL) == 0)
+		strbuf_printf(to, " %s=%s", name, text + 1);
+	else
+		to->failed = true;
 }
 
-static void write_rule(FILE *to, const struct asked *a, uint32_t object, unsigned bit, const struct settlement *s)
+static void write_rule(struct strbuf *to, const struct asked *a, uint32_t object, unsigned bit, const struct settlement *s)
 {
-	fprintf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
+	strbuf_printf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
 	write_pattern(to, &a->call.object[object], s);
 	if (a->call.by.image.exe.len)
 		write_option(to, "by", a->call.by.image.exe);
 	if ((1u << bit) == OP_EXEC && a->call.argv.len)
 		write_option(to, "argv", a->call.argv);
-	fputc('\n', to);
+	strbuf_puts(to, "\n");
 }
 
 /* Whether TEXT loads and answers every operation of the question. */
@@ -111,19 +111,21 @@ int standing_rule(const struct asked *a, const struct settlement *s, char *out, 
 {
 	if (s->pattern && !pattern_plain(s->pattern))
 		return -EINVAL;
-	FILE *to = fmemopen(out, cap, "w");
-	if (!to)
-		return -errno;
+	struct strbuf to = { 0 };
+	CLEANUP_FREE char *text = NULL;
+	size_t len = 0;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
 		for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 			if (a->call.object[i].ops & (1u << bit))
-				write_rule(to, a, i, bit, s);
+				write_rule(&to, a, i, bit, s);
 		}
 	}
-	fflush(to);
-	bool full = ferror(to) || ftell(to) >= (long)cap - 1;
-	if (fclose(to) != 0 || full)
+	int rc = strbuf_end(&to, &text, &len);
+	if (rc < 0)
+		return rc;
+	if (len >= cap)
 		return -ENOSPC;
+	memcpy(out, text, len + 1);
 	return answers(out, a, s->answer.kind) ? 0 : -EINVAL;
 }
 

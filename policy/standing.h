@@ -11,7 +11,7 @@
 /*
  * The rules that the answer S for ever would add to the file, exactly as they would be written. They were loaded
  * and answer this very question. Returns 0, -EINVAL when no such rule can be
- * written, -ENOSPC when it does not fit.
+ * written, -ENOSPC when it does not fit, -ENOMEM.
  */
 int standing_rule(const struct asked *a, const struct settlement *s, char *out, size_t cap);
 

@@ -11,6 +11,7 @@
 
 #include "rules/cleanup.h"
 #include "rules/ruleset.h"
+#include "rules/strbuf.h"
 
 #define DEPTH_MAX 8
 
@@ -45,30 +46,39 @@ bool floor_word_option(const char *word)
 	return word[n] == '=' || strcmp(word, "stack") == 0;
 }
 
-/* The value of "set NAME = VALUE" in the layer's files; the last one counts. NULL when there is none. Malloc'd. */
-static char *set_in_files(const struct ruleset *layer, const char *name, size_t len)
+/* LINE is "set NAME = VALUE": its value takes the place of *found, which is malloc'd. Returns 0 or -ENOMEM. */
+static int set_in_line(const char *line, const char *name, size_t len, char **found)
+{
+	char key[256], value[PATH_MAX];
+
+	if (sscanf(line, " set %255[A-Za-z0-9_] = %4095s", key, value) != 2 || strlen(key) != len || memcmp(key, name, len) != 0)
+		return 0;
+	free(*found);
+	*found = strdup(value);
+	return *found ? 0 : -ENOMEM;
+}
+
+/* The value of "set NAME = VALUE" in the layer's files; the last one counts. NULL when there is none. Malloc'd. Returns 0 or -ENOMEM. */
+static int set_in_files(const struct ruleset *layer, const char *name, size_t len, char **out)
 {
 	const struct ruleset_file *files = NULL;
 	size_t count = layer ? ruleset_files(layer, &files) : 0;
-	char *found = NULL;
+	CLEANUP_FREE char *found = NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const char *p = files[i].text;
 		const char *end = p + files[i].len;
 		while (p && p < end) {
 			const char *eol = memchr(p, '\n', (size_t)(end - p));
-			size_t n = eol ? (size_t)(eol - p) : (size_t)(end - p);
-			CLEANUP_FREE char *line = strndup(p, n);
-			char key[256], value[PATH_MAX];
-			if (line && sscanf(line, " set %255[A-Za-z0-9_] = %4095s", key, value) == 2 && strlen(key) == len &&
-			    memcmp(key, name, len) == 0) {
-				free(found);
-				found = strdup(value);
-			}
+			CLEANUP_FREE char *line = strndup(p, eol ? (size_t)(eol - p) : (size_t)(end - p));
+			int rc = line ? set_in_line(line, name, len, &found) : -ENOMEM;
+			if (rc < 0)
+				return rc;
 			p = eol ? eol + 1 : NULL;
 		}
 	}
-	return found;
+	*out = steal_pointer(&found);
+	return 0;
 }
 
 /* The variables that are set before a file is read. NULL when NAME is none of them. Malloc'd. */
@@ -95,15 +105,18 @@ static int expand(const struct ruleset *layer, const char *word, unsigned depth,
 
 static int expand_name(const struct ruleset *layer, const char *name, size_t len, unsigned depth, char **out)
 {
-	CLEANUP_FREE char *value = set_in_files(layer, name, len);
+	CLEANUP_FREE char *value = NULL;
 	CLEANUP_FREE char *word = NULL;
 
+	int rc = set_in_files(layer, name, len, &value);
+	if (rc < 0)
+		return rc;
 	if (!value) {
 		*out = set_before(name, len);
 		return *out ? 0 : 1;
 	}
 	const char *at = value;
-	int rc = floor_word_next(&at, &word);
+	rc = floor_word_next(&at, &word);
 	if (rc != 1)
 		return rc < 0 ? rc : 1;
 	return depth < DEPTH_MAX ? expand(layer, word, depth + 1, out) : 1;
@@ -111,35 +124,26 @@ static int expand_name(const struct ruleset *layer, const char *name, size_t len
 
 static int expand(const struct ruleset *layer, const char *word, unsigned depth, char **out)
 {
-	char *text = NULL;
-	size_t size = 0;
-	FILE *f = open_memstream(&text, &size);
-	int rc = f ? 0 : -ENOMEM;
+	CLEANUP_STRBUF struct strbuf text = { 0 };
+	int rc = 0;
 
 	for (const char *p = word; rc == 0 && *p;) {
 		bool home = p == word && p[0] == '~' && (p[1] == '/' || p[1] == '\0');
 		if (!home && *p != '$') {
-			fputc(*p++, f);
+			strbuf_add(&text, p++, 1);
 			continue;
 		}
 		const char *name = home ? "HOME" : ++p;
 		bool braced = *name == '{';
 		name += braced;
 		size_t len = home ? 4 : strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_");
-		char *value = NULL;
+		CLEANUP_FREE char *value = NULL;
 		rc = expand_name(layer, name, len, depth, &value);
 		if (rc == 0)
-			fputs(value, f);
-		free(value);
+			strbuf_puts(&text, value);
 		p = home ? p + 1 : name + len + braced;
 	}
-	if (f)
-		fclose(f);
-	if (rc == 0)
-		*out = text;
-	else
-		free(text);
-	return rc;
+	return rc ? rc : strbuf_end(&text, out, NULL);
 }
 
 int floor_word_expand(const struct ruleset *layer, const char *word, char **out)
