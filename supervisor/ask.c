@@ -25,6 +25,7 @@
 
 #define STACK_TEXT 1024
 #define PARKED_EACH 256 /* questions of one process that wait at once: one that floods leaves room for others */
+#define TOLD_MS 100u
 
 static void parked_link(struct pool *p, struct parked *k)
 {
@@ -230,11 +231,13 @@ void ask_answered(void *context, uint64_t token, const struct answer *answer)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* A helper that is written wrong would look like one that denies everything. */
+/* A helper that is written wrong would look like one that denies everything. Said before the caller goes on: it may complain on the same stream. */
 static void tell_failed(struct session *s, const char *text)
 {
-	if (!s->quiet && !atomic_exchange(&s->channel_failed, true))
-		voice_say(s->voice, "usher: a question got no answer: %s; said once, the journal has the others as 'channel-failed'\n", text);
+	if (s->quiet || atomic_exchange(&s->channel_failed, true))
+		return;
+	voice_say(s->voice, "usher: a question got no answer: %s; said once, the journal has the others as 'channel-failed'\n", text);
+	(void)voice_finish(s->voice, TOLD_MS);
 }
 
 void ask_note(void *context, const char *event, const char *text)
