@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -38,6 +39,7 @@ struct family {
 	int control, status;
 	struct beside guardian;
 	struct command command;
+	bool alone; /* the guardian may have been, and have ended since */
 };
 
 /*
@@ -48,8 +50,11 @@ static bool alone(void *arg)
 {
 	struct family *f = arg;
 
+	if (f->alone)
+		return true;
 	if (!beside_left(&f->command.place))
 		return false;
+	f->alone = true;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
 		launch_fail(f->status, "hide the guardian's memory"); /* the keeper ends the tree */
 	take_name(f->o);
@@ -90,6 +95,23 @@ static int guardian_start(void *arg)
 	guardian_main(&(struct guardian){ command, f->keeper, f->control, status, o->rescue, alone, f });
 }
 
+/*
+ * What it has started ends before the keeper does: as long as they share usher's descriptor table, they would take what usher opens next in the
+ * place of what it closed for their own (the command waits on such descriptors).
+ */
+static _Noreturn void keeper_fail(pid_t guardian, int status, const char *step)
+{
+	sigset_t all;
+
+	(void)report_send(status, REPORT_FAILED, errno, step);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	(void)kill(guardian, SIGKILL); /* which ends the command: it is tied to it */
+	while (waitpid(-1, NULL, 0) > 0)
+		continue;
+	_exit(125);
+}
+
 static _Noreturn void keeper_start(const struct launch_options *o, struct hidden *hidden, pid_t usher, int control, int status)
 {
 	struct family f = { .o = o, .hidden = hidden, .keeper = getpid(), .control = control, .status = status };
@@ -102,11 +124,11 @@ static _Noreturn void keeper_start(const struct launch_options *o, struct hidden
 	if (guardian < 0)
 		launch_fail(status, "fork the guardian");
 	if (launch_keep_only(keep, 2) < 0)
-		launch_fail(status, "close the keeper's descriptors");
+		keeper_fail(guardian, status, "close the keeper's descriptors");
 	if (harden_child() < 0)
-		launch_fail(status, "confine the keeper");
+		keeper_fail(guardian, status, "confine the keeper");
 	if (report_send(status, REPORT_KEEPER, 0, NULL) < 0)
-		_exit(125);
+		keeper_fail(guardian, status, "report");
 	close(status);
 	(void)prctl(PR_SET_NAME, "doorkeeper");
 	if (beside_left(&f.guardian))
@@ -202,14 +224,17 @@ static void close_ends(const struct launch_ends *ends)
 	close(ends->orders);
 }
 
-void launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends)
+int launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends)
 {
+	int ended = 0;
+
 	ahead_give_up(ahead);
-	while (waitpid(s->keeper, NULL, 0) < 0 && errno == EINTR)
+	while (waitpid(s->keeper, &ended, 0) < 0 && errno == EINTR)
 		continue;
 	close_ends(ends);
 	close(steal_fd(&s->status));
 	close(steal_fd(&s->control));
+	return WIFSIGNALED(ended) ? -ECHILD : 0; /* who kills the keeper has not ended the others */
 }
 
 int launch_await(struct session *s, const struct launch_ends *ends, struct report *report)

@@ -60,8 +60,11 @@ struct launch_ends {
  */
 int launch(struct session *s, const struct launch_options *o, struct launch_ends *ends);
 
-/* Gives up what was launched ahead, and waits for its end: it shares usher's descriptor table until then. */
-void launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends);
+/*
+ * Gives up what was launched ahead, and waits for its end: it shares usher's descriptor table until then. Returns 0, or -ECHILD: somebody killed the
+ * keeper, and nobody knows whether the others still are there.
+ */
+int launch_drop(struct session *s, struct ahead *ahead, const struct launch_ends *ends);
 
 /*
  * Waits until all have a descriptor table of their own, and closes ENDS in usher's. On 0 s->guardian, s->command and s->listener are set. On

@@ -117,11 +117,13 @@ static bool told_ahead(struct run *run)
 	return told;
 }
 
-static void drop_ahead(struct run *run)
+static int drop_ahead(struct run *run)
 {
-	launch_drop(&run->s, run->ahead, &run->ends);
+	int rc = launch_drop(&run->s, run->ahead, &run->ends);
+
 	ahead_free(steal_pointer(&run->ahead));
 	run->launch.ahead = NULL;
+	return rc;
 }
 
 /* The command's process, told what to do or made now. */
@@ -129,9 +131,9 @@ static int launch_command(struct run *run)
 {
 	bool told = run->ahead && told_ahead(run);
 
-	if (run->ahead && !told)
-		drop_ahead(run);
-	int rc = told ? 0 : launch(&run->s, &run->launch, &run->ends);
+	int rc = run->ahead && !told ? drop_ahead(run) : 0;
+	if (rc == 0 && !told)
+		rc = launch(&run->s, &run->launch, &run->ends);
 	/* The stack was shared by the fork, and the heap goes on. */
 	pages_ahead(STACK_THEN, HEAP_THEN);
 	return rc;
