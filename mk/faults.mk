@@ -22,7 +22,7 @@ faults-bins: $(FAULTS_SHIM) $(BUILD)/tests/faults/scenario
 	@$(FAULTS_MAKE) all
 
 .PHONY: faults
-faults: faults-bins ## every call of usher's own fails once, at every place: the session denies or ends (QUICK=1, PLACES="openat malloc")
+faults: faults-bins ## every call of usher's own fails once, at every place: the session denies or ends (QUICK=1, LATE=1, PLACES="openat malloc")
 	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) tests/faults/faults.py $(if $(QUICK),--quick) $(PLACES)
 
 .PHONY: forgotten

@@ -3,7 +3,7 @@
 """faults.py [--quick] [FUNCTION...]: runs the scenario under a usher whose calls fail, once for every place in the program that
 makes a call, every error of calls.inc and several times it passes there. Each time the session must go on, denying what it has to, or
 end with a status of 125 or more; nothing may take effect without a record; what the rules close stays closed; the journal
-verifies; nothing hangs and nothing is left behind. SEED= and SAMPLE=N try N of all cases; CASE=WORLD:PLACE:N:ERRNO:MODE one of them."""
+verifies; nothing hangs and nothing is left behind. LATE=1: the calls do not fail, they take long; then the session must end as if nothing were. SEED= and SAMPLE=N try N of all cases; CASE=WORLD:PLACE:N:ERRNO:MODE one of them."""
 import concurrent.futures, errno, glob, json, os, random, re, shutil, signal, socket, struct, subprocess, sys, tempfile, threading
 
 USHER, BUILD = os.environ["USHER"], os.environ["BUILD"]
@@ -13,6 +13,7 @@ PLACES, HEAD, SLOT = 4096, struct.Struct("QQ"), struct.Struct("QII")
 PATIENCE = float(os.environ.get("PATIENCE", "60"))
 JOBS = int(os.environ.get("JOBS", "2"))
 DEPTH = int(os.environ.get("DEPTH", "3"))
+LATE = bool(os.environ.get("LATE"))
 DONE = 0
 CLOSED = {"SECRET": "read what is denied", "REFUSED": "read what a person refused", "FIRST": "read what is rewritten",
           "RAN forbidden": "ran what is denied"}
@@ -263,6 +264,9 @@ def cases(world, wanted, quick):
         if wanted and name not in wanted:
             continue
         depth = 1 if quick else DEPTH
+        if LATE:
+            out += [(world, (offset, n, 0, "late"), name) for n in range(1, min(calls, depth) + 1)]
+            continue
         for n in sorted(set(range(1, min(calls, depth) + 1)) | set([] if quick else [calls, (calls + 1) // 2])):
             for e in errors[name][:1] if quick else errors[name]:
                 out.append((world, (offset, n, e, "once"), name))
@@ -278,9 +282,11 @@ def one(case):
     world, fault, name = case
     base, wrong, to = run(world, fault)
     label = f"{world}:{fault[0]:x}:{fault[1]}:{fault[2]}:{fault[3]}"
+    if fault[3] == "late" and to and to["status"] != DONE:
+        wrong.append("ends otherwise, for nothing but a call that took long")
     if wrong:
         err = open(base + "/err", errors="replace").read()
-        return case, f"not ok {name} {errno.errorcode[fault[2]]} {where(fault[0])} CASE={label} kept {base}\n    " + "\n    ".join(
+        return case, f"not ok {name} {errno.errorcode.get(fault[2], 'late')} {where(fault[0])} CASE={label} kept {base}\n    " + "\n    ".join(
             wrong + [f"status {to and to['status']}", err.strip()[-600:]]), to
     shutil.rmtree(base)
     return case, None, to

@@ -5,7 +5,7 @@
  *
  *   USHER_FAULT_LEDGER=FILE  counts the calls of each place in the program; a file of sizeof(struct ledger), zeroed
  *   USHER_FAULT=PLACE:N:ERRNO:MODE  the Nth call from PLACE (an offset in the program in hex; 0: from anywhere) fails with
- *                            ERRNO; MODE is once, or on: every later one fails as well
+ *                            ERRNO; MODE is once, or on: every later one fails as well, or late: it does not fail but takes long
  *
  *   USHER_UNMEDIATED=NUMBER  usher forgets system call NUMBER: the filter does not stop it, and the kernel's floor is alone
  *
@@ -21,11 +21,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/disposition.h"
 
 #define PLACES 4096
+#define LATE_MS 100
 
 enum {
 #define ROW(name, kind, ...) ROW_##name,
@@ -52,6 +54,7 @@ struct plan {
 	uint64_t n;
 	int error;
 	bool on;
+	bool late;
 };
 
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
@@ -84,6 +87,7 @@ __attribute__((constructor)) static void begin(void)
 	if (spec && sscanf(spec, "%lx:%lu:%d:%7s", &plan.offset, &plan.n, &plan.error, mode) != 4)
 		_exit(99);
 	plan.on = strcmp(mode, "on") == 0;
+	plan.late = strcmp(mode, "late") == 0;
 	ledger = at;
 }
 
@@ -103,6 +107,21 @@ static struct place *find(uint64_t offset, uint32_t row)
 	}
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* the vDSO's: no call of the system */
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* As a thread that has lost its processor to others: the rest of usher goes on meanwhile. */
+static void take_long(void)
+{
+	for (uint64_t end = now_ms() + LATE_MS; now_ms() < end;)
+		continue;
+}
+
 /* Returns the error that this call from BACK has to fail with, or 0. */
 static int fails(uint32_t row, const void *back)
 {
@@ -117,7 +136,9 @@ static int fails(uint32_t row, const void *back)
 	if (n < plan.n || (n > plan.n && !plan.on))
 		return 0;
 	__atomic_add_fetch(&ledger->failed, 1, __ATOMIC_RELAXED);
-	return plan.error;
+	if (plan.late)
+		take_long();
+	return plan.late ? 0 : plan.error;
 }
 
 /* Arguments that were not passed are handed on as they happen to be: nobody looks at them. */
