@@ -52,8 +52,9 @@ handled() {
 	until_made s; cat "$T/project/c"
 }
 case_of "Ctrl-C reaches a handler" handled
+# Not dash: it starts programs with vfork(2), and a Ctrl-Z between that and the exec stops the child alone, natively too.
 stop() {
-	send "$W sh -c 'touch up; n=0; while [ ! -e go ]; do n=\$((n+1)); echo \$n > beat; sleep 0.05; done; echo finished > f'"
+	send "$W bash -c 'touch up; n=0; while [ ! -e go ]; do n=\$((n+1)); echo \$n > beat; sleep 0.05; done; echo finished > f.part; mv f.part f'"
 	until_made up >/dev/null && sleep 0.3 && type_in C-z
 	wait_for shows Stopped && echo stopped
 	a=$(cat "$T/project/beat"); sleep 0.4; [ "$a" = "$(cat "$T/project/beat")" ] && echo holds
@@ -67,7 +68,7 @@ plain=$U U="$USHER run -p $T/etc/limits.rules --ask=deny --journal"
 case_of "Ctrl-Z stops, fg goes on, with limits" stop
 U=$plain
 background() {
-	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f' &"
+	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f.part; mv f.part f' &"
 	until_made up >/dev/null && send "echo alive > alive.part; mv alive.part alive" && until_made alive
 	touch "$T/project/go"; until_made f
 }
