@@ -4,11 +4,12 @@
  * notifies of some calls, and answers them with the least work there is: no policy, no
  * journal, no resolution of names. It protects nothing.
  *
- *   bare [continue|inject] [-c] [-f] [-s] [-x] [-n THREADS] CMD...
+ *   bare [continue|inject] [-c] [-f] [-m] [-s] [-x] [-n THREADS] CMD...
  *
  * continue: every call is let go on.  inject: opens are done here and the descriptor is put
- * into the caller (ADDFD, close, SEND); connects, mkdir, rmdir, rename, unlink and stat are done here too.
- * -c traps connect, -f mkdir/rmdir/rename/unlink, -s stat, -x execve. Calls it cannot do itself go on.
+ * into the caller (ADDFD, close, SEND); connects, mkdir, rmdir, rename, unlink, stat
+ * and changes of metadata by descriptor are done here too.
+ * -c traps connect, -f mkdir/rmdir/rename/unlink, -m fchmod/fchown/utimensat, -s stat, -x execve. Calls it cannot do itself go on.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -49,7 +50,7 @@ struct bare {
 };
 
 struct traps {
-	bool connects, files, stats, execs;
+	bool connects, files, metadata, stats, execs;
 };
 
 static void die(const char *what)
@@ -63,6 +64,7 @@ static int install(const struct traps *t)
 	static const int open_calls[] = {SCMP_SYS(open), SCMP_SYS(openat), SCMP_SYS(creat)};
 	static const int file_calls[] = {SCMP_SYS(mkdir), SCMP_SYS(mkdirat), SCMP_SYS(rmdir), SCMP_SYS(unlink), SCMP_SYS(unlinkat),
 					 SCMP_SYS(rename), SCMP_SYS(renameat), SCMP_SYS(renameat2)};
+	static const int metadata_calls[] = {SCMP_SYS(fchmod), SCMP_SYS(fchown), SCMP_SYS(utimensat)};
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
 	struct sock_filter code[512];
 	struct sock_fprog prog = {.filter = code};
@@ -75,6 +77,8 @@ static int install(const struct traps *t)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, open_calls[i], 0);
 	for (size_t i = 0; t->files && i < sizeof(file_calls) / sizeof(*file_calls); i++)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, file_calls[i], 0);
+	for (size_t i = 0; t->metadata && i < sizeof(metadata_calls) / sizeof(*metadata_calls); i++)
+		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, metadata_calls[i], 0);
 	if (t->stats)
 		seccomp_rule_add(ctx, SCMP_ACT_NOTIFY, SCMP_SYS(newfstatat), 0);
 	if (t->connects)
@@ -195,6 +199,17 @@ static bool do_open(const struct bare *b, const struct seccomp_notif *req, struc
 	return true;
 }
 
+/* The caller's descriptor FD, as one of this program. The number PID is a thread's; before Linux 6.9 only a process's first thread has a pidfd. */
+static int fetch(pid_t pid, int fd)
+{
+	int pidfd = (int)syscall(SYS_pidfd_open, pid, PIDFD_THREAD);
+	if (pidfd < 0)
+		pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	int own = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+	close_own(pidfd);
+	return own;
+}
+
 static bool do_connect(const struct seccomp_notif *req, struct seccomp_notif_resp *resp)
 {
 	struct sockaddr_storage addr;
@@ -203,17 +218,32 @@ static bool do_connect(const struct seccomp_notif *req, struct seccomp_notif_res
 
 	if (len > sizeof(addr) || process_vm_readv((pid_t)req->pid, &local, 1, &remote, 1, 0) != (ssize_t)len)
 		return false;
-	/* The number is a thread's; before Linux 6.9 only a process's first thread has a pidfd. */
-	int pidfd = (int)syscall(SYS_pidfd_open, req->pid, PIDFD_THREAD);
-	if (pidfd < 0)
-		pidfd = (int)syscall(SYS_pidfd_open, req->pid, 0);
-	int sock = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, (int)req->data.args[0], 0);
+	int sock = fetch((pid_t)req->pid, (int)req->data.args[0]);
 	bool done = sock >= 0 && !(addr.ss_family == AF_UNIX && ((char *)&addr)[2] != '/' && ((char *)&addr)[2]);
 	if (done && connect(sock, (struct sockaddr *)&addr, (socklen_t)len) < 0)
 		resp->error = -errno;
 	close_own(sock);
-	close_own(pidfd);
 	return done;
+}
+
+/* Answers a change of metadata by descriptor by doing it. False: let it go on. */
+static bool do_metadata(const struct seccomp_notif *req, struct seccomp_notif_resp *resp)
+{
+	const struct seccomp_data *d = &req->data;
+	struct timespec times[2];
+	struct iovec local = {times, sizeof(times)}, remote = {(void *)d->args[2], sizeof(times)};
+	bool timed = d->nr == SYS_utimensat;
+
+	if (timed && (d->args[1] || !d->args[2] || process_vm_readv((pid_t)req->pid, &local, 1, &remote, 1, 0) != (ssize_t)sizeof(times)))
+		return false;
+	int fd = fetch((pid_t)req->pid, (int)d->args[0]);
+	if (fd < 0)
+		return false;
+	int ret = timed ? futimens(fd, times) : d->nr == SYS_fchmod ? fchmod(fd, (mode_t)d->args[1]) : fchown(fd, (uid_t)d->args[1], (gid_t)d->args[2]);
+	if (ret < 0)
+		resp->error = -errno;
+	close(fd);
+	return true;
 }
 
 static long file_call(const struct seccomp_data *d, int base, const char *path)
@@ -302,6 +332,10 @@ static bool perform(const struct bare *b, const struct seccomp_notif *req, struc
 		return do_connect(req, resp);
 	case SYS_newfstatat:
 		return do_stat(req, resp);
+	case SYS_fchmod:
+	case SYS_fchown:
+	case SYS_utimensat:
+		return do_metadata(req, resp);
 	case SYS_openat:
 #ifdef SYS_open
 	case SYS_open:
@@ -378,15 +412,18 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	if (argc < 3)
-		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-s] [-x] [-n THREADS] CMD...\n"), 125;
+		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-m] [-s] [-x] [-n THREADS] CMD...\n"), 125;
 	optind = 2;
-	while ((opt = getopt(argc, argv, "+cfsxn:")) != -1) {
+	while ((opt = getopt(argc, argv, "+cfmsxn:")) != -1) {
 		switch (opt) {
 		case 'c':
 			traps.connects = true;
 			break;
 		case 'f':
 			traps.files = true;
+			break;
+		case 'm':
+			traps.metadata = true;
 			break;
 		case 's':
 			traps.stats = true;

@@ -66,6 +66,7 @@ def options(row, *words, bare=()):
                 raise Unfit("usher's option")
             return p and p[:2] + list(words) + p[2:]
         return row(front, work)
+    if hasattr(row, "warms"): other.warms = True
     return other
 
 def end_all(p):
@@ -260,7 +261,8 @@ def rows(ready, quick):
     if "git" in ready:
         r["git status"] = whole("cd tree && git status --short >/dev/null", 3)
         r["git log"] = whole("cd history && git log --stat >/dev/null")
-    r["tar x + rm -rf"] = whole("tar xf small.tar && rm -rf small")
+    r["tar x + rm -rf"] = tar = whole("tar xf small.tar && rm -rf small")
+    r["tar, same calls"] = options(tar, bare=("-m",))  # the bare notifier takes the changes of metadata, too
     if os.path.isdir("/usr/include"):
         r["grep -r /usr/include"] = whole("grep -rs no_such_name /usr/include/" + ("linux" if quick else "") + " || true")
         r["find /usr/include"] = whole("find /usr/include -name '*.h' >/dev/null")
