@@ -80,7 +80,7 @@ hidden() { # SECONDS NAME
 	sed 's/ [0-9.e-]*$//;q' "$T/hidden"; sed 1d "$T/hidden"
 }
 same "the control: a guardian that is not stopped, the program runs" "ran"$'\n'"0 ran" "$(hidden 0 1)"
-if [ "${SANITIZED:-}" = 1 ] && grep -aqE '__(a|t)san_init' "$USHER"; then
+if sanitized; then
 	skip "one that is stopped: the program waits for it" "under a sanitizer the command has a memory of its own, and nobody waits"
 else
 	same "one that is stopped for three times as long: the program waits for it" "waited"$'\n'"0 ran" "$(hidden "$(awk 'NR == 1 { print 1 + 3 * $2 }' "$T/hidden")" 2)"

@@ -45,6 +45,8 @@ not_ok() { # NAME [what was seen]
 	FAILED=1
 }
 skip() { echo "skip $1: ${2:-not possible here}"; }
+# Whether usher was built with a sanitizer: memory is locked, and shared, otherwise then.
+sanitized() { [ "${SANITIZED:-}" = 1 ] && grep -aqE '__(a|t)san_init' "$USHER"; }
 skip_all() { skip "$SCRIPT" "$1"; exit 77; }
 need() { # COMMAND...: the script makes no sense without them
 	local c

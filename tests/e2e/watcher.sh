@@ -54,7 +54,7 @@ for name in usher keeper guardian; do
 	done
 	same "$name: all descriptors are closed on exec" "" "${left[*]}"
 done
-if [ "${SANITIZED:-}" = 1 ] && grep -aqE '__(a|t)san_init' "$USHER"; then
+if sanitized; then
 	skip "keys in locked memory" "the sanitizer makes mlock do nothing"
 else
 	check "usher: keys are in locked memory" test "$(field "$usher" VmLck | cut -d ' ' -f 1)" -gt 0
