@@ -36,7 +36,7 @@ uint64_t question_key(const struct question *q)
 static bool object_same(const struct object *a, const struct object *b)
 {
 	return a->kind == b->kind && a->ops == b->ops && span_equal(a->name, b->name) &&
-	       memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
+	       span_equal(a->sha256, b->sha256) && memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
 	       a->inet.scope == b->inet.scope && a->inet.proto == b->inet.proto;
 }
 
@@ -50,7 +50,7 @@ bool question_same(const struct asked *a, const struct question *q)
 		if (!object_same(&c->object[i], &d->object[i]))
 			return false;
 	}
-	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv, d->argv);
+	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv, d->argv) && span_equal(c->env, d->env);
 }
 
 /* Lays S at *at and makes it point there. */
@@ -63,14 +63,32 @@ static void keep(char **at, struct span *s)
 	*at += s->len;
 }
 
+#define CALL_SPANS (3 + 3 * CALL_OBJECTS)
+
+/* All that C points to beside its ancestors: the one list of it. How many. */
+static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
+{
+	uint32_t n = 0;
+	out[n++] = &c->by.image.exe;
+	out[n++] = &c->argv;
+	out[n++] = &c->env;
+	for (uint32_t i = 0; i < c->n_objects; i++) {
+		out[n++] = &c->object[i].name;
+		out[n++] = &c->object[i].named;
+		out[n++] = &c->object[i].sha256;
+	}
+	return n;
+}
+
 static size_t bytes_needed(const struct question *q, uint32_t n_ancestors)
 {
-	const struct call *c = q->call;
-	size_t n = c->by.image.exe.len + (size_t)c->argv.len;
+	struct call c = *q->call;
+	struct span *spans[CALL_SPANS];
+	size_t n = 0;
+	for (uint32_t left = call_spans(&c, spans); left > 0; left--)
+		n += spans[left - 1]->len;
 	for (uint32_t i = 0; i < n_ancestors; i++)
-		n += c->by.ancestors[i].exe.len;
-	for (uint32_t i = 0; i < c->n_objects; i++)
-		n += (size_t)c->object[i].name.len + c->object[i].named.len;
+		n += c.by.ancestors[i].exe.len;
 	for (size_t i = 0; i < q->n_facts; i++)
 		n += strlen(q->facts[i].key) + 1 + q->facts[i].value.len;
 	return n;
@@ -106,15 +124,12 @@ int asked_new(const struct question *q, struct asked **out)
 	a->call = *c;
 	a->call.by.ancestors = n_anc ? ancestors : NULL;
 	a->call.by.n_ancestors = n_anc;
-	keep(&at, &a->call.by.image.exe);
-	keep(&at, &a->call.argv);
+	struct span *spans[CALL_SPANS];
+	for (uint32_t i = 0, n = call_spans(&a->call, spans); i < n; i++)
+		keep(&at, spans[i]);
 	for (uint32_t i = 0; i < n_anc; i++) {
 		ancestors[i] = c->by.ancestors[i];
 		keep(&at, &ancestors[i].exe);
-	}
-	for (uint32_t i = 0; i < c->n_objects; i++) {
-		keep(&at, &a->call.object[i].name);
-		keep(&at, &a->call.object[i].named);
 	}
 	keep_facts(a, q, &at);
 	*out = a;

@@ -68,7 +68,6 @@ struct questions_options {
 	const char *session;  /* a short name people see: the command */
 	int number;           /* the process number that the desk's socket is named by; 0: the caller's own */
 	uint32_t max_waiting; /* 0: 4096 */
-	int tty;              /* not used: see screen */
 	const struct screen *screen; /* for the tty channel; NULL: there is none. Outlives the questions */
 };
 

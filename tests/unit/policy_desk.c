@@ -130,7 +130,7 @@ static _Noreturn void serve(struct fixture *f, int out, unsigned questions)
 	if (policy_new(&po, &found, &p) != 0)
 		_exit(2);
 	struct questions_options qo = { .channel = "desk", .policy = p, .answered = answered, .note = noted, .context = &s,
-					.session = "test", .tty = -1 };
+					.session = "test" };
 	if (questions_start(&qo, &qs, &why) < 0)
 		_exit(3);
 	pid_t child = fork();
@@ -325,7 +325,7 @@ static _Noreturn void insist(struct fixture *f, int out)
 	if (policy_new(&po, &found, &p) != 0)
 		_exit(2);
 	struct questions_options qo = { .channel = "desk", .policy = p, .answered = answered, .note = noted, .context = &s,
-					.session = "test", .tty = -1 };
+					.session = "test" };
 	if (questions_start(&qo, &qs, &why) < 0)
 		_exit(3);
 	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 1, .image = { .exe = SPAN_LITERAL("/bin/x") } } };

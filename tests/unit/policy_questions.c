@@ -83,7 +83,7 @@ static void begin(struct fixture *f, const char *rules, const char *channel, uin
 	assert_int_equal(policy_new(&po, &found, &f->p), 0);
 	diagnostics_free(&found);
 	struct questions_options qo = { .channel = channel, .policy = f->p, .answered = answered, .note = noted, .context = f,
-					.session = "test", .max_waiting = most, .tty = -1 };
+					.session = "test", .max_waiting = most };
 	assert_int_equal(questions_start(&qo, &f->qs, &why), 0);
 }
 
@@ -164,7 +164,7 @@ static void words_are_checked(void **state)
 					   "chain:nobody,deny" };
 	begin(f, "ask read /a/**\n", "deny", 0);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		struct questions_options o = { .channel = bad[i], .policy = f->p, .answered = answered, .tty = -1 };
+		struct questions_options o = { .channel = bad[i], .policy = f->p, .answered = answered };
 		struct questions *qs = NULL;
 		const char *why = NULL;
 		assert_int_equal(questions_start(&o, &qs, &why), -EINVAL);
@@ -570,6 +570,43 @@ static void text_is_harmless(void **state)
 	assert_true(sizeof(struct asked) < 800);
 }
 
+/* The bytes that a question was made of are another call's as soon as it is asked: a rule that looks at it later sees its own. */
+static void copy_is_whole(void **state)
+{
+	static const struct image above[] = { { .exe = SPAN_LITERAL("/bin/parent") } };
+	char bytes[1024];
+	struct call c = { .syscall = "execve", .n_objects = CALL_OBJECTS, .by = { .ancestors = above, .n_ancestors = 1 } };
+	struct verdict v = { .kind = VERDICT_ASK, .where = "x:1" };
+	struct fact facts[] = { { "cwd", { bytes, 9 } } };
+	struct question q = { &c, &v, facts, 1 };
+	struct span *spans[] = { &c.by.image.exe, &c.argv, &c.env };
+	uint32_t used = 9;
+	struct asked *a;
+
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (char)i;
+	for (size_t i = 0; i < 3; i++, used += 7)
+		*spans[i] = (struct span){ bytes + used, 7 };
+	for (uint32_t i = 0; i < CALL_OBJECTS; i++, used += 100)
+		c.object[i] = (struct object){ .kind = OBJECT_FILE, .ops = OP_EXEC, .name = { bytes + used, 20 },
+					       .named = { bytes + used + 20, 16 }, .sha256 = { bytes + used + 36, 64 } };
+	assert_true(used <= sizeof(bytes));
+	assert_int_equal(asked_new(&q, &a), 0);
+	for (size_t i = 0; i + sizeof(uintptr_t) <= sizeof(a->call); i += sizeof(uintptr_t)) {
+		uintptr_t word;
+		memcpy(&word, (const char *)&a->call + i, sizeof(word));
+		assert_false(word >= (uintptr_t)bytes && word < (uintptr_t)bytes + sizeof(bytes));
+	}
+	assert_memory_equal(a->call.env.bytes, c.env.bytes, 7);
+	assert_memory_equal(a->call.object[3].sha256.bytes, c.object[3].sha256.bytes, 64);
+	assert_memory_equal(a->call.argv.bytes, c.argv.bytes, 7);
+	assert_memory_equal(a->facts[0].value.bytes, bytes, 9);
+	assert_true(question_same(a, &q));
+	bytes[c.object[2].sha256.bytes - bytes]++;
+	assert_false(question_same(a, &q));
+	asked_put(a);
+}
+
 static void escapes_come_back(void **state)
 {
 	static const struct span texts[] = { SPAN_LITERAL("plain"), SPAN_LITERAL("a\\b\nc\td\x01\xff"), SPAN_LITERAL("\\x41"), SPAN_LITERAL("") };
@@ -596,7 +633,7 @@ int main(void)
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
 		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
-		CASE(escapes_come_back),
+		CASE(copy_is_whole), CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
