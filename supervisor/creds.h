@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "supervisor/job.h"
+#include "supervisor/thread_ids.h"
 
 /* What this thread was before; kept on the caller's stack between enter and leave. */
 struct creds {
@@ -23,6 +24,9 @@ enum creds_kind {
 	CREDS_FS,   /* file system ids, groups and effective capabilities */
 	CREDS_REAL, /* the real ids, as access(2) wants it */
 };
+
+/* Those of J's caller, who was alive afterwards; free out->groups in every case. 0, -EPERM when it has ended or they cannot be told, -ENOMEM. */
+int creds_of(const struct job *j, struct thread_ids *out);
 
 /*
  * From here to creds_leave() this thread has the caller's credentials. Costs nothing unless usher is privileged and

@@ -139,10 +139,10 @@ static int ask_and_give(struct job *j, const char *name)
 	struct creds saved;
 	size_t size = j->word[FILE_B] < XATTR_SIZE_MAX ? j->word[FILE_B] : XATTR_SIZE_MAX;
 	char *buf CLEANUP_FREE = malloc(size + 1);
-	int rc = creds_enter(j, CREDS_FS, &saved);
+	int rc = buf ? creds_enter(j, CREDS_FS, &saved) : -ENOMEM;
 
-	if (rc < 0 || !buf)
-		return job_error(j, rc < 0 ? rc : -ENOMEM);
+	if (rc < 0)
+		return job_error(j, rc);
 	file_proc_path(j->target[0].fd, path);
 	ssize_t n = name ? getxattr(path, name, buf, size) : listxattr(path, buf, size);
 	creds_leave(&saved);

@@ -6,85 +6,20 @@
 #include "supervisor/net_ids.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
-
-#define STATUS_MOST ((size_t)1024 * 1024) /* 65,536 groups fit */
-
-/* The caller's, from /proc/TID/status: real, effective, saved. */
-struct caller {
-	uid_t uid[3];
-	gid_t gid[3];
-	gid_t *groups;
-	size_t n_groups;
-};
 
 static bool moved(const struct job *j)
 {
 	return j->session->privileged && atomic_load_explicit(&j->session->creds_moved, memory_order_acquire);
-}
-
-static char *read_status(pid_t tid)
-{
-	char path[32];
-	size_t n = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	char *text = fd < 0 ? NULL : malloc(STATUS_MOST);
-	while (text) {
-		ssize_t got = read(fd, text + n, STATUS_MOST - 1 - n);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	if (text)
-		text[n] = '\0';
-	return text;
-}
-
-static int parse_groups(const char *at, struct caller *out)
-{
-	size_t room = strlen(at) / 2 + 1;
-	char *end;
-
-	out->groups = malloc(room * sizeof(gid_t));
-	if (!out->groups)
-		return -ENOMEM;
-	for (;;) {
-		at += strspn(at, " \t");
-		if (*at < '0' || *at > '9')
-			return 0;
-		out->groups[out->n_groups++] = (gid_t)strtoul(at, &end, 10);
-		at = end;
-	}
-}
-
-/* 0, or a negative errno; free out->groups in every case. */
-static int caller_read(struct job *j, struct caller *out)
-{
-	memset(out, 0, sizeof(*out));
-	char *text CLEANUP_FREE = read_status((pid_t)j->notif.pid);
-	const char *uid = text ? strstr(text, "\nUid:") : NULL;
-	const char *gid = text ? strstr(text, "\nGid:") : NULL;
-	const char *groups = text ? strstr(text, "\nGroups:") : NULL;
-	if (!uid || !gid || !groups)
-		return -EPERM;
-	if (sscanf(uid, "\nUid: %u %u %u", &out->uid[0], &out->uid[1], &out->uid[2]) != 3 ||
-	    sscanf(gid, "\nGid: %u %u %u", &out->gid[0], &out->gid[1], &out->gid[2]) != 3)
-		return -EPERM;
-	return parse_groups(groups + strlen("\nGroups:"), out);
 }
 
 static int save(struct net_ids *ids)
@@ -101,24 +36,35 @@ static int save(struct net_ids *ids)
 }
 
 /* The saved user id stays 0: the way back. With an effective id other than 0 the kernel takes the powers away. */
-static int take_on(const struct caller *c)
+static int take_on(const struct thread_ids *c)
 {
-	if (syscall(SYS_setgroups, c->n_groups, c->groups) < 0 ||
-	    syscall(SYS_setresgid, c->gid[0], c->gid[1], -1) < 0 ||
-	    syscall(SYS_setresuid, c->uid[0], c->uid[1], 0) < 0)
+	int rc = thread_groups_set(c->groups, c->n_groups);
+
+	if (rc < 0)
+		return rc;
+	if (syscall(SYS_setresgid, c->gid[ID_REAL], c->gid[ID_EFFECTIVE], -1) < 0 ||
+	    syscall(SYS_setresuid, c->uid[ID_REAL], c->uid[ID_EFFECTIVE], 0) < 0)
 		return -errno;
 	return 0;
 }
 
+/* Nothing but groups and powers differs: all that a peer sees is root's, or what this thread has anyway. */
+static bool ids_ours(const struct thread_ids *c)
+{
+	if (c->uid[ID_REAL] == 0 && c->uid[ID_EFFECTIVE] == 0)
+		return true;
+	return c->uid[ID_REAL] == getuid() && c->uid[ID_EFFECTIVE] == geteuid() && c->gid[ID_REAL] == getgid() && c->gid[ID_EFFECTIVE] == getegid();
+}
+
 int net_ids_enter(struct job *j, struct net_ids *ids)
 {
-	struct caller c;
+	struct thread_ids c;
 
 	memset(ids, 0, sizeof(*ids));
 	if (!moved(j))
 		return 0;
-	int rc = caller_read(j, &c);
-	if (rc == 0 && c.uid[0] == 0 && c.uid[1] == 0) {
+	int rc = creds_of(j, &c);
+	if (rc == 0 && ids_ours(&c)) {
 		free(c.groups);
 		return creds_enter(j, CREDS_FS, &ids->creds);
 	}
@@ -141,7 +87,7 @@ void net_ids_leave(struct net_ids *ids)
 	creds_leave(&ids->creds);
 	if (ids->entered && (syscall(SYS_setresuid, ids->uid[0], ids->uid[1], ids->uid[2]) < 0 ||
 			     syscall(SYS_setresgid, ids->gid[0], ids->gid[1], ids->gid[2]) < 0 ||
-			     syscall(SYS_setgroups, ids->n_groups, ids->groups) < 0))
+			     thread_groups_set(ids->groups, (size_t)ids->n_groups) < 0))
 		abort();
 	free(ids->groups);
 	memset(ids, 0, sizeof(*ids));
@@ -156,25 +102,25 @@ bool net_ids_may_claim(void)
 	return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & (1u << CAP_SYS_ADMIN));
 }
 
-static bool one_of(unsigned id, const unsigned set[3])
+static bool one_of(unsigned id, const unsigned set[ID_KINDS])
 {
-	return id == set[0] || id == set[1] || id == set[2];
+	return id == set[ID_REAL] || id == set[ID_EFFECTIVE] || id == set[ID_SAVED];
 }
 
 /* What the kernel would check of a caller that is not root. */
-static bool honest(const struct ucred *said, const struct caller *c, pid_t pid)
+static bool honest(const struct ucred *said, const struct thread_ids *c, pid_t pid)
 {
-	return c->uid[1] == 0 || (said->pid == pid && one_of(said->uid, c->uid) && one_of(said->gid, c->gid));
+	return c->uid[ID_EFFECTIVE] == 0 || (said->pid == pid && one_of(said->uid, c->uid) && one_of(said->gid, c->gid));
 }
 
 int net_ids_control(struct job *j, struct control *c, bool entered)
 {
 	pid_t pid = proc_pid(j->proc);
-	struct caller who = { .uid = { getuid() }, .gid = { getgid() } };
+	struct thread_ids who = { .uid = { getuid() }, .gid = { getgid() } };
 	struct ucred said;
 
 	if (moved(j)) {
-		int rc = caller_read(j, &who);
+		int rc = creds_of(j, &who);
 		free(who.groups);
 		who.groups = NULL;
 		if (rc < 0)
@@ -182,7 +128,7 @@ int net_ids_control(struct job *j, struct control *c, bool entered)
 	}
 	bool claim = net_ids_may_claim() && !(entered && moved(j));
 	if (!c->ucred) {
-		struct ucred own = { .pid = pid, .uid = who.uid[0], .gid = who.gid[0] };
+		struct ucred own = { .pid = pid, .uid = who.uid[ID_REAL], .gid = who.gid[ID_REAL] };
 		return claim ? control_credentials(c, &own) : 0;
 	}
 	memcpy(&said, c->bytes + c->ucred, sizeof(said));

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# An usher that holds some privileges and not others, and a program that gives up what it has: what usher does in its place goes on, as the
+# program may. The same natively.
+. "$(dirname "$0")/lib.sh"
+is_root || skip_all "gives capabilities away, needs root"
+need setpriv python3
+cat >"$T/etc/less.py" <<'P'
+import ctypes, os, socket, sys
+PR_CAPBSET_DROP, PR_CAP_AMBIENT, CLEAR_ALL, CAP_NET_RAW = 24, 47, 4, 13
+prctl = ctypes.CDLL(None, use_errno=True).prctl
+def tried(what, f):
+    try: print(what, f())
+    except OSError as e: print(what, e.strerror)
+def peer():
+    with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as s:
+        listener.bind("socket"); listener.listen()
+        s.connect("socket")
+        who, _ = listener.accept()
+        return [int.from_bytes(who.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)[i:i + 4], "little") for i in (4, 8)]
+print("lowered", prctl(PR_CAP_AMBIENT, CLEAR_ALL, 0, 0, 0), prctl(PR_CAPBSET_DROP, CAP_NET_RAW, 0, 0, 0))
+tried("mkdir", lambda: os.mkdir("made", 0o750))
+tried("create", lambda: os.open("file", os.O_CREAT | os.O_WRONLY, 0o640) and None)
+tried("attribute", lambda: os.setxattr("file", "user.x", b"1"))
+tried("connect", peer)
+tried("groups", lambda: os.setgroups([7]))
+tried("closed", lambda: os.mkdir("/etc/usher-creds-test") if os.geteuid() else None)
+os.system("exec id -u")
+tried("unlink", lambda: os.unlink("file"))
+P
+chmod 644 "$T/etc/less.py" "$T/etc/allow.rules"
+# NAME, setpriv options of whoever starts it: the program natively and below usher
+with() {
+	local name=$1 how native below
+	shift
+	for how in native below; do
+		fresh
+		chmod 755 "$T" "$T/etc"
+		chmod 777 "$T/project"
+		rm -rf "$T/j"
+		mkdir -m 777 "$T/j"
+		if [ $how = native ]; then
+			native=$(HOME=/ setpriv "$@" python3 "$T/etc/less.py" 2>&1; echo "ends with $?")
+		else
+			below=$(HOME=/ setpriv "$@" "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j/j" -- python3 "$T/etc/less.py" 2>&1; echo "ends with $?")
+		fi
+	done
+	same "$name" "$native" "$below"
+	check "$name: its journal is whole" "$USHER" verify "$T/j/j"
+}
+with "one capability of an ordinary user's" --reuid=1000 --regid=1000 --clear-groups --inh-caps=+net_bind_service --ambient-caps=+net_bind_service
+with "root that may not change groups" --inh-caps=-setgid --bounding-set=-setgid
+with "root that may change neither groups nor users" --inh-caps=-setgid,-setuid --bounding-set=-setgid,-setuid
+with "root that may do all" --groups 4,5
+finish
