@@ -65,11 +65,11 @@ bool crowd_has_come(const struct pool *p)
 	return poll(&fd, 1, 0) == 1 && (fd.revents & POLLIN);
 }
 
-/* For who takes in: only others make more of it. */
-static bool room(struct crowd *c)
+/* What is received must have a place: another worker can take its own call in meanwhile. */
+static bool promise(struct crowd *c)
 {
 	pthread_mutex_lock(&c->lock);
-	bool some = order_has_room(&c->order);
+	bool some = order_promise(&c->order);
 	pthread_mutex_unlock(&c->lock);
 	return some;
 }
@@ -105,12 +105,12 @@ static void take_in(struct pool *p, struct crowd *c)
 
 	if (pthread_mutex_trylock(&c->taking))
 		return;
-	for (bool more = true; more && room(c) && crowd_has_come(p); more = all) {
-		if (!receive(p, &n))
-			break;
-		pid_t process = procs_process(p->session->procs, (pid_t)n.pid);
+	for (bool more = true; more && crowd_has_come(p) && promise(c); more = more && all) {
+		more = receive(p, &n);
+		pid_t process = more ? procs_process(p->session->procs, (pid_t)n.pid) : 0;
 		pthread_mutex_lock(&c->lock);
-		bool first = add_locked(p, c, &n, process, order_rank(&c->order, process, arrange_now_us()));
+		order_keep(&c->order);
+		bool first = more && add_locked(p, c, &n, process, order_rank(&c->order, process, arrange_now_us()));
 		pthread_mutex_unlock(&c->lock);
 		if (first)
 			mind(p);

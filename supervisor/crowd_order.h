@@ -51,7 +51,7 @@ struct order_home {
 struct order {
 	struct order_call call[ORDER_MAX];
 	uint16_t spare[ORDER_MAX];
-	unsigned spares;
+	unsigned spares, promised;
 	struct order_list all, ranked[ORDER_CLASSES], busy[ARRANGE_CORES];
 	struct order_answered answered[ORDER_REMEMBERED];
 	struct order_home home[ORDER_REMEMBERED];
@@ -72,10 +72,24 @@ bool order_is_rare(const struct order *o, uint8_t rank);
 
 static inline bool order_has_room(const struct order *o)
 {
-	return o->spares > 0;
+	return o->spares > o->promised;
 }
 
-/* Takes a call in; there is room. CORE: where it was received, -1 unknown. */
+/* Keeps a place for one call that is still to come. False: there is none. order_keep() ends that, whether the call has come or not. */
+static inline bool order_promise(struct order *o)
+{
+	bool room = order_has_room(o);
+
+	o->promised += room;
+	return room;
+}
+
+static inline void order_keep(struct order *o)
+{
+	o->promised--;
+}
+
+/* Takes a call in; there is room, asked for under the same lock, or promised. CORE: where it was received, -1 unknown. */
 void order_add(struct order *o, const struct seccomp_notif *n, pid_t process, uint8_t rank, int core);
 
 /* Gives the call that a worker on CORE (-1: any) serves next, and its process. False: there is none. */

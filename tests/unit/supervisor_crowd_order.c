@@ -180,6 +180,26 @@ static void holds_so_many(void **state)
 	free(o);
 }
 
+/* What is received on a promise has a place, whatever others take in meanwhile. */
+static void a_promise_holds(void **state)
+{
+	struct order *o = fresh();
+	unsigned n = 1;
+
+	(void)state;
+	assert_true(order_promise(o));
+	for (; order_has_room(o); n++)
+		add(o, (pid_t)n, 1000, 0);
+	assert_int_equal(n, ORDER_MAX);
+	assert_false(order_promise(o));
+	order_keep(o);
+	add(o, (pid_t)n, 1000, 0);
+	assert_false(order_has_room(o));
+	assert_int_not_equal(serve(o, 1000, 0), 0);
+	assert_true(order_promise(o));
+	free(o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -190,6 +210,7 @@ int main(void)
 		cmocka_unit_test(own_core_comes_a_little_earlier),
 		cmocka_unit_test(threads_have_cores_of_their_own),
 		cmocka_unit_test(holds_so_many),
+		cmocka_unit_test(a_promise_holds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
