@@ -202,11 +202,18 @@ static void decided(struct code *c, uint32_t nr, const void *context)
 	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 }
 
-/* Opens that can do nothing but read, by the flags in their register, which the kernel takes as an int. */
+/* Opens that can do nothing but read have none of these in their flags, which the kernel takes as an int. */
+#define MORE_THAN_READS (O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | O_TMPFILE_ALONE)
+
+static unsigned flags_of(uint32_t nr)
+{
+	return nr == __NR_openat ? 2 : 1;
+}
+
 static void reads(struct code *c, uint32_t nr, const void *context)
 {
-	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(nr == __NR_openat ? 2 : 1)));
-	code_add(c, JUMP(BPF_JSET, O_ACCMODE | O_CREAT | O_TRUNC | O_PATH | O_TMPFILE_ALONE, 1, 0));
+	code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(flags_of(nr))));
+	code_add(c, JUMP(BPF_JSET, MORE_THAN_READS, 1, 0));
 	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
 	code_add(c, STATEMENT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF));
 }
@@ -218,6 +225,11 @@ static bool is_open(uint32_t nr)
 		return true;
 #endif
 	return nr == __NR_openat;
+}
+
+bool filter_leaves_open(int nr, const uint64_t arg[FILTER_OPEN_ARGS])
+{
+	return is_open((uint32_t)nr) && !((uint32_t)arg[flags_of((uint32_t)nr)] & MORE_THAN_READS);
 }
 
 static bool has_condition(uint32_t nr, unsigned mode)

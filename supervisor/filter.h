@@ -10,6 +10,7 @@
 
 #include <linux/filter.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "supervisor/net_filter.h"
 
@@ -32,6 +33,10 @@ struct filter_options {
  * negative errno with *why set to a static text of what failed.
  */
 int filter_build(const struct filter_options *options, struct sock_fprog *out, const char **why);
+
+/* Whether a filter made with options.reads leaves this open, by its first three arguments, to the kernel. False for other calls. */
+#define FILTER_OPEN_ARGS 3
+bool filter_leaves_open(int nr, const uint64_t arg[FILTER_OPEN_ARGS]);
 
 /* Safe on a zeroed program. */
 void filter_free(struct sock_fprog *program);

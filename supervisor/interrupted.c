@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/pages.h"
 #include "supervisor/disposition.h"
+#include "supervisor/filter.h"
 #include "supervisor/job.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs_kernel.h"
@@ -29,27 +31,55 @@ static uint64_t now(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+void interruptions_free(struct interruptions *all)
+{
+	pages_free(all->sets, INTERRUPTION_SETS * sizeof(*all->sets));
+	all->sets = NULL;
+}
+
+static struct interruption_set *set_of(const struct interruptions *all, pid_t tid)
+{
+	return &all->sets[(unsigned)tid % INTERRUPTION_SETS];
+}
+
+/* Where to note TID's call at IP: where it is noted already, a free place, or the one that was taken longest ago. */
+static struct interruption *place_for(struct interruption_set *set, pid_t tid, uint64_t ip)
+{
+	struct interruption *unused = NULL;
+
+	for (unsigned i = 0; i < INTERRUPTION_WAYS; i++) {
+		struct interruption *at = &set->at[i];
+		if (at->tid == tid && at->ip == ip)
+			return at;
+		if (!at->tid && !unused)
+			unused = at;
+	}
+	return unused ? unused : &set->at[set->next++ % INTERRUPTION_WAYS];
+}
+
 void interrupted_by_usher(struct interruptions *all, pid_t tid, uint64_t ip)
 {
 	pthread_mutex_lock(&all->lock);
-	unsigned i = all->next++ % INTERRUPTIONS;
-	all->at[i].tid = tid;
-	all->at[i].ip = ip;
-	all->at[i].seen = 0;
+	if (!all->sets)
+		all->sets = pages_new(INTERRUPTION_SETS * sizeof(*all->sets));
+	if (all->sets)
+		*place_for(set_of(all, tid), tid, ip) = (struct interruption){ .tid = tid, .ip = ip };
+	else
+		all->unknown = true;
 	pthread_mutex_unlock(&all->lock);
 }
 
 bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip)
 {
-	bool keeps = false;
-
 	pthread_mutex_lock(&all->lock);
-	for (unsigned i = 0; i < INTERRUPTIONS && !keeps; i++) {
-		if (all->at[i].tid != tid || all->at[i].ip != ip)
+	bool keeps = all->unknown;
+	for (unsigned i = 0; all->sets && i < INTERRUPTION_WAYS && !keeps; i++) {
+		struct interruption *at = &set_of(all, tid)->at[i];
+		if (at->tid != tid || at->ip != ip)
 			continue;
-		if (!all->at[i].seen)
-			all->at[i].seen = now();
-		keeps = now() - all->at[i].seen < SAME_MOMENT_NS;
+		if (!at->seen)
+			at->seen = now();
+		keeps = now() - at->seen < SAME_MOMENT_NS;
 	}
 	pthread_mutex_unlock(&all->lock);
 	return keeps;
@@ -57,8 +87,13 @@ bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip)
 
 #ifdef __x86_64__
 /* In struct ucontext, which rt_sigreturn finds at the stack pointer (arch/x86/kernel/signal_64.c). */
-#define FRAME_REGISTERS 144
+#define FRAME_REGISTERS 104
 struct frame {
+	uint64_t rdi;
+	uint64_t rsi;
+	uint64_t rbp;
+	uint64_t rbx;
+	uint64_t rdx;
 	int64_t rax;
 	uint64_t rcx;
 	uint64_t rsp;
@@ -108,8 +143,18 @@ static bool stack_pointer(const struct job *j, uint64_t *out)
 	return false;
 }
 
+/* Whether the kernel itself did the call of NR in this session: it may wait, and what ended it was its own. */
+static bool left_to_kernel(const struct session *s, int nr, const struct frame *f)
+{
+	const uint64_t arg[FILTER_OPEN_ARGS] = { f->rdi, f->rsi, f->rdx };
+
+	if ((disposition_of(nr)->when & WHEN_STAT) && !s->mediates_stat)
+		return true;
+	return s->cover && filter_leaves_open(nr, arg);
+}
+
 /* Calls that usher answers, and that natively never end with EINTR unless usher says so. */
-static bool ours(int nr)
+static bool ours(const struct session *s, int nr, const struct frame *f)
 {
 	switch (nr) {
 	case __NR_sendto:
@@ -119,7 +164,7 @@ static bool ours(int nr)
 	case __NR_fcntl: /* usher gets some forms of them only */
 		return false;
 	default:
-		return disposition_traps(nr);
+		return disposition_traps(nr) && !left_to_kernel(s, nr, f);
 	}
 }
 
@@ -149,7 +194,7 @@ static void put_back(const struct job *j)
 	if (f.rax != -EINTR || f.rcx != f.rip)
 		return;
 	int nr = number_at(j, f.rip);
-	if (nr < 0 || !ours(nr) || interrupted_keeps(&j->session->interruptions, tid, f.rip))
+	if (nr < 0 || !ours(j->session, nr, &f) || interrupted_keeps(&j->session->interruptions, tid, f.rip))
 		return;
 	f.rax = nr;
 	f.rip -= 2;

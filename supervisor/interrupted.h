@@ -18,18 +18,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define INTERRUPTIONS 256
+#define INTERRUPTION_SETS 2048 /* a power of two */
+#define INTERRUPTION_WAYS 4
 
-/* Where usher answered with EINTR. Threads: any. */
+struct interruption {
+	pid_t tid;     /* 0: free */
+	uint64_t ip;   /* behind the call's instruction */
+	uint64_t seen; /* CLOCK_MONOTONIC, nanoseconds: when its handler first returned; 0: not yet */
+};
+
+/* Those of threads whose numbers agree in their low bits. */
+struct interruption_set {
+	struct interruption at[INTERRUPTION_WAYS];
+	unsigned next; /* to be given up */
+};
+
+/* Where usher answered with EINTR: of thousands of threads at once. Zeroed but for the lock, it holds none. Threads: any. */
 struct interruptions {
 	pthread_mutex_t lock;
-	unsigned next;
-	struct {
-		pid_t tid;
-		uint64_t ip;   /* behind the call's instruction */
-		uint64_t seen; /* CLOCK_MONOTONIC, nanoseconds: when its handler first returned; 0: not yet */
-	} at[INTERRUPTIONS];
+	struct interruption_set *sets; /* made with the first of them */
+	bool unknown;                  /* there was no memory: usher may have answered any */
 };
+
+/* Frees what ALL holds. */
+void interruptions_free(struct interruptions *all);
 
 /* Thread TID gets EINTR from usher for the call whose instruction ends at IP. */
 void interrupted_by_usher(struct interruptions *all, pid_t tid, uint64_t ip);

@@ -82,6 +82,39 @@ f = os.open("q", os.O_RDONLY); print("restarted", len(n) > 2, f)
 P
 setup_p() { mkfifo p; }
 fresh; setup_p; native=$(timeout 30 python3 "$T/etc/sig.py" 2>&1)
-fresh; setup_p; got=$(supervise allow timeout 30 python3 "$T/etc/sig.py" 2>"$T/err")
-same "signals reach a waiting open" "$native" "$got"
+for mode in allow reads; do
+	fresh; setup_p; got=$(supervise $mode timeout 30 python3 "$T/etc/sig.py" 2>"$T/err")
+	same "signals reach a waiting open ($mode)" "$native" "$got"
+done
+
+# So many at once that no short list of whom usher has interrupted is enough.
+cat >"$T/etc/many.py" <<'P'
+import os, signal, time
+class Woken(Exception): pass
+def h(*a): raise Woken
+signal.signal(signal.SIGUSR1, h)
+def child():
+    try: os.open("p", os.O_RDONLY); return 2
+    except Woken: return 0
+def waits(pid):
+    with open(f"/proc/{pid}/stat") as f: return f.read().rsplit(")", 1)[1].split()[0] == "S"
+pids = []
+for i in range(300):
+    pid = os.fork()
+    if pid == 0: os._exit(child())
+    pids.append(pid)
+while not all(map(waits, pids)): time.sleep(0.05)
+time.sleep(1)
+for pid in pids: os.kill(pid, signal.SIGUSR1)
+woken, until = 0, time.monotonic() + 30
+for pid in pids:
+    while (got := os.waitpid(pid, os.WNOHANG))[0] == 0 and time.monotonic() < until: time.sleep(0.01)
+    if got[0] == 0: os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
+    else: woken += os.waitstatus_to_exitcode(got[1]) == 0
+print("woken", woken)
+P
+fresh; setup_p; native=$(timeout 60 python3 "$T/etc/many.py" 2>&1)
+same "three hundred that wait are woken (native)" "woken 300" "$native"
+fresh; setup_p; got=$(supervise allow timeout 90 python3 "$T/etc/many.py" 2>"$T/err")
+same "three hundred that wait are woken" "$native" "$got"
 finish

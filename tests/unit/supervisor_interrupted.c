@@ -85,10 +85,26 @@ static void own_answers_stay(void **state)
 	assert_false(interrupted_keeps(&all, 7, 0x1002));
 	assert_true(interrupted_keeps(&all, 7, 0x1000));
 	assert_true(interrupted_keeps(&all, 7, 0x1000)); /* a second handler before the first instruction */
-	for (int i = 0; i < INTERRUPTIONS; i++)
-		interrupted_by_usher(&all, 100 + i, 0x1000);
-	assert_false(interrupted_keeps(&all, 7, 0x1000));
-	assert_true(interrupted_keeps(&all, 100, 0x1000));
+	for (uint64_t ip = 0x2000; ip < 0x2000 + INTERRUPTION_WAYS; ip++)
+		interrupted_by_usher(&all, 7, ip);
+	assert_false(interrupted_keeps(&all, 7, 0x1000)); /* a call that never came back from its handler gives up its place */
+	assert_true(interrupted_keeps(&all, 7, 0x2000));
+	interruptions_free(&all);
+}
+
+/* A thousand times the same call of one thread, whose handlers may never return, takes no place from the others. */
+static void those_of_thousands_of_threads_are_known(void **state)
+{
+	struct interruptions all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	(void)state;
+	for (pid_t tid = 1000; tid < 1000 + INTERRUPTION_SETS * INTERRUPTION_WAYS; tid++)
+		interrupted_by_usher(&all, tid, 0x1000);
+	for (int i = 0; i < 1000; i++)
+		interrupted_by_usher(&all, 1000, 0x1000);
+	for (pid_t tid = 1000; tid < 1000 + INTERRUPTION_SETS * INTERRUPTION_WAYS; tid++)
+		assert_true(interrupted_keeps(&all, tid, 0x1000));
+	interruptions_free(&all);
 }
 
 int main(void)
@@ -100,6 +116,7 @@ int main(void)
 		cmocka_unit_test(any_bytes),
 #endif
 		cmocka_unit_test(own_answers_stay),
+		cmocka_unit_test(those_of_thousands_of_threads_are_known),
 	};
 
 	return cmocka_run_group_tests_name("supervisor_interrupted", tests, NULL, NULL);
