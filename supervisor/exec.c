@@ -185,6 +185,8 @@ int exec_admit(struct job *j, pid_t pid, const char *differs)
 		err = proc_image(j->session->procs, j->proc, job_span(j, t->name), t->dev, t->ino);
 	if (err < 0)
 		return err;
+	if (pid != (pid_t)j->notif.pid)
+		moves_number_changes(&j->session->umasks);
 	note_stand(j);
 	note_script(j, pid);
 	if (plan_of(j)->program && !j->session->cover) {

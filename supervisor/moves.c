@@ -107,6 +107,11 @@ void moves_begin(struct moves *m, pid_t tid)
 	atomic_fetch_add(&m->count, 1);
 }
 
+void moves_number_changes(struct moves *m)
+{
+	atomic_fetch_add(&m->count, 1);
+}
+
 bool moves_known(struct moves *m, move_note note, pid_t tid, int *value)
 {
 	*value = (int)(note >> VALUE_SHIFT & VALUE_MASK);

@@ -29,6 +29,9 @@ void moves_begin(struct moves *m, pid_t tid);
 
 void moves_settle(struct moves *m, pid_t tid);
 
+/* A thread's number is another's from now on, which moves nothing itself: an exec by a thread that was not the first. */
+void moves_number_changes(struct moves *m);
+
 /* TID makes another call: its move, if there was one, is done. */
 static inline void moves_settled(struct moves *m, pid_t tid)
 {

@@ -24,4 +24,30 @@ wrong = [f"pid {p} was in {at}, recorded {where.get(int(p))}" for p, at in said 
 print(f"ok {len(said)} records say where" if said and not wrong else "not ok where")
 for w in wrong: print("   ", w)
 P
+# A thread with a umask of its own execs: its new image goes by the first thread's number, and by its own umask.
+cat >"$T/etc/umask.py" <<'P'
+import ctypes, os, sys, threading
+def make(name):
+    os.close(os.open(name, os.O_CREAT | os.O_WRONLY, 0o666))
+    return oct(os.stat(name).st_mode & 0o777)
+if len(sys.argv) > 1:
+    print("image", make("new"))
+    sys.exit()
+CLONE_FS, go, done = 0x200, threading.Event(), threading.Event()
+def own():
+    print("apart", ctypes.CDLL(None).unshare(CLONE_FS))
+    os.umask(0o077)
+    print("thread", make("thread"))
+    go.set(); done.wait()
+    sys.stdout.flush()
+    os.execv(sys.executable, [sys.executable, sys.argv[0], "new"])
+threading.Thread(target=own).start()
+go.wait()
+for i in range(3): print("first", make(f"first{i}"))
+done.set()
+threading.Event().wait()
+P
+fresh; native=$(timeout 30 python3 "$T/etc/umask.py" 2>&1)
+same "another thread's umask (native)" "image 0o600" "$(tail -n 1 <<<"$native")"
+fresh; same "another thread's umask" "$native" "$(supervise allow timeout 30 python3 "$T/etc/umask.py" 2>&1)"
 finish
