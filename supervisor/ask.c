@@ -302,7 +302,7 @@ static void withdraw(struct pool *p, uint64_t token)
 		reply_interrupted(k->job);
 	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
 	job_discard(k->job);
-	free(k);
+	parked_free(k);
 }
 
 void ask_watch(struct pool *p)

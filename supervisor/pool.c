@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "rules/pages.h"
 #include "supervisor/creds.h"
@@ -30,6 +31,13 @@ static void install_interrupt(void)
 	sigemptyset(&set);
 	sigaddset(&set, POOL_SIGNAL);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
+void parked_free(struct parked *k)
+{
+	free(k->letting);
+	free(k->answer);
+	free(k);
 }
 
 int pool_start(struct session *s)

@@ -39,9 +39,13 @@ struct parked {
 	bool gone;              /* ... and is no longer there */
 	bool answered;          /* it came while the caller was being moved */
 	struct parked *next_moving;
-	struct answer *answer;  /* once answered */
+	struct letting *letting; /* where it is held: what lets it go, made beforehand */
+	struct answer *answer;   /* once answered */
 	const void *image;      /* proc_generation() when it was parked */
 };
+
+/* K with what it has but its job. */
+void parked_free(struct parked *k);
 
 struct pool {
 	struct session *session;
@@ -109,5 +113,8 @@ void pool_work_locked(struct pool *p);
 
 /* Whether thread TID has a signal that it would handle were it not waiting for us; or is gone. */
 bool pool_signal_waits(pid_t tid);
+
+/* Whether thread TID has ended. */
+bool pool_thread_ended(pid_t tid);
 
 #endif

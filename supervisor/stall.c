@@ -18,6 +18,7 @@
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
+#include "supervisor/watch.h"
 
 #define ROUND_NS (10 * 1000 * 1000)
 #define LOOK_FIRST_NS (10 * 1000)
@@ -72,7 +73,7 @@ void stall_consider_locked(struct pool *p, struct parked *k)
 	if (p->listed <= STALL_KEEP || k->stall != STALL_NONE)
 		return;
 	struct stalls *s = stalls_of(p);
-	if (!s)
+	if (!s || !(k->letting = calloc(1, sizeof(*k->letting))))
 		return;
 	k->stall = STALL_MOVING;
 	k->next_moving = s->moving;
@@ -82,21 +83,22 @@ void stall_consider_locked(struct pool *p, struct parked *k)
 
 static void let_go_locked(struct stalls *s, struct parked *k)
 {
-	struct letting *l = k->gone ? NULL : malloc(sizeof(*l));
+	struct letting *l = steal_pointer(&k->letting);
 
-	if (!l) /* it has ended, or is let go with the session */
-		return;
 	*l = (struct letting){ .next = s->letting, .tid = (pid_t)k->job->notif.pid };
 	s->letting = l;
 	pthread_cond_signal(&s->wake);
 }
 
+/* K is answered. Its call comes again, or the watch finds that it has ended. */
 static void come_back_locked(struct pool *p, struct parked *k)
 {
 	k->next = p->returning;
 	p->returning = k;
 	atomic_fetch_add(&p->returns, 1);
-	let_go_locked(p->stalls, k);
+	if (!k->gone)
+		let_go_locked(p->stalls, k);
+	watch_wake_locked(p);
 }
 
 bool stall_answered_locked(struct pool *p, struct parked *k)
@@ -111,7 +113,24 @@ bool stall_answered_locked(struct pool *p, struct parked *k)
 
 void stall_let_go_locked(struct pool *p, struct parked *k)
 {
-	let_go_locked(p->stalls, k);
+	if (!k->gone)
+		let_go_locked(p->stalls, k);
+}
+
+void stall_look_locked(struct pool *p)
+{
+	struct parked **at = &p->returning;
+
+	for (struct parked *k; (k = *at);) {
+		if (!pool_thread_ended((pid_t)k->job->notif.pid)) {
+			at = &k->next;
+			continue;
+		}
+		*at = k->next;
+		k->next = NULL;
+		atomic_fetch_sub(&p->returns, 1);
+		ask_deliver_locked(p, k);
+	}
 }
 
 /* Of the same image: another thread's exec may have put a new one under the number. */
@@ -129,8 +148,7 @@ static void forget(struct session *s, struct parked *k)
 	if (k->answer && k->answer->kind == VERDICT_KILL)
 		session_kill(s);
 	job_discard(k->job);
-	free(k->answer);
-	free(k);
+	parked_free(k);
 }
 
 struct parked *stall_returned(struct worker *w)

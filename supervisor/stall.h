@@ -41,6 +41,9 @@ bool stall_answered_locked(struct pool *p, struct parked *k);
 /* With the lock held. K, held and taken out of the parked calls, waits no longer: its thread goes on as after an interrupted call. */
 void stall_let_go_locked(struct pool *p, struct parked *k);
 
+/* With the lock held, by the watch: who was answered, let go and has ended before its call came back is recorded and forgotten. */
+void stall_look_locked(struct pool *p);
+
 /* The parked call that comes back with w->job's notification, taken out; NULL: none, it is a call of its own. */
 struct parked *stall_returned(struct worker *w);
 

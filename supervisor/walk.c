@@ -383,8 +383,7 @@ static void go_on_with(struct worker *w, struct parked *k)
 	j->notif = notif;
 	j->replied = false;
 	walk_answered(w, k->answer ? k->answer : &deny);
-	free(k->answer);
-	free(k);
+	parked_free(k);
 }
 
 void walk_new(struct worker *w)
@@ -429,8 +428,11 @@ void walk_answered(struct worker *w, const struct answer *answer)
 	int rc = 0;
 
 	evidence_answer(w, answer);
-	if (!job_alive(j))
+	if (!job_alive(j)) {
+		if (answer->kind == VERDICT_KILL)
+			session_kill(w->session); /* that was said of all, not of the caller alone */
 		return;
+	}
 	job_call(j, &call);
 	j->verdict.kind = answer->kind;
 	j->verdict.review = false;

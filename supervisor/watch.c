@@ -22,6 +22,7 @@
 #include "supervisor/crowd.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
+#include "supervisor/stall.h"
 
 /* For how long who was interrupted at a FIFO is waited for: a wait there ends at once. */
 #define FIFO_PAUSE_NS 50000
@@ -71,6 +72,16 @@ bool pool_signal_waits(pid_t tid)
 		return true;
 	uint64_t pending = status_mask(text, "\nSigPnd:\t") | shared_for(text, tid, scratch, sizeof(scratch));
 	return (pending & ~status_mask(text, "\nSigBlk:\t")) != 0;
+}
+
+bool pool_thread_ended(pid_t tid)
+{
+	char text[512]; /* its state is among the first lines */
+
+	if (!status_read(tid, text, sizeof(text)))
+		return true;
+	const char *at = strstr(text, "\nState:\t");
+	return at && (at[8] == 'Z' || at[8] == 'X');
 }
 
 /* A blocked worker whose caller cannot wait: interrupted again in every round, since the signal may come before the wait. */
@@ -134,7 +145,8 @@ bool watch_round(struct pool *p)
 	pthread_mutex_lock(&p->lock);
 	for (struct worker *w = p->workers; w && p->blocked; w = w->next)
 		look_after_locked(w);
-	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked;
+	stall_look_locked(p);
+	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning;
 	bool parked = p->parked != NULL, go_on = p->watching;
 	pthread_mutex_unlock(&p->lock);
 	if (parked)

@@ -101,8 +101,8 @@ static bool look_at_all(struct pool *p, uint64_t now)
 		busy = busy || sight != NOTHING;
 		if (sight != STUCK)
 			continue;
-		const struct sysrow *row = w->job.row;
-		int tid = (int)w->job.notif.pid;
+		const struct sysrow *row = table_row(w->serving_nr);
+		pid_t tid = w->serving_tid;
 		uint64_t ms = now - w->seen_ms;
 		unsigned index = w->index;
 		pthread_mutex_unlock(&p->lock);

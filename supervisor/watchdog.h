@@ -21,10 +21,12 @@
 /* Wakes the watchdog, which sleeps while no calls come. */
 void watchdog_rouse(struct pool *p);
 
-/* W begins to serve call ID, and has ended: nothing but two accesses to memory of its own. */
-static inline void watchdog_begin(struct worker *w, struct pool *p, uint64_t id)
+/* W begins to serve the call in N, and has ended: nothing but some accesses to memory of its own. */
+static inline void watchdog_begin(struct worker *w, struct pool *p, const struct seccomp_notif *n)
 {
-	atomic_store_explicit(&w->serving, id << 2 | WORKER_SERVING, memory_order_release); /* whoever sees it may take W's part */
+	w->serving_tid = (pid_t)n->pid;
+	w->serving_nr = n->data.nr;
+	atomic_store_explicit(&w->serving, n->id << 2 | WORKER_SERVING, memory_order_release); /* whoever sees it may take W's part */
 	if (atomic_load_explicit(&p->dozing, memory_order_relaxed))
 		watchdog_rouse(p);
 }

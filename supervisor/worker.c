@@ -220,8 +220,7 @@ static void go_on(struct worker *w, struct parked *k)
 
 	job_unpack(k->job, &w->job);
 	walk_answered(w, k->answer ? k->answer : &deny);
-	free(k->answer);
-	free(k);
+	parked_free(k);
 }
 
 static bool anything_parked(struct pool *p)
@@ -396,7 +395,7 @@ static void *worker_main(void *arg)
 			return NULL;
 		} else if (receive(w) && !ending(w)) {
 			pid_t tid = (pid_t)w->job.notif.pid;
-			watchdog_begin(w, w->session->pool, w->job.notif.id);
+			watchdog_begin(w, w->session->pool, &w->job.notif);
 			if (w->laps)
 				laps_begin(w->laps);
 			worker_called(w);

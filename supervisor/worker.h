@@ -45,6 +45,8 @@ struct worker {
 	uint64_t given_ns;        /* how long it took to take its descriptor, 0: there was none */
 	struct way way;           /* while it receives on a core of its own */
 	_Atomic uint64_t serving; /* the call it serves, with WORKER_SERVING; 0: none. See watchdog.h */
+	pid_t serving_tid;        /* its caller and number: written before it is served, stay until it is not */
+	int serving_nr;
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool told;                /* that it is stuck */
 	bool blocking;            /* reception was handed on for the current job */

@@ -99,4 +99,36 @@ timeout 60 python3 "$T/desk.py" "$XDG_RUNTIME_DIR" >/dev/null 2>>"$T/three.err"
 wait $usher
 same "and goes on" "0 41 gone on" "$? $(tr '\n' ' ' <"$T/out2" | sed 's/ $//')"
 check "its journal is whole" "$USHER" verify "$T/jforty"
+
+# Callers that are killed while they wait, just before nobody's answer comes or with it: nothing of them stays.
+cat >"$T/killed.py" <<'P'
+import os, signal, sys, time
+pids = []
+for i in range(1, 151):
+    pid = os.fork()
+    if pid == 0:
+        try: os.close(os.open(f"q{i}", os.O_RDONLY))
+        except PermissionError: pass
+        os._exit(0)
+    pids.append(pid)
+    if i == 1: began = time.monotonic()
+time.sleep(max(0, began + float(sys.argv[1]) - time.monotonic()))
+for pid in pids: os.kill(pid, signal.SIGKILL)
+for pid in pids: os.waitpid(pid, 0)
+open("killed", "w").close()
+while not os.path.exists("over"): time.sleep(0.05)
+P
+printf 'default allow\nask read **/q* timeout=2s else=deny\n' >"$T/etc/short.rules"
+chmod 600 "$T/etc/short.rules"
+few() { [ "$(find "/proc/$usher/fd" -mindepth 1 2>/dev/null | wc -l)" -le 40 ]; }
+for after in 1.8 1.9 2.0 2.1; do
+	rm -f killed over
+	"$USHER" run -p "$T/etc/short.rules" --ask=desk --journal "$T/jkilled$after" -- python3 "$T/killed.py" $after >/dev/null 2>"$T/err3" </dev/null &
+	usher=$!
+	check "asked and killed after $after s" wait_for test -e killed
+	check "none of them is held on to ($after s)" wait_for few
+	touch over
+	wait $usher
+	same "its end ($after s)" 0 $?
+done
 finish
