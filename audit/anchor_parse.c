@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "audit/record.h"
@@ -30,33 +31,79 @@ static bool parse_key(const char *text, struct anchor *out)
 	return parse_hex(text, out->key);
 }
 
+struct list {
+	struct anchor *at;
+	size_t n, room;
+};
+
+static bool add(struct list *l, const struct anchor *a)
+{
+	if (l->n == l->room) {
+		size_t room = l->room ? 2 * l->room : 16;
+		struct anchor *more = reallocarray(l->at, room, sizeof *more);
+		if (!more)
+			return false;
+		l->at = more;
+		l->room = room;
+	}
+	l->at[l->n++] = *a;
+	return true;
+}
+
 /* Lines that say something else (a checkpoint has such) are passed over; a file without any anchor is refused. */
-static int parse_file(FILE *f, struct anchor *out, size_t cap, size_t *n)
+static int parse_file(FILE *f, struct list *out)
 {
 	static const char key[] = JOURNAL_FORMAT " ed25519 ", head[] = "head ";
 	char line[512];
-	*n = 0;
-	while (*n < cap && fgets(line, sizeof line, f)) {
+	struct anchor a;
+	while (fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\r\n")] = '\0';
 		bool is_key = !strncmp(line, key, sizeof key - 1), is_head = !strncmp(line, head, sizeof head - 1);
-		if ((is_key && parse_key(line + sizeof key - 1, &out[*n])) ||
-		    (is_head && parse_head(line + sizeof head - 1, ' ', &out[*n])))
-			++*n;
-		else if (is_key || is_head)
+		if (!is_key && !is_head)
+			continue;
+		if (!(is_key ? parse_key(line + sizeof key - 1, &a) : parse_head(line + sizeof head - 1, ' ', &a)))
 			return -EINVAL;
+		if (!add(out, &a))
+			return -ENOMEM;
 	}
-	return *n ? 0 : -EINVAL;
+	if (ferror(f))
+		return -EIO;
+	return out->n ? 0 : -EINVAL;
 }
 
-int anchor_parse(const char *text, struct anchor *out, size_t cap, size_t *n)
+static int parse_named(const char *text, struct list *out)
 {
-	*n = 1;
-	if (cap && (parse_head(text, ':', out) || parse_key(text, out)))
-		return 0;
 	FILE *f = fopen(text, "re");
 	if (!f)
 		return errno == ENOENT && !strchr(text, '/') && strchr(text, ':') ? -EINVAL : -errno;
-	int rc = parse_file(f, out, cap, n);
+	int rc = parse_file(f, out);
 	fclose(f);
 	return rc;
+}
+
+static int by_record(const void *a, const void *b)
+{
+	const struct anchor *x = a, *y = b;
+	return x->seq < y->seq ? -1 : x->seq > y->seq;
+}
+
+int anchor_parse(const char *text, struct anchor **out, size_t *n)
+{
+	struct list l = { 0 };
+	struct anchor a;
+	int rc = 0;
+	*out = NULL;
+	*n = 0;
+	if (parse_head(text, ':', &a) || parse_key(text, &a))
+		rc = add(&l, &a) ? 0 : -ENOMEM;
+	else
+		rc = parse_named(text, &l);
+	if (rc != 0) {
+		free(l.at);
+		return rc;
+	}
+	qsort(l.at, l.n, sizeof *l.at, by_record);
+	*out = l.at;
+	*n = l.n;
+	return 0;
 }

@@ -24,6 +24,7 @@ struct state {
 	struct proof *proof;
 	const struct anchor *anchors;
 	size_t n_anchors;
+	size_t met; /* of them: their records have been there, or they name none */
 	uint8_t key[crypto_sign_PUBLICKEYBYTES]; /* of the present epoch */
 	uint64_t epoch;
 	uint64_t first; /* seq of its first record */
@@ -179,10 +180,25 @@ static bool rest_begins(const struct line *l, const struct head *h, const char *
 
 static int check_anchors(struct state *s, const struct line *l, uint64_t seq)
 {
-	for (size_t i = 0; i < s->n_anchors; i++)
-		if (s->anchors[i].seq == seq && memcmp(&s->anchors[i].hash, &s->proof->head, DIGEST_BYTES) != 0)
+	for (; s->met < s->n_anchors && s->anchors[s->met].seq <= seq; s->met++) {
+		const struct anchor *a = &s->anchors[s->met];
+		if (a->seq == seq && memcmp(&a->hash, &s->proof->head, DIGEST_BYTES) != 0)
 			return damage(s, l, "record %" PRIu64 " is not the one that was anchored", seq);
+	}
 	return 0;
+}
+
+/* At the end, of a closed journal as well: another, shorter one may have been put in its place. */
+static int check_anchors_met(struct state *s, const struct line *l)
+{
+	if (s->met == s->n_anchors)
+		return 0;
+	uint64_t seq = s->anchors[s->n_anchors - 1].seq;
+	if (!seq) /* the key of its first record */
+		seq = 1;
+	if (seq <= s->proof->records)
+		return 0;
+	return damage(s, l, "the journal ends before record %" PRIu64 ", which was anchored", seq);
 }
 
 static int check_line(struct state *s, const struct line *l)
@@ -225,16 +241,13 @@ static int check_tail(struct state *s, struct reader *r)
 	reader_tail(r, &tail);
 	struct line here = { .file = tail.file, .number = tail.number };
 	if (p->closed)
-		return tail.torn ? damage(s, &here, "something follows the final seal") : 0;
+		return tail.torn ? damage(s, &here, "something follows the final seal") : check_anchors_met(s, &here);
 	if (!p->writer && !tail.fill)
 		return damage(s, &here, "%s%s", tail.torn ? "the last record is cut short" : "the end of the journal was cut off",
 			      tail.size % PAGE ? "" : ", at a page of the disk: a power cut that took the file's size leaves it so (see --sync), and"
 						      " so can a person");
 	p->torn = tail.torn;
-	for (size_t i = 0; i < s->n_anchors; i++)
-		if (s->anchors[i].seq > p->records)
-			return damage(s, &here, "the journal ends before record %" PRIu64 ", which was anchored", s->anchors[i].seq);
-	return 0;
+	return check_anchors_met(s, &here);
 }
 
 static uint64_t count_intents(const char *dir)

@@ -44,14 +44,14 @@ struct anchor {
 };
 
 /*
- * Reads SEQ:HASH, a public key (64 digits), or the file of that name: an anchor file as usher writes it. N gets the number of
- * anchors (at most CAP). Returns 0, -EINVAL, or the errno of the file.
+ * Reads SEQ:HASH, a public key (64 digits), or the file of that name: an anchor file as usher writes it, however long. *out gets the *n
+ * anchors in the order of their records; free() it. Returns 0, -EINVAL, -ENOMEM, or the errno of the file: *out is NULL then.
  */
-int anchor_parse(const char *text, struct anchor *out, size_t cap, size_t *n);
+int anchor_parse(const char *text, struct anchor **out, size_t *n);
 
 /*
- * Verifies the journal in DIR and that it had every one of the N ANCHORS. Returns 0 with *out set (damaged
- * or not), or a negative errno when it cannot be read.
+ * Verifies the journal in DIR and that it had every one of the N ANCHORS, which are in the order of their records. Returns 0 with *out set
+ * (damaged or not), or a negative errno when it cannot be read.
  */
 int verify_journal(const char *dir, const struct anchor *anchors, size_t n, struct proof *out);
 

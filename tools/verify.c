@@ -11,11 +11,10 @@
 #include "audit/reader.h"
 #include "audit/tombstone.h"
 #include "audit/verify.h"
+#include "rules/cleanup.h"
 #include "tools/tool.h"
 
 enum { WHOLE = 0, DAMAGED = 1, UNREADABLE = 2 };
-
-#define ANCHORS_MAX 1024
 
 struct arguments {
 	const char *dir;
@@ -144,7 +143,8 @@ static int verify_tombstones(const struct arguments *a)
 	bool all;
 	int rc = tombstone_verify(a->dir, &lines, &all);
 	if (rc < 0) {
-		fprintf(stderr, "usher verify: %s: %s\n", a->dir, strerror(-rc));
+		fprintf(stderr, "usher verify: %s: %s\n", a->dir,
+			rc == -EBADMSG ? "the key beside it, " TOMBSTONE_KEY ", is not whole: remove it to verify without, as a copy" : strerror(-rc));
 		return UNREADABLE;
 	}
 	if (rc)
@@ -158,7 +158,7 @@ static int verify_tombstones(const struct arguments *a)
 static int verify_main(int argc, char **argv)
 {
 	struct arguments a = { 0 };
-	struct anchor anchors[ANCHORS_MAX];
+	CLEANUP_FREE struct anchor *anchors = NULL;
 	struct proof proof;
 	size_t n = 0;
 	char dir[PATH_MAX];
@@ -177,7 +177,7 @@ static int verify_main(int argc, char **argv)
 	const char *base = strrchr(a.dir, '/');
 	if (!strcmp(base ? base + 1 : a.dir, TOMBSTONE_FILE))
 		return verify_tombstones(&a);
-	int rc = a.anchor ? anchor_parse(a.anchor, anchors, ANCHORS_MAX, &n) : 0;
+	int rc = a.anchor ? anchor_parse(a.anchor, &anchors, &n) : 0;
 	if (rc != 0) {
 		fprintf(stderr, "usher verify: anchor %s: %s\n", a.anchor,
 			rc == -EINVAL ? "expected SEQ:HASH, a key of 64 digits, or a file with either" : strerror(-rc));

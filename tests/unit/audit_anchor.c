@@ -87,10 +87,10 @@ static void a_file_gets_checkpoints(void **state)
 	snprintf(line, sizeof line, "%s\n%lu\n%s\n", name, (unsigned long)p.seals, root);
 	assert_memory_equal(note, line, strlen(line));
 
-	struct anchor a[8];
+	struct anchor *a;
 	size_t n;
 	struct proof q;
-	assert_int_equal(anchor_parse(path, a, 8, &n), 0);
+	assert_int_equal(anchor_parse(path, &a, &n), 0);
 	assert_int_equal(n, 3); /* the key twice, the head */
 	assert_int_equal(verify_journal(dir, a, n, &q), 0);
 	assert_whole(&q);
@@ -110,6 +110,80 @@ static void a_file_gets_checkpoints(void **state)
 	assert_int_equal(verify_journal(dir, a, n, &q), 0);
 	assert_true(q.damaged);
 	assert_non_null(strstr(q.what, "anchored"));
+	free(a);
+	unlink(path);
+	remove_dir(dir);
+}
+
+/* The head of a closed journal with RECORDS notes, as an anchor's text. */
+static uint64_t closed_head(char *dir, unsigned records, char *text, size_t cap)
+{
+	char hex[DIGEST_HEX + 1] = "";
+	struct journal *j = make_journal(fresh_dir(dir));
+	uint64_t seq;
+	for (unsigned i = 0; i < records; i++)
+		append_note(j, "x", &seq);
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_true(p.closed);
+	hex_write(hex, p.head.bytes, DIGEST_BYTES);
+	snprintf(text, cap, "%lu:%s", (unsigned long)p.records, hex);
+	return p.records;
+}
+
+static void check_missing(const char *dir, const char *text)
+{
+	struct anchor *a;
+	struct proof q;
+	size_t n;
+	assert_int_equal(anchor_parse(text, &a, &n), 0);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
+	assert_true(q.damaged);
+	assert_non_null(strstr(q.what, "anchored"));
+	free(a);
+}
+
+/* A closed journal is whole in itself, and still not the one that was anchored when it is shorter than that. */
+static void a_closed_one_in_its_place_shows(void **state)
+{
+	char dir[64], other[64], text[128], head[128];
+	uint64_t records = closed_head(dir, 20, text, sizeof text);
+	closed_head(other, 4, head, sizeof head);
+	check_missing(other, text);
+	snprintf(head, sizeof head, "%lu%s", (unsigned long)records + 1, strchr(text, ':'));
+	check_missing(dir, head);
+	remove_dir(dir);
+	remove_dir(other);
+}
+
+/* A long session leaves thousands of anchors; the last ones say most. */
+static void each_of_many_counts(void **state)
+{
+	char dir[64], path[80], text[128];
+	struct anchor *a;
+	struct proof q;
+	size_t n;
+	closed_head(dir, 8, text, sizeof text);
+	*strchr(text, ':') = ' ';
+	snprintf(path, sizeof path, "%s.anchor", dir);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	for (int i = 0; i < 5000; i++)
+		fprintf(f, "head %s\n", text);
+	fclose(f);
+	assert_int_equal(anchor_parse(path, &a, &n), 0);
+	assert_int_equal(n, 5000);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
+	assert_whole(&q);
+	free(a);
+	f = fopen(path, "a");
+	assert_non_null(f);
+	fprintf(f, "head 3 %064d\n", 0);
+	fclose(f);
+	assert_int_equal(anchor_parse(path, &a, &n), 0);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
+	assert_true(q.damaged);
+	free(a);
 	unlink(path);
 	remove_dir(dir);
 }
@@ -171,6 +245,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_gets_checkpoints),
+		cmocka_unit_test(a_closed_one_in_its_place_shows),
+		cmocka_unit_test(each_of_many_counts),
 		cmocka_unit_test(a_command_gets_checkpoints),
 		cmocka_unit_test(an_anchor_that_fails_stops_the_start),
 		cmocka_unit_test(merkle_proofs_hold),

@@ -156,7 +156,7 @@ static void tails_cannot_be_signed_again(void **state)
 static void anchors_hold(void **state)
 {
 	char dir[64], other[64], hex[65] = "", text[128];
-	struct anchor a;
+	struct anchor *a;
 	struct proof p, q;
 	size_t n;
 	make_closed(fresh_dir(dir), 4, 2);
@@ -164,18 +164,21 @@ static void anchors_hold(void **state)
 	p = prove(dir);
 	hex_write(hex, p.head.bytes, 32);
 	snprintf(text, sizeof text, "%lu:%s", (unsigned long)p.records, hex);
-	assert_int_equal(anchor_parse(text, &a, 1, &n), 0);
-	assert_int_equal(verify_journal(dir, &a, n, &q), 0);
+	assert_int_equal(anchor_parse(text, &a, &n), 0);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
 	assert_whole(&q);
-	assert_int_equal(verify_journal(other, &a, n, &q), 0);
+	assert_int_equal(verify_journal(other, a, n, &q), 0);
 	assert_true(q.damaged);
+	free(a);
 	snprintf(text, sizeof text, "%s/anchor", dir); /* the first key */
-	assert_int_equal(anchor_parse(text, &a, 1, &n), 0);
-	assert_int_equal(verify_journal(dir, &a, n, &q), 0);
+	assert_int_equal(anchor_parse(text, &a, &n), 0);
+	assert_int_equal(verify_journal(dir, a, n, &q), 0);
 	assert_whole(&q);
-	assert_int_equal(verify_journal(other, &a, n, &q), 0);
+	assert_int_equal(verify_journal(other, a, n, &q), 0);
 	assert_true(q.damaged); /* a whole journal, but another */
-	assert_int_equal(anchor_parse("12:xyz", &a, 1, &n), -22);
+	free(a);
+	assert_int_equal(anchor_parse("12:xyz", &a, &n), -22);
+	assert_null(a);
 	remove_dir(dir);
 	remove_dir(other);
 }
