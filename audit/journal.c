@@ -241,15 +241,19 @@ static int refusal(const struct journal *j, unsigned flags)
 	return full && flags & APPEND_RESERVED ? 0 : failed;
 }
 
-static int append(struct journal *j, const struct record *r, unsigned flags, uint64_t *seq)
+/* RESERVED bytes were set aside for this record: they are its own until it is in. */
+static int append(struct journal *j, const struct record *r, unsigned flags, size_t reserved, uint64_t *seq)
 {
 	size_t len = record_finish(r);
-	if (!len || len > RECORD_MAX)
+	if (!len || len > RECORD_MAX) {
+		j->reserved -= reserved;
 		return -EMSGSIZE;
+	}
 	pthread_mutex_lock(&j->lock);
 	int rc = refusal(j, flags);
 	if (rc == 0)
 		rc = append_line(j, r->buf + 1, len, flags);
+	j->reserved -= reserved;
 	uint64_t number = j->seq;
 	pthread_mutex_unlock(&j->lock);
 	if (rc == 0)
@@ -261,15 +265,13 @@ static int append(struct journal *j, const struct record *r, unsigned flags, uin
 
 int journal_append(struct journal *j, struct record *r, uint64_t *seq)
 {
-	return append(j, r, 0, seq);
+	return append(j, r, 0, 0, seq);
 }
 
 int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq)
 {
 	bool own = slot != JOURNAL_NO_SLOT;
-	if (own)
-		j->reserved -= inflight_release(j->inflight, slot);
-	int rc = append(j, r, own ? APPEND_RESERVED : 0, seq);
+	int rc = append(j, r, own ? APPEND_RESERVED : 0, own ? inflight_release(j->inflight, slot) : 0, seq);
 	if (own && rc == 0)
 		inflight_clear(j->inflight, slot);
 	return rc;
@@ -312,7 +314,7 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 	int rc = inflight_put(j->inflight, head, intent_head(j, r->memo, head), r->buf + 1, len, slot);
 	if (rc == -EMSGSIZE || rc == -EBUSY) { /* rare: the chain itself is a slot for everybody */
 		*slot = JOURNAL_NO_SLOT;
-		return append(j, r, APPEND_INTENT, NULL);
+		return append(j, r, APPEND_INTENT, 0, NULL);
 	}
 	if (rc != 0)
 		return journal_stop(j, rc);
