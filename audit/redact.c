@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,8 @@ struct redactor {
 	char *salts;
 	pthread_mutex_t lock;
 	int fd;
+	atomic_uint lost;                         /* values that could not be kept, */
+	atomic_int error;                         /* and why the first of them: a positive errno */
 	uint64_t first[(1U << TRIPLE_BITS) / 64]; /* a bit for each three bytes that a lead begins with */
 	uint64_t pair[(1U << PAIR_BITS) / 64];    /* and for each two of these that stand together */
 	size_t begins[LISTS];                     /* the first lead of a list: index + 1 */
@@ -311,22 +314,41 @@ int redactor_open(struct redactor *r)
 	return open_salts(r) < 0 ? -errno : 0;
 }
 
-/* One line in one write. Where it cannot be kept the value stays out of the journal all the same: it can only not be shown later. */
+/* Where it cannot be kept the value stays out of the journal all the same: it can only not be shown later. */
+static void lose(struct redactor *r, int error)
+{
+	int none = 0;
+	atomic_fetch_add(&r->lost, 1);
+	atomic_compare_exchange_strong(&r->error, &none, error);
+}
+
+unsigned redactor_lost(const struct redactor *r, int *error)
+{
+	*error = r ? atomic_load(&r->error) : 0;
+	return r ? atomic_load(&r->lost) : 0;
+}
+
+/* One line in one write. */
 static void keep(struct redactor *r, const char *commitment, const char *salt, const char *value, size_t n)
 {
 	size_t room = n * ESCAPE_GROWTH + 3 * DIGEST_HEX;
 	CLEANUP_FREE char *line = malloc(room);
-	int fd = open_salts(r);
-	if (!line || fd < 0)
+	int fd = line ? open_salts(r) : -1;
+	if (fd < 0) {
+		lose(r, line ? errno : ENOMEM);
 		return;
+	}
 	size_t at = (size_t)snprintf(line, room, "{\"commitment\":\"%s\",\"salt\":\"%s\",\"value\":\"", commitment, salt);
 	ssize_t len = escape(line + at, room - at - 3, value, n);
-	if (len < 0)
+	if (len < 0) {
+		lose(r, EMSGSIZE);
 		return;
+	}
 	at += (size_t)len;
 	memcpy(line + at, "\"}\n", 3);
 	ssize_t done = write(fd, line, at + 3);
-	(void)done;
+	if (done != (ssize_t)at + 3)
+		lose(r, done < 0 ? errno : ENOSPC);
 }
 
 void redact_commit(struct redactor *r, const char *value, size_t n, char *out)

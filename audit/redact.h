@@ -28,6 +28,9 @@ void redactor_free(struct redactor *r);
 /* Makes and opens the file now: for where the threads that meet values cannot reach it by name. 0 or a negative errno. */
 int redactor_open(struct redactor *r);
 
+/* How many values could not be kept in the file so far, and why the first of them: a positive errno, 0 where all were. Any thread. Safe on NULL. */
+unsigned redactor_lost(const struct redactor *r, int *error);
+
 /*
  * What stands behind LEAD (at least three bytes) is a value, up to a blank, a quote, '&' or ';'. The case of letters does not
  * count; a blank in LEAD is also one between two arguments. 0, -EINVAL or -ENOMEM. Before the first redact_find().

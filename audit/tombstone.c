@@ -202,5 +202,7 @@ int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 	fclose(f);
 	int follows = good ? key_follows(path, key, used) : 0;
 	*all = follows == 1;
+	if (follows < 0 && follows != -ENOENT)
+		return follows;
 	return good && follows != 0 ? 0 : 1;
 }

@@ -181,9 +181,11 @@ int records_start(struct session *s, const struct run_options *o, const struct e
 	struct record r;
 	uint64_t seq;
 
-	if (!buf || make_redactor(s) != 0) {
+	int made = buf ? make_redactor(s) : -ENOMEM;
+	if (made < 0) {
+		fprintf(stderr, "usher: prepare the first records of %s: %s\n", journal_dir(s->journal), strerror(-made));
 		free(buf);
-		return -ENOMEM;
+		return made;
 	}
 	record_begin(&r, buf, RECORD_MAX, "start");
 	write_identity(&r);
@@ -204,6 +206,17 @@ int records_start(struct session *s, const struct run_options *o, const struct e
 		fprintf(stderr, "usher: write the first records to %s: %s\n", journal_dir(s->journal), strerror(-rc));
 	free(buf);
 	return rc;
+}
+
+/* How many values were kept neither in the journal nor beside it: why, a positive errno, 0 where there are none. */
+static int write_unkept(const struct session *s, struct record *r)
+{
+	int error;
+	unsigned lost = redactor_lost(s->redactor, &error);
+
+	if (lost)
+		record_int(r, "unkept", lost);
+	return error;
 }
 
 int records_end(struct session *s, const struct supervise_result *result)
@@ -230,6 +243,10 @@ int records_end(struct session *s, const struct supervise_result *result)
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)
 		record_int(&r, verdict_name(k), atomic_load(&s->verdicts[k]));
 	record_close(&r);
+	int unkept = write_unkept(s, &r);
+	if (unkept)
+		voice_say(s->voice, "usher: values that were left out of the journal could not be kept beside it, in %s.salts: %s; nobody can show them later\n",
+			  journal_dir(s->journal), strerror(unkept));
 	int rc = journal_end(s->journal, &r);
 	s->journal = NULL;
 	if (rc < 0 && !atomic_load(&s->journal_error))

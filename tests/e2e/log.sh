@@ -115,6 +115,12 @@ rm -f "$T/s.salts"; log "$T/s" --prove "$seq" | grep -q opened && not_ok "withou
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/s2" -- sh -c "/bin/true --pin=1; cat '$T/s2.salts'" >"$T/out" 2>&1
 grep -q commitment "$T/out" && not_ok "the tree cannot read the salts" || ok "the tree cannot read the salts"
 
+rm -rf "$T/s2" "$T/s2.salts"; mkdir "$T/s2.salts"
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/s2" -- sh -c "/bin/true --pin=1; /bin/true --pin=2" >"$T/out" 2>"$T/err"
+grep -q 's2.salts: Is a directory; nobody' "$T/err" && ok "values that cannot be kept are told of" || not_ok "values that cannot be kept are told of" "$(cat "$T/err")"
+check "and counted in the end record" sh -c "cat '$T'/s2/journal-* | grep -a '\"type\":\"end\"' | grep -q '\"unkept\":[1-9]'"
+rmdir "$T/s2.salts"
+
 # jq, or another reader of JSON, reads every line; also of a session that was killed.
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/k" -- sh -c 'i=0; while :; do i=$((i+1)); : >"f$i"; done' 2>/dev/null &
 pid=$!
@@ -136,6 +142,9 @@ log prune --keep 30d "$T/place" >"$T/out"; same "prune removes what is old" "2 s
 log prune --keep 0s "$T/place" >"$T/out"; sleep 1.1; log prune --keep 0s "$T/place" >>"$T/out"
 same "three tombstones" 3 "$(wc -l <"$T/place/pruned.jsonl")"
 "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "which verify" 0 $?
+cp -p "$T/place/pruned.key" "$T/key"; truncate -s 10 "$T/place/pruned.key"
+"$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "not beside half a key" "2 1" "$? $(grep -c 'is not whole' "$T/out")"
+cp -p "$T/key" "$T/place/pruned.key"
 sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "a changed one does not" 1 $?
 
 # A line for which there is not room enough leaves nothing that would stop the next.
