@@ -20,6 +20,11 @@
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
+/* Looks at a caller that is on its way into its wait: the first ones without a pause. */
+#define SPINS 20
+#define SHORT_PAUSE_NS 50000
+#define LONG_PAUSE_NS 1000000
+
 /* A second signal that comes before the first instruction after the handler makes another frame of the same place. */
 #define SAME_MOMENT_NS 20000000u
 
@@ -121,12 +126,24 @@ static ssize_t syscall_text(const struct job *j, char *text, size_t cap)
 	return w->syscall_fd < 0 ? -1 : pread(w->syscall_fd, text, cap, 0);
 }
 
-/* The stack pointer of a thread that waits in a notification. False when the kernel does not tell. */
+/*
+ * Between its notification and its sleep a caller is "running" in /proc, for as long as others keep it from its core. It must be waited for: a
+ * return from a handler that was itself interrupted would go on behind rt_sigreturn, where there is no code.
+ */
+static void let_it_sleep(int tries)
+{
+	const struct timespec pause = { .tv_nsec = tries < SPINS + 20 ? SHORT_PAUSE_NS : LONG_PAUSE_NS };
+
+	if (tries >= SPINS)
+		nanosleep(&pause, NULL);
+}
+
+/* The stack pointer of a thread that waits in a notification. False when it has ended, or the kernel does not tell. */
 static bool stack_pointer(const struct job *j, uint64_t *out)
 {
 	char text[256];
 
-	for (int tries = 0; tries < 100; tries++) {
+	for (int tries = 0; tries < SPINS || job_alive(j); tries++) {
 		ssize_t n = syscall_text(j, text, sizeof(text) - 1);
 		if (n <= 0)
 			return false;
@@ -139,6 +156,7 @@ static bool stack_pointer(const struct job *j, uint64_t *out)
 			*out = strtoull(at, NULL, 16);
 			return true;
 		}
+		let_it_sleep(tries);
 	}
 	return false;
 }
