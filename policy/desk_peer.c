@@ -2,10 +2,12 @@
 /*
  * MUST: a process of the watched tree is refused, however its ancestors come and
  * go meanwhile: the line of parents is read twice with the same result while a pidfd proves
- * that the peer lives. Everything usher started descends from usher (its guardian adopts orphans).
+ * that the peer lives. Everything usher started descends from usher (its guardian adopts orphans). So is another usher, by which the tree of
+ * another session would answer.
  */
 #include "policy/desk_peer.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -21,6 +23,7 @@
 
 #define DEPTH 256
 #define TRIES 20
+#define LISTENER "anon_inode:seccomp notify"
 
 struct ancestor {
 	pid_t pid;
@@ -82,6 +85,25 @@ static int descends(pid_t pid, int pidfd, pid_t self)
 	return -1;
 }
 
+/*
+ * Whether PID is an usher, which connects for a process of its own tree: it holds a seccomp listener, and keeps its descriptors from others of its
+ * user. Who cannot be looked into is taken for one.
+ */
+static bool stands_for_another(pid_t pid)
+{
+	char path[64], to[32];
+	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	DIR *d = opendir(path);
+	bool listens = !d;
+	for (const struct dirent *e; !listens && (e = readdir(d));) {
+		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof(to));
+		listens = n == sizeof(LISTENER) - 1 && memcmp(to, LISTENER, sizeof(LISTENER) - 1) == 0;
+	}
+	if (d)
+		closedir(d);
+	return listens;
+}
+
 static int peer_pidfd(int fd, pid_t pid)
 {
 #ifdef SO_PEERPIDFD
@@ -107,7 +129,7 @@ int desk_peer_check(int fd, pid_t *pid, uid_t *uid)
 	if (cred.pid == 0)
 		return getpid() == 1 ? 0 : -EACCES;
 	int pidfd CLEANUP_FD = peer_pidfd(fd, cred.pid);
-	if (pidfd < 0 || descends(cred.pid, pidfd, getpid()) != 0)
+	if (pidfd < 0 || descends(cred.pid, pidfd, getpid()) != 0 || stands_for_another(cred.pid) || !is_alive(pidfd))
 		return -EACCES;
 	return 0;
 }

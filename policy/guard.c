@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "policy/real_name.h"
+#include "rules/user.h"
 
 /* What everybody may read of any process; the rest of usher's /proc directory is refused. */
 #define PROC_HARMLESS "{stat,statm,status,cmdline,comm,cgroup,sched,schedstat,loginuid,sessionid,oom_score,oom_score_adj,limits}"
@@ -131,6 +132,53 @@ static void guard_grants(struct strbuf *to, const char *file)
 	guard_real(to, dir, true);
 }
 
+static bool is_guarded(const struct policy_options *o, const char *name)
+{
+	for (size_t i = 0; i < o->n_guarded; i++) {
+		if (!strcmp(o->guarded[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* NAME below BASE, which another usher would use. Nobody makes its last part; a part before it that is missing may be anybody's to make. */
+static void guard_other(struct strbuf *to, const struct policy_options *o, const char *base, const char *name)
+{
+	char path[PATH_MAX], whole[PATH_MAX];
+
+	if (base[0] != '/' || (size_t)snprintf(path, sizeof(path), "%s%s", base, name) >= sizeof(path))
+		return;
+	ssize_t real = real_name(path, whole);
+	if (real < 0 || is_guarded(o, whole))
+		return;
+	guard_closed(to, whole);
+	if (whole[real] && !strchr(whole + real + 1, '/'))
+		guard_missing(to, whole, (size_t)real);
+}
+
+/*
+ * Sessions of the same user that were started elsewhere (from a login, by cron, through sudo) have other variables, and the usual places, where
+ * this one may have none: their questions, answers and journals are as much out of reach.
+ */
+static void guard_others(struct strbuf *to, const struct policy_options *o)
+{
+	static const char *const below_home[] = { "/.config/usher", "/.local/state/usher" };
+	const char *home = getenv("HOME");
+	struct user user = { .home = "" };
+	char run[32];
+
+	(void)user_find_local(getuid(), &user);
+	for (size_t i = 0; i < sizeof(below_home) / sizeof(below_home[0]); i++) {
+		if (home)
+			guard_other(to, o, home, below_home[i]);
+		if (!home || strcmp(home, user.home) != 0)
+			guard_other(to, o, user.home, below_home[i]);
+	}
+	snprintf(run, sizeof(run), "/run/user/%u", (unsigned)getuid());
+	guard_other(to, o, run, "/usher");
+	guard_other(to, o, run, "/usher-journals");
+}
+
 static void guard_process(struct strbuf *to, pid_t self)
 {
 	strbuf_printf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
@@ -155,6 +203,7 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 	char desk[PATH_MAX];
 	if (policy_desk_dir(desk, sizeof(desk)) == 0)
 		guard_real(&to, desk, false);
+	guard_others(&to, options);
 	return strbuf_end(&to, out, len);
 }
 

@@ -21,19 +21,25 @@ static bool find_in(FILE *f, uid_t uid, struct user *out)
 	return false;
 }
 
-bool user_find(uid_t uid, struct user *out)
+bool user_find_local(uid_t uid, struct user *out)
 {
-	char command[64];
 	FILE *f = fopen("/etc/passwd", "re");
 	bool found = f && find_in(f, uid, out);
 
 	if (f)
 		fclose(f);
-	if (found)
+	return found;
+}
+
+bool user_find(uid_t uid, struct user *out)
+{
+	char command[64];
+
+	if (user_find_local(uid, out))
 		return true;
 	snprintf(command, sizeof(command), "/usr/bin/getent passwd %u 2>/dev/null", (unsigned)uid);
-	f = popen(command, "re");
-	found = f && find_in(f, uid, out);
+	FILE *f = popen(command, "re");
+	bool found = f && find_in(f, uid, out);
 	if (f)
 		(void)pclose(f);
 	return found;

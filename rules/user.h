@@ -19,4 +19,7 @@ struct user {
  */
 bool user_find(uid_t uid, struct user *out);
 
+/* The same, from /etc/passwd alone. Any thread but those in user_find(). */
+bool user_find_local(uid_t uid, struct user *out);
+
 #endif

@@ -92,6 +92,22 @@ wait_for() {
 check "row 75: inside, every way was tried" wait_for says "worked:"
 check "row 75: none worked" grep -qx "worked:" "$T/out"
 check "row 75: the question waits still" sh -c '"$USHER" desk list | grep -q secret'
+# Another session of the same user, whose variables name other places, as after su or by cron: its tree knows where this one asks.
+mkdir -p "$T/else" "$T/home/.config" "$T/home/.local/state/usher/earlier"
+: >"$T/home/.local/state/usher/earlier/journal"
+echo 'default allow' >"$T/allow.rules"
+chmod 600 "$T/allow.rules"
+cat >"$T/other.sh" <<S
+export XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR XDG_CONFIG_HOME=$T/home/.config
+mkdir -p "$T/home/.config/usher" 2>/dev/null
+python3 "$T/answer.py" 3
+rm -rf "$T/home/.local/state/usher/earlier" 2>/dev/null
+[ -e "$T/home/.local/state/usher/earlier/journal" ] || echo "worked: journal"
+S
+env -u XDG_RUNTIME_DIR XDG_STATE_HOME="$T/else" XDG_CONFIG_HOME="$T/else" "$USHER" run -p "$T/allow.rules" --journal "$T/else/j" -- sh "$T/other.sh" >"$T/out4" 2>&1
+check "row 75: another session's tree answers nothing, grants nothing and removes no journal" grep -qx "worked:" "$T/out4"
+check "row 75: by none of these ways" sh -c '! grep "worked: ." "$T/out4"'
+check "row 75: the question waits even then" sh -c '"$USHER" desk list | grep -q secret'
 check "row 75: no grant was written" sh -c '! grep -q . "$XDG_CONFIG_HOME/usher/grants.rules" 2>/dev/null'
 python3 "$T/answer.py" 1 >"$T/control"
 check "row 75: control: outside, the same code answers" grep -q "worked:.* socket" "$T/control"
@@ -100,6 +116,9 @@ check "row 75: the program goes on with that answer" wait_for says "read: conten
 wait $usher
 usher=
 rm "$XDG_CONFIG_HOME/usher/grants.rules"
+sh "$T/other.sh" >"$T/control2" 2>/dev/null
+check "row 75: control: outside, the other session's program grants and removes" sh -c 'grep -q "worked:.*grants" "$1" && grep -qx "worked: journal" "$1"' - "$T/control2"
+rm -rf "$T/home/.config"
 
 # Row 77: the name comes as text; the control shows that the bytes are there.
 name=$(printf 'secret\033[2J\xe2\x80\xae\r\n== usher asks ==')
