@@ -277,6 +277,16 @@ static bool reads_fifo(struct job *j, int dir, const char *name)
 	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode);
 }
 
+/* Before an open that may not know yet what it opens: of a FIFO those leave whose callers have ended. */
+static void leave_fifo(struct job *j, int dir, const char *name)
+{
+	struct pool *p = j->session->pool;
+	struct stat st;
+
+	if (atomic_load(&p->at_fifos) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode))
+		watch_fifo(p, st.st_dev, st.st_ino);
+}
+
 static int perform_tentative(struct job *j, struct target *t)
 {
 	struct stat st;
@@ -290,6 +300,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (truncates)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;
+	leave_fifo(j, dir, name);
 	int fd CLEANUP_FD = open_named(j, dir, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 	j->word[OPEN_FLAGS] = flags;
 	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd == -EACCES && own_proc(j, t)) ||
@@ -376,6 +387,8 @@ static int perform_existing(struct job *j, const struct target *t)
 		return inject(j, restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
 	if (is_own_tty(&st))
 		return inject(j, open_terminal(j));
+	if (S_ISFIFO(st.st_mode))
+		watch_fifo(j->session->pool, st.st_dev, st.st_ino);
 	int fd = open_by_name(j, t, &st);
 	return inject_special(j, fd >= 0 ? fd : open_held(j, t->fd, &st), &st);
 }
@@ -386,7 +399,6 @@ int open_perform(struct job *j)
 
 	if (j->word[OPEN_FLAGS] & O_PATH)
 		return open_path(j);
-	watch_fifos(j->session->pool);
 	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | TMPFILE_BIT) ? open_room(j) : 0;
 	if (rc < 0)
 		return job_error(j, rc);

@@ -55,7 +55,7 @@ static int open_as_caller(struct job *j, int held, int flags)
 static int open_waiting(struct job *j, int held, bool fifo)
 {
 	if (fifo)
-		worker_at_fifo(j->worker);
+		worker_at_fifo(j->worker, held);
 	else
 		worker_blocking(j->worker);
 	for (;;) {
@@ -109,7 +109,7 @@ static int read_fifo(struct job *j, int fd)
 	atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
-	worker_at_fifo(j->worker);
+	worker_at_fifo(j->worker, own);
 	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) < 0)
 		return -errno;
 	timer_settime(timer, 0, &every, NULL);

@@ -95,13 +95,13 @@ static void look_after_locked(struct worker *w)
 	}
 }
 
-/* Interrupts those who wait at a FIFO for a caller that has ended. Whether there was any. */
-static bool leave_fifos_locked(struct pool *p)
+/* Interrupts those who wait at this FIFO for a caller that has ended. Whether there was any. */
+static bool leave_fifo_locked(struct pool *p, dev_t dev, ino_t ino)
 {
 	bool any = false;
 
 	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!w->at_fifo || job_alive(&w->job))
+		if (!w->at_fifo || w->fifo_ino != ino || w->fifo_dev != dev || job_alive(&w->job))
 			continue;
 		look_after_locked(w);
 		any = true;
@@ -109,13 +109,13 @@ static bool leave_fifos_locked(struct pool *p)
 	return any;
 }
 
-void watch_fifos(struct pool *p)
+void watch_fifo(struct pool *p, dev_t dev, ino_t ino)
 {
 	const struct timespec pause = { 0, FIFO_PAUSE_NS };
 
 	for (unsigned looks = 0; atomic_load(&p->at_fifos) && looks < FIFO_LOOKS; looks++) {
 		pthread_mutex_lock(&p->lock);
-		bool any = leave_fifos_locked(p);
+		bool any = leave_fifo_locked(p, dev, ino);
 		pthread_mutex_unlock(&p->lock);
 		if (!any)
 			return;

@@ -4,6 +4,7 @@
 #define USHER_SUPERVISOR_WATCH_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct pool;
 
@@ -16,10 +17,11 @@ int watch_open(struct pool *p);
 void watch_wake_locked(struct pool *p);
 
 /*
- * To be called before anything is opened: who waits in the open of a FIFO counts as its reader or writer, and must not any more when its caller
- * has ended and whoever collected it opens the other end. Costs one load while nobody waits at a FIFO. Any worker, without the lock.
+ * To be called before a FIFO is opened: who waits in another open of it counts as its reader or writer, and must not any more when its caller
+ * has ended and whoever collected it opens the other end. Costs one load while nobody waits at a FIFO, and asks about those alone that wait at
+ * this one. Any worker, without the lock.
  */
-void watch_fifos(struct pool *p);
+void watch_fifo(struct pool *p, dev_t dev, ino_t ino);
 
 /* One look, by the main thread, WATCH_ROUND_MS after p->watch was readable or after the last. False: nothing waits any more. */
 bool watch_round(struct pool *p);

@@ -101,11 +101,15 @@ void worker_blocking(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void worker_at_fifo(struct worker *w)
+void worker_at_fifo(struct worker *w, int fd)
 {
 	struct pool *p = w->session->pool;
+	struct stat st = { 0 };
 
+	(void)fstat(fd, &st);
 	pthread_mutex_lock(&p->lock);
+	w->fifo_dev = st.st_dev;
+	w->fifo_ino = st.st_ino;
 	if (!w->blocking)
 		worker_blocking_locked(w);
 	if (!w->at_fifo)

@@ -50,7 +50,9 @@ struct worker {
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool told;                /* that it is stuck */
 	bool blocking;            /* reception was handed on for the current job */
-	bool at_fifo;             /* ... which opens a FIFO: while it waits it counts as a reader or a writer */
+	bool at_fifo;             /* ... which opens a FIFO, this one: while it waits it counts as a reader or a writer */
+	dev_t fifo_dev;
+	ino_t fifo_ino;
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	atomic_bool gone;         /* has ended by itself: there are no callers any more */
@@ -91,8 +93,8 @@ void worker_blocking(struct worker *w);
 /* The same said for W, which waits in patience, by the main thread with the pool's lock held. */
 void worker_blocking_locked(struct worker *w);
 
-/* worker_blocking() before a FIFO is opened: see watch_fifos(). */
-void worker_at_fifo(struct worker *w);
+/* worker_blocking() before the FIFO that FD holds is opened: see watch_fifo(). */
+void worker_at_fifo(struct worker *w, int fd);
 
 /*
  * Holds the worker on the core it runs on, which is its caller's, until it receives again. To be called before a wait that the caller ends: where
