@@ -12,7 +12,7 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
-#define VERSION 1
+#define VERSION 2 /* 2: where a rewrite led is a name, too */
 
 struct index_part {
 	struct part_head head;

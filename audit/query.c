@@ -54,14 +54,14 @@ static bool glob_field(const struct field *f, const char *glob)
 	return n >= 0 && query_glob(glob, bytes, (size_t)n);
 }
 
-/* object and named, at the top and in the list of objects. */
+/* object, named and to (where a rewrite led), at the top and in the list of objects. */
 static bool match_path(const char *text, size_t len, const char *glob)
 {
 	struct fields f;
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		if ((field_key(&one, "object") || field_key(&one, "named")) && glob_field(&one, glob))
+		if (query_key_of(&one) == KEY_NAME && glob_field(&one, glob))
 			return true;
 		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))
 			continue;
@@ -335,7 +335,7 @@ enum query_key query_key_of(const struct field *f)
 		enum query_key key;
 	} keys[] = { { "seq", KEY_SEQ },       { "time", KEY_TIME },   { "type", KEY_TYPE },	{ "pid", KEY_TASK },
 		     { "tid", KEY_TASK },      { "exe", KEY_EXE },     { "call", KEY_CALL },	{ "op", KEY_OP },
-		     { "object", KEY_NAME },   { "named", KEY_NAME },  { "verdict", KEY_VERDICT }, { "rule", KEY_RULE },
+		     { "object", KEY_NAME },   { "named", KEY_NAME },  { "to", KEY_NAME },	{ "verdict", KEY_VERDICT }, { "rule", KEY_RULE },
 		     { "result", KEY_RESULT }, { "event", KEY_EVENT }, { "log", KEY_LOG },	{ "answer", KEY_ANSWER },
 		     { "intent", KEY_INTENT } };
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

@@ -10,7 +10,7 @@
 
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
-	struct field seq, time, type, pid, tid, exe, call, op, object, named, objects, verdict, rule, result, answer, intent,
+	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
 		after, event, argv;
 };
 
@@ -21,7 +21,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 		struct field *to;
 	} map[] = { { "seq", &p->seq },	      { "time", &p->time },   { "type", &p->type },	{ "pid", &p->pid },
 		    { "tid", &p->tid },	      { "exe", &p->exe },     { "call", &p->call },	{ "op", &p->op },
-		    { "object", &p->object }, { "named", &p->named }, { "objects", &p->objects }, { "verdict", &p->verdict },
+		    { "object", &p->object }, { "named", &p->named }, { "to", &p->to }, { "objects", &p->objects }, { "verdict", &p->verdict },
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
 		    { "after", &p->after },   { "event", &p->event }, { "argv", &p->argv } };
 	struct fields f;
@@ -106,6 +106,10 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(" (named ", to);
 		put(to, &p->named);
 		fputc(')', to);
+	}
+	if (p->to.len) {
+		fputs(" -> ", to);
+		put(to, &p->to);
 	}
 	if (p->argv.len) {
 		fputs(" argv ", to);

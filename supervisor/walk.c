@@ -442,10 +442,8 @@ void walk_answered(struct worker *w, const struct answer *answer)
 		refuse(w, rc);
 		return;
 	}
-	if (answer->kind == VERDICT_REWRITE)
-		j->verdict.kind = VERDICT_ALLOW;
 	/* What a person was shown is held; a name that must be walked again is a new question. */
-	if (carry_out(w, &call) == PERFORM_AGAIN)
+	if ((answer->kind == VERDICT_REWRITE ? perform(w, &call) : carry_out(w, &call)) == PERFORM_AGAIN)
 		walk(w);
 }
 
