@@ -234,7 +234,7 @@ void ask_answered(void *context, uint64_t token, const struct answer *answer)
 /* A helper that is written wrong would look like one that denies everything. Said before the caller goes on: it may complain on the same stream. */
 static void tell_failed(struct session *s, const char *text)
 {
-	if (s->quiet || atomic_exchange(&s->channel_failed, true))
+	if (atomic_exchange(&s->channel_failed, true))
 		return;
 	voice_say(s->voice, "usher: a question got no answer: %s; said once, the journal has the others as 'channel-failed'\n", text);
 	(void)voice_finish(s->voice, TOLD_MS);

@@ -61,6 +61,8 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 		record_bytes(r, "answer", job_span(j, j->answer));
 	if (j->stack && (j->verdict.kind == VERDICT_DENY || j->verdict.stack))
 		evidence_stack(j, r);
+	if (j->verdict.log == LOG_ALERT)
+		alerts_note(&w->session->alerts, call, &j->verdict);
 }
 
 void evidence_open(struct worker *w)

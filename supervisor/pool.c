@@ -55,6 +55,7 @@ int pool_start(struct session *s)
 	stacks_init(&p->stacks, s->voice);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	pthread_mutex_init(&s->held, NULL);
+	pthread_mutex_init(&s->alerts.lock, NULL);
 	tracers_init(&s->tracers);
 	install_interrupt();
 	s->pool = p;

@@ -214,7 +214,7 @@ static void tell_nameless(const struct session *s)
 {
 	unsigned n = atomic_load(&s->nameless);
 
-	if (n && !s->quiet)
+	if (n)
 		voice_say(s->voice, "usher: refused to run a program without a name (memfd, O_TMPFILE, deleted file)%s; the rule that lets it run is: allow exec memfd:NAME\n",
 			n > 1 ? ", more than once" : "");
 }
@@ -224,7 +224,7 @@ static void tell_traced(struct session *s)
 {
 	const char *why = atomic_load(&s->unverified);
 
-	if (why && !s->quiet)
+	if (why)
 		voice_say(s->voice, "usher: refused to start a program under a debugger, as nobody could verify its exec: %s; start it first, then attach (gdb -p, strace -p)\n",
 			why);
 }
@@ -273,6 +273,7 @@ static void run_close(struct run *run)
 	limits_stop(s->limits);
 	close_journal(run);
 	tell_profile(s);
+	alerts_tell(&s->alerts, run->journal, s->voice);
 	unattended_end(unanswered, s->voice);
 	tell_nameless(s);
 	tell_traced(s);

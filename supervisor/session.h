@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "rules/verdict.h"
+#include "supervisor/alerts.h"
 #include "supervisor/guardian.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/moves.h"
@@ -80,6 +81,7 @@ struct session {
 	unsigned n_early;
 	atomic_int journal_error; /* the errno that stopped the journal, 0 while it works */
 	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */
+	struct alerts alerts;    /* what the person is told of at the end */
 	atomic_bool channel_failed; /* that a channel gave no answer was said */
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
 	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
@@ -90,7 +92,6 @@ struct session {
 	int tell;                /* the terminal that the command writes to, by a description of usher's own that does not block; -1 */
 	bool tell_aloud;         /* that could not be opened (another user's): the voice says it */
 	struct voice *voice;     /* what is said on stderr once there is a command; may be NULL */
-	bool quiet;              /* say nothing but errors */
 	bool profile;            /* workers keep laps */
 };
 

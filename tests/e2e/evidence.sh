@@ -190,4 +190,37 @@ else
 	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" 2>"$T/err")"
 	same "says so in the journal" 1 "$(records "$T/check" | grep '"call":"execveat"' | grep -c '"check":"AT_EXECVE_CHECK"')"
 fi
+# Where a rewrite led is asked for as the name itself is, with and without an index; a person's rewrite is one.
+rules led.rules <<R
+rewrite open $T/project/.envrc -> $T/project/other
+ask     write $T/project/.asked
+default allow
+R
+cat >"$T/etc/lead" <<S
+#!/bin/sh
+cat >/dev/null; echo '{"answer":"rewrite","target":"$T/project/elsewhere"}'
+S
+chmod 755 "$T/etc/lead"
+fresh
+"$USHER" run -p "$R" --ask=exec:"$T/etc/lead" --journal "$T/led" -- sh -c 'echo 1 >.envrc; echo 2 >.asked' 2>"$T/err"
+same "a rule and a person lead elsewhere" "1 2" "$(cat "$T/project/other" "$T/project/elsewhere" | paste -sd' ')"
+for round in plain indexed; do
+	[ $round = plain ] || log "$T/led" index >/dev/null
+	same "what a rule led to is found ($round)" 1 "$(log "$T/led" --json "path:$T/project/other" | grep -c '"object":"[^"]*/.envrc"')"
+	same "what a person led to is found ($round)" 1 "$(log "$T/led" --json "path:$T/project/elsewhere" type:call | grep -c '"object":"[^"]*/.asked"')"
+	same "both are rewrites ($round)" 2 "$(log "$T/led" --json verdict:rewrite type:call | wc -l)"
+done
+log "$T/led" verdict:rewrite >"$T/out"; has "and a line says where it led" ".envrc) -> $T/project/other" "$T/out"
+
+# log=alert: said at the end, each once, however often.
+rules alert.rules <<R
+deny read **/.netrc log=alert reason="passwords\nusher: alert: forged"
+allow write **/told* log=alert
+default allow
+R
+fresh
+echo x >.netrc
+"$USHER" run -p "$R" --ask=deny --journal "$T/told" -- sh -c 'cat .netrc; cat .netrc; : >told1; : >told2' >"$T/out" 2>"$T/err"
+same "alerts are told, each once" "3 1" "$(grep -c '^usher: alert: ' "$T/err") $(grep -c '^usher: alert: deny read .*/.netrc by ' "$T/err")"
+has "with the way to all" "usher: 'usher log $T/told alert' shows" "$T/err"
 finish

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/alerts.h"
+
+#include <string.h>
+
+#include "policy/show.h"
+#include "rules/rule.h"
+
+#define NAME_SHOWN 300
+
+static void show(struct text_buffer *t, const char *text)
+{
+	text_show(t, (struct span){ text, (uint32_t)strlen(text) }, NAME_SHOWN);
+}
+
+/* "deny read /home/u/.netrc by /bin/cat (builtin:secrets:11: passwords and tokens)" */
+static void describe(const struct call *call, const struct verdict *v, char text[ALERT_TEXT])
+{
+	const struct object *o = v->object < call->n_objects ? &call->object[v->object] : NULL;
+	struct text_buffer t;
+
+	text_start(&t, text, ALERT_TEXT);
+	text_add(&t, "%s ", verdict_name(v->kind));
+	if (o) {
+		text_ops(&t, o->ops);
+		text_add(&t, " ");
+		text_object(&t, o, NAME_SHOWN);
+	} else {
+		text_add(&t, "%s", call->syscall);
+	}
+	text_add(&t, " by ");
+	text_show(&t, call->by.image.exe, NAME_SHOWN);
+	text_add(&t, " (");
+	show(&t, v->where ? v->where : "default");
+	if (v->rule && v->rule->reason) {
+		text_add(&t, ": ");
+		show(&t, v->rule->reason);
+	}
+	text_add(&t, ")");
+}
+
+static bool is_known(const struct alerts *a, const char *text)
+{
+	for (unsigned i = 0; i < a->shown; i++) {
+		if (!strcmp(a->text[i], text))
+			return true;
+	}
+	return false;
+}
+
+void alerts_note(struct alerts *a, const struct call *call, const struct verdict *v)
+{
+	char text[ALERT_TEXT];
+
+	describe(call, v, text);
+	pthread_mutex_lock(&a->lock);
+	if (!is_known(a, text)) {
+		if (a->shown < ALERTS_SHOWN)
+			memcpy(a->text[a->shown++], text, ALERT_TEXT);
+		else
+			a->more = true;
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+void alerts_tell(struct alerts *a, const char *journal, struct voice *to)
+{
+	pthread_mutex_lock(&a->lock);
+	for (unsigned i = 0; i < a->shown; i++)
+		voice_say(to, "usher: alert: %s\n", a->text[i]);
+	if (a->shown)
+		voice_say(to, "usher: %s'usher log %s alert' shows %s\n", a->more ? "and more: " : "", journal, a->more ? "all" : "when, and what came of it");
+	pthread_mutex_unlock(&a->lock);
+}
