@@ -90,23 +90,6 @@ static int parse(int argc, char **argv, struct log *l)
 	return -EINVAL;
 }
 
-/* Records are printable ASCII; what somebody else made of one must not reach a terminal. */
-static void put_record(const char *text, size_t len)
-{
-	size_t from = 0;
-
-	for (size_t i = 0; i < len; i++) {
-		unsigned char c = (unsigned char)text[i];
-		if (c >= 0x20 && c < 0x7f)
-			continue;
-		fwrite(text + from, 1, i - from, stdout);
-		printf("\\u%04x", c);
-		from = i + 1;
-	}
-	fwrite(text + from, 1, len - from, stdout);
-	putchar('\n');
-}
-
 void log_show(void *context, const char *text, size_t len)
 {
 	struct log *l = context;
@@ -117,7 +100,8 @@ void log_show(void *context, const char *text, size_t len)
 		render_line(stdout, text, len, l->colour);
 		return;
 	}
-	put_record(text, len);
+	log_put(text, len);
+	putchar('\n');
 }
 
 /* Waits for more until the session is over. */

@@ -50,6 +50,12 @@ int log_by_index(const char *dir, log_index_fn ask, void *context);
 /* Makes the index anew, and tells a terminal how far it is. */
 int log_make_index(const char *dir);
 
+/*
+ * Prints a record as it stands in the journal, without a newline. Records are printable ASCII; what somebody else made of one must not reach a
+ * terminal, and stands as \u00XX. MUST: whoever prints bytes of a journal that audit/render.h has not been through prints them by this.
+ */
+void log_put(const char *text, size_t len);
+
 /* Prints the record if it answers the query. CONTEXT is a struct log. */
 void log_show(void *context, const char *text, size_t len);
 

@@ -94,7 +94,8 @@ static void print_opened(const struct prover *p)
 		memcpy(commitment, c.value, DIGEST_HEX);
 		if (!strstr(p->record, commitment))
 			continue;
-		printf("%s%.*s", separator, (int)n - 1, line);
+		fputs(separator, stdout);
+		log_put(line, (size_t)n - 1);
 		separator = ",";
 	}
 	if (*separator == ',' && !separator[1])
@@ -117,12 +118,15 @@ static int print(const struct prover *p)
 		fprintf(stderr, "usher log: the seal has another root: the journal is damaged\n");
 		return 1;
 	}
-	printf("{\"record\":%s,\"index\":%zu,\"count\":%zu,\"path\":[", p->record, p->index, p->n);
+	fputs("{\"record\":", stdout);
+	log_put(p->record, strlen(p->record));
+	printf(",\"index\":%zu,\"count\":%zu,\"path\":[", p->index, p->n);
 	for (size_t i = 0; i < n; i++) {
 		hex_write(hex, path[i].bytes, sizeof path[i].bytes);
 		printf("%s\"%s\"", i ? "," : "", hex);
 	}
-	printf("],\"key\":\"%s\",\"seal\":%s", p->key, p->seal);
+	printf("],\"key\":\"%s\",\"seal\":", p->key);
+	log_put(p->seal, strlen(p->seal));
 	print_opened(p);
 	puts("}");
 	return 0;

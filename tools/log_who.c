@@ -192,7 +192,7 @@ static void show_about(void *context, const char *text, size_t len)
 		return;
 	w->found++;
 	if (w->log->json) {
-		fwrite(text, 1, len, stdout);
+		log_put(text, len);
 		putchar('\n');
 	} else {
 		render_line(stdout, text, len, w->log->colour);

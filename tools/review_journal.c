@@ -186,7 +186,9 @@ static void print_row(const struct row *r, const struct review_call *c)
 	char id[32];
 	id_of(r, id, sizeof(id));
 	if (c->json) {
-		printf("{\"review\":%lld,\"mark\":\"%s\",\"count\":%u,\"record\":%s}\n", (long long)r->number, r->mark, r->count, r->text);
+		printf("{\"review\":%lld,\"mark\":\"%s\",\"count\":%u,\"record\":", (long long)r->number, r->mark, r->count);
+		log_put(r->text, strlen(r->text));
+		puts("}");
 		return;
 	}
 	printf("%-6s %-5s %4ux ", id, r->mark, r->count);

@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A journal that somebody else made: whatever shows it, its bytes do not act on the terminal.
+. "$(dirname "$0")/lib.sh"
+need python3
+umask 077
+python3 - "$T/foreign" <<'P'
+import hashlib, os, sys
+os.mkdir(sys.argv[1])
+head = b'"time":"2026-11-25T22:00:00.000000Z","prev":"' + b"0" * 64 + b'",'
+act = b',"z":"\x1b]0;OWNED\x07\x1b[31m\x9b\x7f"'
+call = (b'{"seq":%d,' + head + b'"type":"call","pid":5,"ppid":1,"tid":5,"exe":"/bin/a","call":"openat","op":["read"],'
+        b'"object":"/x","verdict":"%s","rule":"a:1","result":0,"review":1' + act + b"}")
+record = call % (1, b"allow")
+seal = b'{"seq":2,' + head + b'"type":"seal","key":"' + b"a" * 64 + b'","root":"' + hashlib.sha256(record).hexdigest().encode() + b'"' + act + b"}"
+note = b'{"seq":3,' + head + b'"type":"note","event":"question","text":"x"' + act + b"}"
+open(sys.argv[1] + "/journal-000001.jsonl", "wb").write(b"\n".join((record, seal, note, call % (4, b"deny"))) + b"\n")
+P
+F=$T/foreign
+cp -r "$F" "$T/other"
+sed -i 's|/bin/a|/bin/b|' "$T/other/journal-000001.jsonl"
+bytes() { grep -acP '[^\x20-\x7e\t\n]' "$1"; }
+same "control: the journal itself holds such bytes" 4 "$(bytes "$F/journal-000001.jsonl")"
+# Whatever it says, it says something.
+plain() { # NAME COMMAND...
+	"$USHER" "${@:2}" >"$T/out" 2>&1
+	[ -s "$T/out" ] || not_ok "$1 says something"
+	same "$1: printable" 0 "$(bytes "$T/out")"
+}
+plain "log" log "$F"
+plain "log --json" log "$F" --json
+plain "log --tree" log "$F" --tree
+plain "log --timeline" log "$F" --timeline
+plain "log of a query" log "$F" /x
+plain "log of a query, --json" log "$F" denied --json
+plain "who-touched" log "$F" who-touched /x
+plain "who-touched --json" log "$F" who-touched /x --json
+plain "explain" log "$F" explain 1
+plain "explain with what came before" log "$F" explain 4
+plain "prove" log "$F" prove 1
+check "which proves what is there" grep -q '^{"record":{"seq":1,' "$T/out"
+plain "diff" log diff "$F" "$T/other"
+plain "verify" verify "$F"
+plain "desk review" desk review --journal="$F"
+plain "desk review --json" desk review --journal="$F" --json
+plain "desk review show" desk review show r1 --journal="$F"
+plain "desk review show --json" desk review show r1 --journal="$F" --json
+finish
