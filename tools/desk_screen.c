@@ -9,17 +9,16 @@
 
 #include <curses.h>
 #include <json-c/json.h>
-#include <locale.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "tools/desk_screen_state.h"
 
 #define LOOK_MS 1000
+#define FRESH_MS 500 /* a question that came to the front less than this ago takes no answer yet */
 
 static int64_t now_ms(void)
 {
@@ -89,32 +88,26 @@ void screen_choose(struct screen_desk *d, size_t at)
 	d->pattern[0] = '\0';
 }
 
-void screen_listen(struct screen_desk *d)
+int screen_fresh_ms(const struct screen_desk *d)
 {
-	struct pollfd p[1 + DESK_SESSIONS] = { { .fd = STDIN_FILENO, .events = POLLIN } };
-	for (int i = 0; i < DESK_SESSIONS; i++)
-		p[1 + i] = (struct pollfd){ .fd = d->all.at[i].line.fd, .events = POLLIN };
-	int n = poll(p, 1 + DESK_SESSIONS, LOOK_MS);
-	for (int i = 0; n > 0 && i < DESK_SESSIONS; i++) {
-		if (p[1 + i].revents)
-			desk_read(&d->all.at[i], NULL, NULL);
-	}
-	desk_look(&d->all);
-	screen_collect(d); /* what is selected may have gone, and with it what the rows point to */
+	int64_t left = d->page == PAGE_QUESTIONS && d->n_rows ? d->since_ms + FRESH_MS - now_ms() : 0;
+	return left > 0 ? (int)left : 0;
 }
 
-static void begin(void)
+void screen_listen(struct screen_desk *d)
 {
-	/* From now on nobody else of this user can open this terminal, to read answers or to draw questions. */
-	ioctl(STDIN_FILENO, TIOCEXCL);
-	setlocale(LC_ALL, "");
-	initscr();
-	cbreak();
-	noecho();
-	keypad(stdscr, TRUE);
-	set_escdelay(50);
-	timeout(0);
-	curs_set(0);
+	struct pollfd p[2 + DESK_SESSIONS] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = d->signals, .events = POLLIN } };
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		p[2 + i] = (struct pollfd){ .fd = d->all.at[i].line.fd, .events = POLLIN };
+	int fresh = screen_fresh_ms(d); /* it is drawn when that is over */
+	int n = poll(p, 2 + DESK_SESSIONS, fresh ? fresh : LOOK_MS);
+	for (int i = 0; n > 0 && i < DESK_SESSIONS; i++) {
+		if (p[2 + i].revents)
+			desk_read(&d->all.at[i], NULL, NULL);
+	}
+	screen_signals(d);
+	desk_look(&d->all);
+	screen_collect(d); /* what is selected may have gone, and with it what the rows point to */
 }
 
 int desk_screen(void)
@@ -123,19 +116,18 @@ int desk_screen(void)
 	if (!d)
 		return 1;
 	desk_sessions_init(&d->all);
-	begin();
+	screen_begin(d);
 	desk_look(&d->all);
 	screen_collect(d);
-	for (bool stay = true; stay;) {
+	for (bool stay = true; stay && !d->ended_by;) {
 		screen_draw(d);
 		screen_listen(d);
-		for (int key = getch(); stay && key != ERR; key = getch()) {
+		for (int key = d->ended_by ? ERR : getch(); stay && key != ERR; key = d->ended_by ? ERR : getch()) {
 			stay = screen_key(d, key);
 			screen_collect(d);
 		}
 	}
-	endwin();
-	ioctl(STDIN_FILENO, TIOCNXCL);
+	screen_end(d);
 	for (int i = 0; i < DESK_SESSIONS; i++)
 		json_object_put(d->replies[i]);
 	free(d->rows);

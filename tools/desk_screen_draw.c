@@ -220,7 +220,10 @@ static void draw_line(const struct screen_desk *d, int y)
 	mvhline(y, 0, ACS_HLINE, COLS);
 	if (d->page == PAGE_QUESTIONS && d->n_rows) {
 		int64_t left = (int64_t)desk_number(d->rows[d->at].item, "deadline") - (int64_t)time(NULL);
-		snprintf(words, sizeof(words), " %lld s left ", left > 0 ? (long long)left : 0ll);
+		if (screen_fresh_ms(d))
+			snprintf(words, sizeof(words), " just come: no answer yet ");
+		else
+			snprintf(words, sizeof(words), " %lld s left ", left > 0 ? (long long)left : 0ll);
 	}
 	if (words[0])
 		mvaddnstr(y, 2, words, COLS - 2);

@@ -4,20 +4,10 @@
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "policy/question_json.h"
 #include "tools/desk_answer.h"
 #include "tools/desk_screen_state.h"
-
-#define FRESH_MS 500 /* a question that came to the front less than this ago takes no answer yet */
-
-static int64_t now_ms(void)
-{
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
 
 /* One key into LINE. 1: taken as it is, -1: given up, 0: go on. */
 static int edit(char *line, size_t cap, int key)
@@ -25,7 +15,7 @@ static int edit(char *line, size_t cap, int key)
 	size_t len = strlen(line);
 	if (key == '\n' || key == '\r' || key == KEY_ENTER)
 		return 1;
-	if (key == 27 || key == 3)
+	if (key == 27)
 		return -1;
 	if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len > 0)
 		line[len - 1] = '\0';
@@ -56,11 +46,15 @@ bool screen_line(struct screen_desk *d, const char *prompt, char *line, size_t c
 	pid_t pid = d->chosen_pid;
 	uint64_t chosen = d->chosen;
 	int done = 0;
+	d->line = true;
+	d->line_left = false;
 	curs_set(1);
 	while (!done) {
 		draw_line(prompt, line);
 		screen_listen(d);
-		if (d->chosen != chosen || d->chosen_pid != pid) {
+		if (d->line_left || d->ended_by)
+			done = -1;
+		else if (d->chosen != chosen || d->chosen_pid != pid) {
 			snprintf(d->status, sizeof(d->status), "%d:%llu has gone: answered, withdrawn or timed out", pid, (unsigned long long)chosen);
 			done = -1;
 		}
@@ -68,6 +62,7 @@ bool screen_line(struct screen_desk *d, const char *prompt, char *line, size_t c
 			done = key == KEY_RESIZE ? 0 : edit(line, cap, key);
 	}
 	curs_set(0);
+	d->line = false;
 	return done > 0;
 }
 
@@ -82,7 +77,7 @@ static bool ready(struct screen_desk *d)
 {
 	if (d->n_rows == 0)
 		return false;
-	if (now_ms() - d->since_ms >= FRESH_MS)
+	if (!screen_fresh_ms(d))
 		return true;
 	snprintf(d->status, sizeof(d->status), "this one has just come to the front: look again");
 	return false;
@@ -169,6 +164,12 @@ static void edit_pattern(struct screen_desk *d)
 		snprintf(d->pattern, sizeof(d->pattern), "%s", line);
 }
 
+/* Ctrl-Space is key 0, which strchr() finds at the end of every text. */
+static bool is_one_of(int key, const char *letters)
+{
+	return key > 0 && strchr(letters, key);
+}
+
 static void on_question(struct screen_desk *d, int key)
 {
 	static const struct {
@@ -176,7 +177,7 @@ static void on_question(struct screen_desk *d, int key)
 		const char *word;
 		const char *scope;
 	} plain[] = { { 'o', "allow", "once" }, { 's', "allow", "session" }, { 't', "allow", "tree" }, { 'd', "deny", "once" } };
-	if (!strchr("ostdmaDxrkp", key) || !ready(d))
+	if (!is_one_of(key, "ostdmaDxrkp") || !ready(d))
 		return;
 	d->status[0] = '\0';
 	for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
@@ -284,7 +285,7 @@ bool screen_key(struct screen_desk *d, int key)
 			on_question(d, key);
 		else if (d->page == PAGE_GRANTS && key == 'R' && d->n_rows)
 			tell(d, desk_make("revoke", "grant", d->chosen), "revoked");
-		else if (d->page == PAGE_REVIEWS && strchr("ynN", key) && d->n_rows)
+		else if (d->page == PAGE_REVIEWS && is_one_of(key, "ynN") && d->n_rows)
 			mark(d, key == 'y' ? "right" : "wrong", key == 'N');
 	}
 	return true;

@@ -32,6 +32,10 @@ struct screen_desk {
 	unsigned scroll;       /* lines of the details that are above */
 	bool more;             /* lines of the details that are below */
 	bool help;             /* the keys instead of the details */
+	int signals;           /* a descriptor for those that end or stop the desk; -1: none */
+	int ended_by;          /* such a signal has come; 0: none */
+	bool line;             /* screen_line() asks: Ctrl-C leaves that alone */
+	bool line_left;
 	char pattern[1024];    /* the next answer is for this pattern; "": for the object */
 	char status[512];
 	char text[SCREEN_TEXT];
@@ -44,7 +48,17 @@ const char *page_key(enum page p);
 void screen_collect(struct screen_desk *d);
 void screen_choose(struct screen_desk *d, size_t at);
 
-/* Waits for keys or news, at most a second, and takes up the news. */
+/* Takes the terminal; gives it back, and ends as the signal ended_by would have ended the program. (desk_screen_terminal.c) */
+void screen_begin(struct screen_desk *d);
+void screen_end(struct screen_desk *d);
+
+/* For how long the selected question takes no answer yet: nobody can have read it. 0: it takes one. */
+int screen_fresh_ms(const struct screen_desk *d);
+
+/* Does what signals that have come ask for. */
+void screen_signals(struct screen_desk *d);
+
+/* Waits for keys, signals or news, at most a second, and takes up the news. */
 void screen_listen(struct screen_desk *d);
 
 void screen_draw(struct screen_desk *d);

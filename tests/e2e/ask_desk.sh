@@ -134,46 +134,43 @@ check "no socket is left" sh -c '! ls "$XDG_RUNTIME_DIR/usher" | grep .'
 if command -v tmux >/dev/null; then
 	TM=(tmux -S "$T/tmux.sock" -f /dev/null)
 	at_exit '"${TM[@]}" kill-server 2>/dev/null'
-	"${TM[@]}" new-session -d -s t -x 110 -y 30 "$USHER desk; echo left; sleep 60"
+	"${TM[@]}" new-session -d -s t -x 110 -y 30 "$USHER desk; echo the desk is closed; sleep 60"
 	screen() { "${TM[@]}" capture-pane -p -t t; }
 	shows() { screen | grep -qF -- "$1"; }
+	# A question is answered by a key when it has been on the screen for a while: then the line above it counts its time.
+	takes_key() { screen >"$T/screen"; grep -qF -- "object    read $T/w/$1" "$T/screen" && grep -q -- '─ [0-9]* s left ─' "$T/screen"; }
+	back() { takes_key "$1" && grep -qF "[q]uit" "$T/screen"; } # the last line is the keys' again
+	press() { "${TM[@]}" send-keys -t t "$@"; }
 	check "the full-screen desk" wait_for shows "usher desk: 0 sessions"
 	session m sh -c 'cat q1; cat q2; echo end'
-	check "it shows what comes" wait_for shows "object    read $T/w/q1"
-	sleep 0.7
-	"${TM[@]}" send-keys -t t o
+	check "it shows what comes" wait_for takes_key q1
+	press o
 	check "o answers" wait_for says m "content 1"
-	check "the next comes" wait_for shows "object    read $T/w/q2"
-	sleep 0.7
-	"${TM[@]}" send-keys -t t d
+	check "the next comes" wait_for takes_key q2
+	press d
 	check "d denies" wait_for says m "Permission denied"
 	wait_for says m end
-	press() { "${TM[@]}" send-keys -t t "$@"; sleep 0.3; }
 	printf 'ask create %s/new* review\n' "$T/w" >>"$T/etc/ask.rules"
 	echo 'content 6' >q6
 	session o sh -c 'touch new1; cat q1; cat q2; cat q6; cat q4; cat q5; echo end'
-	wait_for shows "object    read $T/w/q1"
-	sleep 0.7
+	wait_for takes_key q1
 	press m
 	check "m asks how long" wait_for shows "allow for (10m, 2h): 10m"
 	press Enter
 	check "and allows" wait_for says o "content 1"
-	wait_for shows "object    read $T/w/q2"
-	sleep 0.7
+	wait_for takes_key q2
 	press x
 	wait_for shows "deny, and say:"
 	press -l "not this one"
 	press Enter
 	check "x denies" wait_for says o "q2: Permission denied"
-	wait_for shows "object    read $T/w/q6"
-	sleep 0.7
+	wait_for takes_key q6
 	press r
 	wait_for shows "the object instead:"
 	press -l "$T/w/q1"
 	press Enter
 	check "r gives another object" wait_for sh -c '[ "$(grep -c "content 1" "$T/o.out")" = 2 ]'
-	wait_for shows "object    read $T/w/q4"
-	sleep 0.7
+	wait_for takes_key q4
 	press a
 	check "a shows the rule before it is written" wait_for shows "allow read \"$T/w/q4\""
 	press Escape
@@ -181,7 +178,11 @@ if command -v tmux >/dev/null; then
 	press k
 	wait_for shows "kill every process"
 	press n Enter
-	check "k asks first" wait_for shows "object    read $T/w/q4"
+	check "k asks first" wait_for back q4
+	press r
+	wait_for shows "the object instead:"
+	press C-c
+	check "Ctrl-C leaves a line, and not the desk" wait_for back q4
 	press p
 	check "p proposes the directory" wait_for shows "$T/w/**"
 	press BSpace BSpace
@@ -199,18 +200,16 @@ if command -v tmux >/dev/null; then
 	press 4
 	check "history is a page" wait_for shows "deny once: read"
 	press 1
-	wait_for shows "object    read $T/w/q4"
-	sleep 0.7
+	wait_for takes_key q4
 	press D
 	wait_for shows "deny for (session"
 	press Enter
 	check "D denies for longer" wait_for says o "q4: Permission denied"
-	wait_for shows "object    read $T/w/q5"
-	sleep 0.7
+	wait_for takes_key q5
 	press d
 	check "to the end" wait_for says o end
-	"${TM[@]}" send-keys -t t q
-	check "q leaves" wait_for shows left
+	press q
+	check "q leaves" wait_for shows "the desk is closed"
 else
 	skip "the full-screen desk" "tmux is not installed"
 fi
