@@ -46,15 +46,25 @@ static int socket_object(struct asked *a, const struct word *w, const char *text
 	return 0;
 }
 
-/* Whether '.' or '..' is a component of NAME: no object is called so, and rules would be asked about another one than is meant. */
-static bool has_dots(const char *name)
+/*
+ * Makes NAME what an object's name is, as patterns are made: slashes once. Whether '.' or '..' is a component, or it ends in a slash, is told:
+ * no object is called so, and rules would be asked about another one than is meant.
+ */
+static const char *make_canonical(char *name)
 {
+	size_t len = 0;
+	for (size_t i = 0; name[i]; i++)
+		if (name[i] != '/' || !len || name[len - 1] != '/')
+			name[len++] = name[i];
+	name[len] = 0;
+	if (len > 1 && name[len - 1] == '/')
+		return "ends in a slash; the name itself was expected";
 	for (const char *at = name; at; at = strchr(at + 1, '/')) {
-		size_t len = *at == '/' ? strcspn(at + 1, "/") : 0;
-		if ((len == 1 && at[1] == '.') || (len == 2 && at[1] == '.' && at[2] == '.'))
-			return true;
+		size_t part = strcspn(at + 1, "/");
+		if ((part == 1 && at[1] == '.') || (part == 2 && at[1] == '.' && at[2] == '.'))
+			return "'.' and '..' never stand in a canonical name; the name itself was expected";
 	}
-	return false;
+	return NULL;
 }
 
 static int set_object(struct asked *a, const struct word *w)
@@ -82,8 +92,9 @@ static int set_object(struct asked *a, const struct word *w)
 		return parser_fail(a->p, w->from, "an endpoint was expected: tcp:ADDRESS:PORT, udp:ADDRESS:PORT, unix:/PATH or unix:@NAME");
 	if (!net && text[0] != '/')
 		return parser_fail(a->p, w->from, "an absolute name was expected");
-	if (has_dots(net ? text + 5 : text))
-		return parser_fail(a->p, w->from, "'.' and '..' never stand in a canonical name; the name itself was expected");
+	const char *wrong = make_canonical(net ? text + 5 : text);
+	if (wrong)
+		return parser_fail(a->p, w->from, "%s", wrong);
 	o->kind = net ? OBJECT_UNIX : OBJECT_FILE;
 	o->name = span_of(net ? text + 5 : text);
 	return 0;

@@ -51,6 +51,22 @@ static bool is_channel(const char *word)
 	return n >= 0;
 }
 
+/* What is wrong with options that do not go together, or NULL: one that has no effect is an error. */
+static const char *no_effect(const struct check *c, bool calls)
+{
+	if (calls && c->json)
+		return "--calls prints a table for people: it goes without --json";
+	if (calls + c->plan + (c->explain != NULL) > 1)
+		return "does one of --explain, --plan and --calls at a time";
+	if (calls && c->n_files)
+		return "--calls is about no rules: it goes without FILE";
+	if (c->strict && (calls || c->plan || c->explain))
+		return "--strict makes warnings fail, and --explain, --plan and --calls look for none: leave one of them out";
+	if (c->channel && (calls || c->plan || c->explain))
+		return "--ask is for warnings, and --explain, --plan and --calls look for none: leave one of them out";
+	return NULL;
+}
+
 static int parse_arguments(int argc, char **argv, struct check *c)
 {
 	bool calls = false;
@@ -75,14 +91,15 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 		else
 			return fputs("'usher check --help' lists the options\n", stderr), 2;
 	}
-	if (calls && c->json) {
-		fputs("usher: check --calls prints a table for people: it goes without --json\n", stderr);
+	c->files = (const char *const *)argv + optind;
+	c->n_files = (size_t)(argc - optind);
+	const char *without = no_effect(c, calls);
+	if (without) {
+		fprintf(stderr, "usher: check %s\n", without);
 		return 2;
 	}
 	if (calls)
 		return check_calls(stdout), -1;
-	c->files = (const char *const *)argv + optind;
-	c->n_files = (size_t)(argc - optind);
 	return is_channel(c->channel) ? 0 : 2;
 }
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "policy/question_json.h"
-#include "tools/desk_answer.h"
 #include "tools/desk_client.h"
+#include "tools/desk_options.h"
 #include "tools/desk_review.h"
 #include "tools/desk_screen.h"
 #include "tools/desk_text.h"
@@ -25,8 +25,8 @@ static void usage(void)
 	      "       usher desk show ID [--json]    one question in full\n"
 	      "       usher desk allow ID [--for=once|session|tree|10m] [--always [--yes]] [--directory=DIR|--pattern=PATTERN] [--message=TEXT]\n"
 	      "       usher desk deny ID [as allow]\n"
-	      "       usher desk kill ID             ends the whole session\n"
-	      "       usher desk rewrite ID NAME     another object instead\n"
+	      "       usher desk kill ID [--message=TEXT]          ends the whole session\n"
+	      "       usher desk rewrite ID NAME [--message=TEXT]  another object instead\n"
 	      "       usher desk watch [--json]      says what comes and goes\n"
 	      "       usher desk grants [--json]     answers that hold on\n"
 	      "       usher desk revoke ID           takes one back\n"
@@ -40,11 +40,7 @@ static void usage(void)
 
 struct desk_call {
 	struct desk_sessions all;
-	struct desk_answer answer;
-	const char *word;
-	const char *id;
-	bool json;
-	bool yes;
+	struct desk_options o;
 	char text[TEXT];
 };
 
@@ -64,7 +60,7 @@ static void print_json(pid_t pid, struct json_object *o)
 static void print_question(struct desk_call *c, struct desk_session *s, struct json_object *q)
 {
 	char id[48];
-	if (c->json) {
+	if (c->o.json) {
 		print_json(s->pid, q);
 		return;
 	}
@@ -81,7 +77,7 @@ static int do_list(struct desk_call *c)
 		for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++)
 			print_question(c, s, json_object_array_get_idx(s->questions, k));
 	}
-	if (c->all.count == 0 && !c->json)
+	if (c->all.count == 0 && !c->o.json)
 		fprintf(stderr, "usher: desk: no session asks here%s\n", c->all.refused ? " that lets you in" : "");
 	return 0;
 }
@@ -101,10 +97,10 @@ static struct desk_session *find(struct desk_call *c, bool question, uint64_t *n
 {
 	char *end;
 	struct desk_session *found = NULL;
-	unsigned long long first = strtoull(c->id, &end, 10);
+	unsigned long long first = strtoull(c->o.id, &end, 10);
 	bool named = *end == ':';
 	*number = named ? strtoull(end + 1, &end, 10) : first;
-	if (*end || end == c->id || !*number) {
+	if (*end || end == c->o.id || !*number) {
 		complain("an ID is SESSION:NUMBER or NUMBER");
 		return NULL;
 	}
@@ -129,7 +125,7 @@ static int do_show(struct desk_call *c)
 	struct desk_session *s = find(c, true, &id);
 	if (!s)
 		return 1;
-	if (c->json) {
+	if (c->o.json) {
 		print_json(s->pid, question_of(s, id));
 		return 0;
 	}
@@ -142,7 +138,7 @@ static int do_show(struct desk_call *c)
 static bool agreed(struct desk_call *c, struct desk_session *s, uint64_t id)
 {
 	char file[4200], line[16];
-	if (desk_answer_rule(s, id, &c->answer, c->text, sizeof(c->text), file, sizeof(file)) < 0) {
+	if (desk_answer_rule(s, id, &c->o.answer, c->text, sizeof(c->text), file, sizeof(file)) < 0) {
 		complain(c->text);
 		return false;
 	}
@@ -152,7 +148,7 @@ static bool agreed(struct desk_call *c, struct desk_session *s, uint64_t id)
 	}
 	printf("to %s:\n%s", file, c->text);
 	fflush(stdout);
-	if (c->yes)
+	if (c->o.yes)
 		return true;
 	if (!isatty(STDIN_FILENO)) {
 		complain("--always needs --yes where nobody can be asked");
@@ -168,19 +164,19 @@ static int do_answer(struct desk_call *c)
 	uint64_t id;
 	char error[256];
 	struct desk_session *s = find(c, true, &id);
-	c->answer.word = c->word;
+	c->o.answer.word = c->o.word;
 	if (!s)
 		return 1;
-	if (c->answer.scope && strcmp(c->answer.scope, "always") == 0 && !agreed(c, s, id))
+	if (c->o.answer.scope && strcmp(c->o.answer.scope, "always") == 0 && !agreed(c, s, id))
 		return 1;
-	return desk_answer(s, id, &c->answer, error, sizeof(error)) < 0 ? complain(error) : 0;
+	return desk_answer(s, id, &c->o.answer, error, sizeof(error)) < 0 ? complain(error) : 0;
 }
 
 static void watched(void *context, struct desk_session *s, struct json_object *event)
 {
 	struct desk_call *c = context;
 	struct json_object *q;
-	if (c->json)
+	if (c->o.json)
 		print_json(s->pid, event);
 	else if (json_object_object_get_ex(event, "question", &q))
 		print_question(c, s, q);
@@ -215,10 +211,10 @@ static int do_grants(struct desk_call *c)
 	for (int i = 0; i < DESK_SESSIONS; i++) {
 		struct desk_session *s = &c->all.at[i];
 		struct json_object *list, *reply = s->line.fd >= 0 ? desk_request(s, desk_make("grants", NULL, 0)) : NULL;
-		bool good = reply && json_object_object_get_ex(reply, "grants", &list);
+		bool good = reply && json_object_object_get_ex(reply, "grants", &list) && json_object_is_type(list, json_type_array);
 		for (size_t k = 0; good && k < json_object_array_length(list); k++) {
 			struct json_object *g = json_object_array_get_idx(list, k);
-			if (c->json) {
+			if (c->o.json) {
 				print_json(s->pid, g);
 				continue;
 			}
@@ -246,69 +242,36 @@ static int do_revoke(struct desk_call *c)
 static const struct {
 	const char *word;
 	bool id;
+	unsigned has; /* options */
 	int (*run)(struct desk_call *c);
 } words[] = {
-	{ "list", false, do_list },   { "show", true, do_show },      { "allow", true, do_answer },
-	{ "deny", true, do_answer },  { "kill", true, do_answer },    { "rewrite", true, do_answer },
-	{ "watch", false, do_watch }, { "grants", false, do_grants }, { "revoke", true, do_revoke },
+	{ "list", false, DESK_JSON, do_list },
+	{ "show", true, DESK_JSON, do_show },
+	{ "allow", true, DESK_SCOPE | DESK_MESSAGE, do_answer },
+	{ "deny", true, DESK_SCOPE | DESK_MESSAGE, do_answer },
+	{ "kill", true, DESK_MESSAGE, do_answer },
+	{ "rewrite", true, DESK_MESSAGE, do_answer },
+	{ "watch", false, DESK_JSON, do_watch },
+	{ "grants", false, DESK_JSON, do_grants },
+	{ "revoke", true, 0, do_revoke },
 };
-
-static bool parse_option(struct desk_call *c, const char *arg)
-{
-	const char *value = strchr(arg, '=');
-	size_t len = value ? (size_t)(value - arg) : 0;
-	if (strcmp(arg, "--json") == 0)
-		c->json = true;
-	else if (strcmp(arg, "--always") == 0)
-		c->answer.scope = "always";
-	else if (strcmp(arg, "--yes") == 0)
-		c->yes = true;
-	else if (len == 5 && strncmp(arg, "--for", len) == 0)
-		c->answer.scope = value + 1;
-	else if (len == 11 && strncmp(arg, "--directory", len) == 0)
-		c->answer.directory = value + 1;
-	else if (len == 9 && strncmp(arg, "--pattern", len) == 0)
-		c->answer.pattern = value + 1;
-	else if (len == 9 && strncmp(arg, "--message", len) == 0)
-		c->answer.message = value + 1;
-	else
-		return false;
-	return true;
-}
-
-static bool parse(struct desk_call *c, int argc, char **argv)
-{
-	c->word = argv[1];
-	for (int i = 2; i < argc; i++) {
-		bool option = argv[i][0] == '-';
-		if (option && parse_option(c, argv[i]))
-			continue;
-		if (!option && !c->id) {
-			c->id = argv[i];
-		} else if (!option && !c->answer.target && strcmp(c->word, "rewrite") == 0) {
-			c->answer.target = argv[i];
-		} else {
-			tool_unexpected("desk", argv[i]);
-			return false;
-		}
-	}
-	return true;
-}
 
 static int perform(struct desk_call *c)
 {
 	size_t i = 0, n = sizeof(words) / sizeof(words[0]);
-	while (i < n && strcmp(words[i].word, c->word) != 0)
+	while (i < n && strcmp(words[i].word, c->o.word) != 0)
 		i++;
 	if (i == n) {
-		tool_unexpected("desk", c->word);
+		tool_unexpected("desk", c->o.word);
 		return WRONG_USAGE;
 	}
-	if (words[i].id != (c->id != NULL)) {
-		fprintf(stderr, "usher desk %s: %s\n", c->word, c->id ? "it takes no ID" :
+	if (words[i].id != (c->o.id != NULL)) {
+		fprintf(stderr, "usher desk %s: %s\n", c->o.word, c->o.id ? "it takes no ID" :
 			"of which? 'usher desk list' and 'usher desk grants' show the IDs");
 		return WRONG_USAGE;
 	}
+	if (!desk_options_hold(&c->o, words[i].has))
+		return WRONG_USAGE;
 	desk_sessions_init(&c->all);
 	desk_look(&c->all);
 	int rc = words[i].run(c);
@@ -333,7 +296,7 @@ static int desk_main(int argc, char **argv)
 	struct desk_call *c = calloc(1, sizeof(*c));
 	if (!c)
 		return complain("out of memory");
-	int rc = parse(c, argc, argv) ? perform(c) : WRONG_USAGE;
+	int rc = desk_options_parse(&c->o, argc, argv) ? perform(c) : WRONG_USAGE;
 	free(c);
 	return rc;
 }

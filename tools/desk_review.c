@@ -183,7 +183,7 @@ static bool parse(struct review_call *c, int argc, char **argv)
 		c->word = "list";
 	bool list = strcmp(c->word, "list") == 0, show = strcmp(c->word, "show") == 0;
 	bool mark = strcmp(c->word, "right") == 0 || strcmp(c->word, "wrong") == 0;
-	if (!mark && c->message[0])
+	if (mark ? c->json : c->message[0] != '\0') /* what would have no effect */
 		return false;
 	return list ? !c->id : (show || mark) && c->id && !c->all;
 }

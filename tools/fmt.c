@@ -3,7 +3,8 @@
  * usher fmt: one way to lay out a rule file. Words, comments and their order stay as they
  * are; blanks between them, continuation lines and empty lines are made alike.
  *
- * MUST: never writes a file whose rules differ from what was read: both are loaded and compared.
+ * MUST: never writes a file whose rules differ from what was read: what was read loads, and the new text has the same words in the same
+ * order, which is compared.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -159,11 +160,13 @@ static bool same_words(const char *a, const char *b)
 	}
 }
 
-/* The new text takes the old one's place by rename, mode kept. */
-static int replace(const char *path, const char *text)
+/* The new text takes the old one's place by rename, mode kept; a link to the file goes on leading to it. */
+static int replace(const char *name, const char *text)
 {
-	char temporary[PATH_MAX];
+	char path[PATH_MAX], temporary[PATH_MAX];
 	struct stat st;
+	if (!realpath(name, path))
+		return -errno;
 	if (stat(path, &st) < 0 || snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >= (int)sizeof(temporary))
 		return -EIO;
 	CLEANUP_FD int fd = mkostemp(temporary, O_CLOEXEC);
@@ -233,6 +236,10 @@ static int fmt_main(int argc, char **argv)
 			check = true;
 		else
 			break;
+	}
+	if (write_back && check) {
+		fputs("usher fmt: --check only looks, and -w writes: one of them\n", stderr);
+		return 2;
 	}
 	if (i >= argc || (argv[i][0] == '-' && argv[i][1])) {
 		bool help = i < argc && (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0);

@@ -27,7 +27,8 @@ static void usage(void)
 	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal\n"
 	      "       usher log [DIR] index                 make an index: questions to a large journal are answered at once\n"
 	      "       usher log diff DIR DIR                what one session did and the other did not\n"
-	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h)\n"
+	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h):\n"
+	      "                                             in DIR, or in every default place\n"
 	      "\n"
 	      "Shows the records of the journal in DIR (the newest session when absent) that answer every word of QUERY:\n"
 	      "\n"
@@ -84,10 +85,7 @@ static int parse(int argc, char **argv, struct log *l)
 		} else
 			take_word(l, argv[i]);
 	}
-	if (l->tree + l->timeline + l->follow + l->json <= 1 || (l->follow && l->json))
-		return 0;
-	fputs("usher log: of --json, --follow, --tree and --timeline only --json and --follow go together\n", stderr);
-	return -EINVAL;
+	return log_form_holds(l) ? 0 : -EINVAL;
 }
 
 void log_show(void *context, const char *text, size_t len)
@@ -167,10 +165,18 @@ static int complain(const char *what)
 	return 1;
 }
 
+/* The number of a record, 0 when TEXT is none. */
+static uint64_t record_number(const char *text)
+{
+	char *end;
+	errno = 0;
+	long long n = strtoll(text, &end, 10);
+	return errno || n < 1 || *end || text[0] < '0' || text[0] > '9' ? 0 : (uint64_t)n;
+}
+
 static int run(struct log *l)
 {
 	const char *command = l->n_words ? l->words[0] : "", *arg = l->n_words > 1 ? l->words[1] : NULL;
-	char *end;
 	if (!strcmp(command, "who-touched"))
 		return arg && l->n_words == 2 ? log_who_touched(l, arg) : complain("who-touched needs one PATH");
 	if (!strcmp(command, "index") && l->n_words == 1)
@@ -179,8 +185,8 @@ static int run(struct log *l)
 		return l->other && l->n_words == 1 ? log_diff(l) : complain("diff needs two directories");
 	bool explain = !strcmp(command, "explain"), prove = !strcmp(command, "prove");
 	if (explain || prove) {
-		uint64_t seq = arg ? strtoull(arg, &end, 10) : 0;
-		if (!seq || *end || l->n_words != 2)
+		uint64_t seq = arg ? record_number(arg) : 0;
+		if (!seq || l->n_words != 2)
 			return complain("explain and prove need the number of one record");
 		return explain ? log_explain(l, seq) : log_prove(l, seq);
 	}

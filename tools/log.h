@@ -68,6 +68,9 @@ int log_who_touched(struct log *l, const char *name);
 int log_diff(struct log *l);
 int log_prune(struct log *l);
 
+/* Whether the form that the words name has every option that was given; if not, it is told. (log_forms.c) */
+bool log_form_holds(const struct log *l);
+
 /* Tells on standard error what is wrong with a word that query_new() refused. (log_words.c) */
 void log_bad_word(const char *bad);
 

@@ -33,19 +33,36 @@ static void add(struct deeds *d, char *text)
 	d->all[d->n++] = text;
 }
 
+/* The operations as they are shown elsewhere: read+modify. Returns how much of OUT is filled. */
+static int put_ops(char *out, size_t cap, const struct field *list)
+{
+	struct fields each;
+	struct field op;
+	size_t n = 0;
+	fields_begin(&each, list->value, list->len);
+	while (fields_next(&each, &op) && n + op.len + 1 < cap) {
+		if (n)
+			out[n++] = '+';
+		memcpy(out + n, op.value, op.len);
+		n += op.len;
+	}
+	return (int)n;
+}
+
 static void note_deed(void *context, const char *text, size_t len)
 {
 	struct field type, verdict, op, object, exe;
-	char *line;
+	char *line, ops[256];
+	int n_ops = 0;
 	if (!field_find(text, len, "type", &type) || !field_is(&type, "call"))
 		return;
 	field_find(text, len, "verdict", &verdict);
-	field_find(text, len, "op", &op);
+	if (field_find(text, len, "op", &op))
+		n_ops = put_ops(ops, sizeof ops, &op);
 	field_find(text, len, "object", &object);
 	field_find(text, len, "exe", &exe);
-	if (asprintf(&line, "%.*s %.*s %.*s by %.*s", (int)verdict.len, verdict.len ? verdict.value : "", (int)op.len,
-		     op.len ? op.value : "", (int)object.len, object.len ? object.value : "", (int)exe.len,
-		     exe.len ? exe.value : "") < 0)
+	if (asprintf(&line, "%.*s %.*s %.*s by %.*s", (int)verdict.len, verdict.len ? verdict.value : "", n_ops, ops, (int)object.len,
+		     object.len ? object.value : "", (int)exe.len, exe.len ? exe.value : "") < 0)
 		line = NULL;
 	add(context, line);
 }

@@ -91,7 +91,7 @@ static int consider(int home, const char *path, const char *name, time_t before)
 	if (rc != 0)
 		return rc;
 	remove_files(home, fd, name);
-	printf("removed %s (%" PRIu64 " records)\n", name, p.records);
+	printf("removed %s (%" PRIu64 " records)\n", dir, p.records);
 	return 1;
 }
 

@@ -141,6 +141,10 @@ static int verify_tombstones(const struct arguments *a)
 {
 	uint64_t lines;
 	bool all;
+	if (a->anchor || a->closed) {
+		fputs("usher verify: --anchor and --closed are of a journal: " TOMBSTONE_FILE " goes without\n", stderr);
+		return UNREADABLE;
+	}
 	int rc = tombstone_verify(a->dir, &lines, &all);
 	if (rc < 0) {
 		fprintf(stderr, "usher verify: %s: %s\n", a->dir,

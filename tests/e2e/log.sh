@@ -80,6 +80,7 @@ seq=$(records "$T/a" | grep -a '"verdict":"deny"' | head -1 | sed 's/^{"seq":\([
 log "$T/a" explain "$seq" >"$T/out"
 has "explain shows the rule as it stood" "deny read $T/project/no" "$T/out"; has "and what came before" "Before that, the same thread" "$T/out"
 log diff "$T/a" "$T/b" >"$T/out"; has "diff: what only the first did" "$T/project/d/four" "$T/out"
+same "diff: operations as elsewhere" 0 "$(grep -c '[]["]' "$T/out")"
 same "diff: not what both did" 0 "$(grep -c 'deny.*/project/no' "$T/out")"
 log "$T/a" --prove "$seq" >"$T/out"
 python3 - "$T/out" <<'P'

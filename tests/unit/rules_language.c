@@ -181,6 +181,9 @@ static void test_errors(void **state)
 
 	refused("expect maybe read /x\n", 1, 8, "expect VERDICT");
 	refused("expect deny read x\n", 1, 18, "absolute");
+	refused("expect deny read /x/\n", 1, 18, "ends in a slash");
+	refused("expect deny read /x/..\n", 1, 18, "canonical");
+	refused("expect deny bind unix:/x/\n", 1, 18, "ends in a slash");
 	refused("expect deny read /x/../y\n", 1, 18, "canonical");
 	refused("expect deny read /x/.\n", 1, 18, "canonical");
 	refused("expect deny connect unix:/x/../y\n", 1, 21, "canonical");

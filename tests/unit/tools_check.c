@@ -165,6 +165,9 @@ static void test_expect(void **state)
 	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect deny read /a\nexpect allow read /b\n"), NULL), 0);
 	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect allow read /a\n"), NULL), 1);
 	says("/e:3:1: error: expected allow, but it is deny by ");
+	/* Slashes count once, as in patterns. */
+	assert_int_equal(run(&tool_check, file("e", "deny read /a/x/**\ndefault allow\nexpect deny read /a//x/b\nexpect deny read //a/x/b\n"), NULL), 0);
+	assert_int_equal(run(&tool_check, file("e", "deny read /a/x/**\ndefault allow\nexpect allow read /a//x/b\n"), NULL), 1);
 	says("/e:1");
 }
 
@@ -220,8 +223,42 @@ static void test_fmt(void **state)
 	assert_int_equal(run(&tool_fmt, "--check", f, NULL), 1);
 	assert_int_equal(run(&tool_fmt, "-w", f, NULL), 0);
 	assert_int_equal(run(&tool_fmt, "--check", f, NULL), 0);
+	assert_int_equal(run(&tool_fmt, "-w", "--check", f, NULL), 2);
 	assert_int_equal(run(&tool_fmt, file("bad", "alow\n"), NULL), 1);
 	assert_int_equal(run(&tool_fmt, NULL), 2);
+}
+
+/* The file behind a link is written, and the link stays one. */
+static void test_fmt_link(void **state)
+{
+	char link[PATH_MAX + 64], where[PATH_MAX], kept[64] = "";
+	const char *f = file("real", "default   deny\n");
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(symlink(f, link), 0);
+	assert_int_equal(run(&tool_fmt, "-w", link, NULL), 0);
+	assert_true(readlink(link, where, sizeof(where)) > 0);
+	FILE *from = fopen(f, "r");
+	assert_non_null(from);
+	assert_non_null(fgets(kept, sizeof(kept), from));
+	fclose(from);
+	assert_string_equal(kept, "default  deny\n");
+	unlink(link);
+}
+
+/* An option that would have no effect is an error, before anything is printed. */
+static void test_no_effect(void **state)
+{
+	const char *f = file("f", "default deny\n");
+	static const char *const alone[][2] = { { "--plan", "--strict" }, { "--plan", "--ask=deny" }, { "--plan", "--calls" }, { "--calls", "--strict" } };
+	for (size_t i = 0; i < sizeof(alone) / sizeof(alone[0]); i++) {
+		assert_int_equal(run(&tool_check, alone[i][0], alone[i][1], f, NULL), 2);
+		says(alone[i][0]);
+		silent_about("openat");
+	}
+	assert_int_equal(run(&tool_check, "--calls", f, NULL), 2);
+	assert_int_equal(run(&tool_check, "--explain", "read /x", "--plan", f, NULL), 2);
+	assert_int_equal(run(&tool_check, "--explain", "read /x", "--strict", f, NULL), 2);
+	assert_int_equal(run(&tool_check, "--explain", "read /", f, NULL), 0);
 }
 
 static void test_compiled_down(void **state)
@@ -406,6 +443,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
+		cmocka_unit_test(test_fmt_link), cmocka_unit_test(test_no_effect),
 		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_fmt_at_random), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# An option that would have no effect in the form it was given with is refused: with what to do, and before anything is printed or done.
+. "$(dirname "$0")/lib.sh"
+export XDG_RUNTIME_DIR=$T/run
+mkdir -p -m 700 "$XDG_RUNTIME_DIR"
+J=$T/j P=$T/place
+"$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$J" -- true
+cp -r "$J" "$T/k"
+mkdir "$P" && cp -r "$J" "$P/old" && touch -d '40 days ago' "$P"/old/*
+sees() { "$USHER" "$@" >"$T/out" 2>"$T/err" </dev/null; }
+no() { # STATUS WHAT IS SAID, then the command
+	local want=$1 said=$2
+	sees "${@:3}"
+	same "refused: ${*:3}" "$want 0 1" "$? $(wc -c <"$T/out") $(grep -c -- "$said" "$T/err")"
+}
+yes() { # a part of what is printed, then the command
+	sees "${@:2}"
+	same "taken: ${*:2}" "0 1" "$? $(grep -aq -- "$1" "$T/out" && echo 1)"
+}
+no 2 'prune --keep AGE' log --keep 1d "$J"
+no 2 'prune --keep AGE' log --keep 1d "$P/old" denied
+no 2 'prune has no --json' log prune --keep 1d "$P" --json
+same "and nothing was removed" 1 "$(find "$P/old" -name 'journal-*' | wc -l)"
+for o in --json --tree --timeline --follow; do
+	no 2 "explain has no $o" log "$J" explain 1 $o
+	no 2 "diff has no $o" log diff "$J" "$T/k" $o
+	no 2 "index has no $o" log "$J" index $o
+	[ $o = --json ] || no 2 "who-touched has no $o" log "$J" who-touched /bin/true $o
+	[ $o = --json ] || no 2 "prove has no $o" log "$J" prove 1 $o
+done
+no 2 'go together' log "$J" --tree --json
+for n in 0 +1 1x 18446744073709551615 9223372036854775808; do no 2 'number of one record' log "$J" explain $n; done
+yes '"type":"start"' log "$J" --json type:start
+yes '"record":{' log "$J" prove 1 --json
+yes 'type *start' log "$J" explain 1
+yes '1 sessions removed' log prune --keep 1d "$P"
+no 2 'goes without' verify --closed "$P/pruned.jsonl"
+no 2 'goes without' verify --anchor 1:00 "$P/pruned.jsonl"
+yes 'whole:' verify "$P/pruned.jsonl"
+no 125 'has no --for' desk kill 1 --for=session
+no 125 'has no --for' desk rewrite 1 /x --pattern=/y
+no 125 'has no --json' desk allow 1 --json
+no 125 'has no --for' desk list --always
+no 125 'has no --message' desk grants --message=x
+no 125 'has no --json' desk revoke 1 --json
+no 125 'goes with that' desk allow 1 --yes
+no 125 'usage:' desk review right r1 --json
+no 125 'usage:' desk review show r1 --all
+finish
