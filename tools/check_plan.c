@@ -37,10 +37,9 @@ struct where {
 /* Whether an entry holds in a session like this; what depends on the kernel is taken as on a recent one. */
 static bool holds(unsigned when, const struct policy *p)
 {
-	bool root = geteuid() == 0;
 	if ((when & WHEN_STAT) && !policy_mediates_stat(p))
 		return false;
-	if ((when & WHEN_PRIVILEGED) && !root)
+	if ((when & WHEN_PRIVILEGED) && !privileges_held())
 		return false;
 	if (when & WHEN_UNSCOPED)
 		return floor_abi() < 6;

@@ -114,13 +114,14 @@ static void collect_move(void *context, const char *text, size_t len)
 		add_move(context, &from, &to);
 }
 
-/* NAME, which is FROM or lies below it, as it is called below TO; NULL when it is neither. */
-static char *carried(const struct name *name, const struct name *from, const struct name *to)
+/* NAME, which is FROM or lies below it, as it is called below TO; NULL when it is neither, or there is no memory. */
+static char *carried(struct who *w, const struct name *name, const struct name *from, const struct name *to)
 {
 	if (name->len < from->len || memcmp(name->text, from->text, from->len) != 0 ||
 	    (name->len > from->len && name->text[from->len] != '/'))
 		return NULL;
 	char *out = malloc(to->len + name->len - from->len + 1);
+	w->failed |= !out;
 	if (!out)
 		return NULL;
 	memcpy(out, to->text, to->len);
@@ -135,9 +136,9 @@ static void close_names(struct who *w)
 		grew = false;
 		for (size_t m = 0; m < w->n_moves; m++) {
 			for (size_t n = 0; n < w->n_names; n++) {
-				char *forth = carried(&w->names[n], &w->moves[m].from, &w->moves[m].to);
+				char *forth = carried(w, &w->names[n], &w->moves[m].from, &w->moves[m].to);
 				grew |= forth && add_name(w, forth);
-				char *back = carried(&w->names[n], &w->moves[m].to, &w->moves[m].from);
+				char *back = carried(w, &w->names[n], &w->moves[m].to, &w->moves[m].from);
 				grew |= back && add_name(w, back);
 			}
 		}

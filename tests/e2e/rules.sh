@@ -76,6 +76,12 @@ same "it is answered as the rule says" "rm: cannot remove 'a/f': Read-only file 
 	"$("$USHER" run --ask=deny --journal "$T/down" -p "$T/etc/down.rules" -- rm a/f 2>&1 | grep '^rm:')"
 check "nothing was removed" test -e a/f
 same "and not recorded" "" "$("$USHER" log --json "$T/down" | grep '"op":\["delete"\]')"
+# The plan is that of a session which the same process would start: with any capability it mediates changes of user.
+if is_root && command -v setpriv >/dev/null; then
+	place_of() { (cd / && setpriv --reuid=1000 --regid=1000 --clear-groups "$@" "$USHER" check --plan) | awk '$1 == "setuid" { print $2 }'; }
+	same "plan: setuid of an ordinary user is the kernel's" kernel "$(place_of --inh-caps=-all)"
+	same "plan: and usher's with any capability" supervisor "$(place_of --inh-caps=+net_bind_service --ambient-caps=+net_bind_service)"
+fi
 # What the README shows: its rules load, each of them can match, and its commands do what they say.
 awk '/^A rule file reads like this/ { block = 1; next } block && /^```/ { if (inside) exit; inside = 1; next } inside' "$DOCS/README.md" >my.rules
 chmod 600 my.rules

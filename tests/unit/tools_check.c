@@ -190,6 +190,31 @@ static void test_explain(void **state)
 	says("\"line\":1,\"column\":1,\"level\":\"error\"");
 }
 
+/* What does not exist yet is asked of under the name that it will have, however much of its path is missing. */
+static void test_explain_links(void **state)
+{
+	char link[PATH_MAX + 64], there[PATH_MAX + 64], question[PATH_MAX + 128], want[PATH_MAX + 128];
+	const char *f = file("l", "default deny\n");
+	snprintf(there, sizeof(there), "%s/there", dir);
+	snprintf(link, sizeof(link), "%s/here", dir);
+	assert_int_equal(mkdir(there, 0755), 0);
+	assert_int_equal(symlink("there", link), 0);
+	static const char *const rest[] = { "", "/a", "/a/b", "/a/b/c" };
+	for (unsigned gone = 0; gone < 2; gone++) {
+		for (size_t i = gone; i < sizeof(rest) / sizeof(rest[0]); i++) {
+			snprintf(question, sizeof(question), "create %s%s", link, rest[i]);
+			snprintf(want, sizeof(want), "here%s is %s%s\n", rest[i], there, rest[i]);
+			assert_int_equal(run(&tool_check, "--explain", question, f, NULL), 0);
+			says(want);
+		}
+		rmdir(there); /* the link leads nowhere */
+	}
+	unlink(link);
+	assert_int_equal(symlink("here", link), 0); /* and then to itself */
+	assert_int_equal(run(&tool_check, "--explain", question, f, NULL), 0);
+	unlink(link);
+}
+
 static void test_plan(void **state)
 {
 	assert_int_equal(run(&tool_check, "--plan", file("p", "default deny\n"), NULL), 0);
@@ -443,7 +468,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
-		cmocka_unit_test(test_fmt_link), cmocka_unit_test(test_no_effect),
+		cmocka_unit_test(test_explain_links), cmocka_unit_test(test_fmt_link), cmocka_unit_test(test_no_effect),
 		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_fmt_at_random), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
