@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/unattended.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/show.h"
 #include "rules/rule.h"
 #include "rules/ruleset.h"
 #include "supervisor/voice.h"
@@ -111,10 +113,18 @@ char *unattended_rules(struct questions *qs)
 	return NULL;
 }
 
+/* Where they belong is a comment, so that all behind the first line can be taken as it is. */
 void unattended_end(const char *rules, struct voice *to)
 {
+	char grants[PATH_MAX], shown[4 * PATH_MAX + 1];
+	bool kept = policy_grants_path(grants, sizeof(grants)) == 0;
+
+	if (kept)
+		show_escape((struct span){ grants, (uint32_t)strlen(grants) }, shown, sizeof(shown));
 	if (rules)
-		voice_say(to, "usher: questions that nobody answered, as rules that would allow them:\n%s", rules);
+		voice_say(to, "usher: questions that nobody answered, as rules that would allow them:\n"
+			      "# for a rule file of your own: above the rule that asks, or above 'include builtin:agent'%s%s\n%s",
+			  kept ? "; for all sessions: in " : "", kept ? shown : "", rules);
 }
 
 char *unattended_reviews(struct questions *qs, const char *journal)

@@ -27,7 +27,7 @@ static void usage(void)
 	      "       usher desk deny ID [as allow]\n"
 	      "       usher desk kill ID [--message=TEXT]          ends the whole session\n"
 	      "       usher desk rewrite ID NAME [--message=TEXT]  another object instead\n"
-	      "       usher desk watch [--json]      says what comes and goes\n"
+	      "       usher desk watch [--json]      what waits, then what comes and goes (--json: events)\n"
 	      "       usher desk grants [--json]     answers that hold on\n"
 	      "       usher desk revoke ID           takes one back\n"
 	      "       usher desk review [...]        what was allowed for review; see usher desk review --help\n"
@@ -70,6 +70,12 @@ static void print_question(struct desk_call *c, struct desk_session *s, struct j
 	fflush(stdout);
 }
 
+static void tell_none(const struct desk_call *c)
+{
+	if (c->all.count == 0 && !c->o.json)
+		fprintf(stderr, "usher: desk: no session asks here%s\n", c->all.refused ? " that lets you in" : "");
+}
+
 static int do_list(struct desk_call *c)
 {
 	for (int i = 0; i < DESK_SESSIONS; i++) {
@@ -77,8 +83,7 @@ static int do_list(struct desk_call *c)
 		for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++)
 			print_question(c, s, json_object_array_get_idx(s->questions, k));
 	}
-	if (c->all.count == 0 && !c->o.json)
-		fprintf(stderr, "usher: desk: no session asks here%s\n", c->all.refused ? " that lets you in" : "");
+	tell_none(c);
 	return 0;
 }
 
@@ -189,9 +194,39 @@ static void watched(void *context, struct desk_session *s, struct json_object *e
 	fflush(stdout);
 }
 
+/* What waits in a session that has just been seen, as if it came now. */
+static void print_waiting(struct desk_call *c, struct desk_session *s)
+{
+	for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++) {
+		struct json_object *q = json_object_array_get_idx(s->questions, k), *event = c->o.json ? json_object_new_object() : NULL;
+		if (event) {
+			json_object_object_add(event, "event", json_object_new_string("question"));
+			json_object_object_add(event, "question", json_object_get(q));
+			print_json(s->pid, event);
+			json_object_put(event);
+		} else {
+			print_question(c, s, q);
+		}
+	}
+}
+
+/* Takes up sessions that have begun; their first questions may be older than the sight of them. */
+static void look_again(struct desk_call *c)
+{
+	pid_t before[DESK_SESSIONS];
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		before[i] = c->all.at[i].line.fd >= 0 ? c->all.at[i].pid : 0;
+	desk_look(&c->all);
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		if (c->all.at[i].pid != before[i])
+			print_waiting(c, &c->all.at[i]);
+}
+
 static int do_watch(struct desk_call *c)
 {
-	do_list(c);
+	for (int i = 0; i < DESK_SESSIONS; i++)
+		print_waiting(c, &c->all.at[i]);
+	tell_none(c);
 	for (;;) {
 		struct pollfd p[DESK_SESSIONS];
 		for (int i = 0; i < DESK_SESSIONS; i++)
@@ -202,7 +237,7 @@ static int do_watch(struct desk_call *c)
 			if (p[i].revents)
 				desk_read(&c->all.at[i], watched, c);
 		}
-		desk_look(&c->all);
+		look_again(c);
 	}
 }
 

@@ -42,6 +42,12 @@ static void add_list(struct text_buffer *t, struct json_object *o, const char *k
 	}
 }
 
+static bool has_items(struct json_object *o, const char *key)
+{
+	struct json_object *list;
+	return json_object_object_get_ex(o, key, &list) && json_object_is_type(list, json_type_array) && json_object_array_length(list) > 0;
+}
+
 void desk_text_line(struct json_object *q, char *buf, size_t cap)
 {
 	struct text_buffer t;
@@ -150,7 +156,7 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	text_add(&t, " (pid %llu, uid %llu)\n", (unsigned long long)desk_number(q, "pid"),
 		 (unsigned long long)desk_number(q, "uid"));
 	add_line(&t, q, "argv");
-	if (!has_fact(q, "ancestry")) {
+	if (!has_fact(q, "ancestry") && has_items(q, "ancestry")) {
 		text_add(&t, "%-10s", "under");
 		add_list(&t, q, "ancestry", " < ");
 		text_add(&t, "\n");

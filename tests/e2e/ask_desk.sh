@@ -37,6 +37,27 @@ check "and ends" wait_for says a end
 wait "$(cat "$T/a.pid")"
 if desk allow 1 2>/dev/null; then not_ok "an answer without its question fails"; else ok "an answer without its question fails"; fi
 
+# Who watches before there is a session sees its questions, however soon they come; and who comes later.
+watch() { # FILE [--json]
+	"$USHER" desk watch ${2:-} >"$1" 2>&1 &
+	WATCHERS="${WATCHERS:-} $!"
+	at_exit "kill $! 2>/dev/null"
+}
+watch "$T/watch"
+watch "$T/watch.json" --json
+wait_for grep -q "no session asks" "$T/watch"
+session w cat q1
+check "watch shows the question of a session that has just begun" wait_for grep -q "read $T/w/q1 by" "$T/watch"
+wait_for grep -q '"event":"question"' "$T/watch.json"
+check "no line of show is empty: it has no ancestors" sh -c '"$USHER" desk show 1 | grep -q ^object && ! "$USHER" desk show 1 | grep -qE "^[a-z]+ *$"'
+watch "$T/later.json" --json
+check "one that comes later shows what waits in the same form" wait_for grep -q '"event":"question","question":{.*/q1"' "$T/later.json"
+desk deny 1
+check "and that it is gone" wait_for grep -q "gone" "$T/watch"
+wait_for grep -q '"event":"gone"' "$T/watch.json"
+same "every line of watch --json is an event, each once" "gone question" "$(grep -o '^{"event":"[a-z]*"' "$T/watch.json" | cut -d'"' -f4 | sort | xargs)"
+kill $WATCHERS
+
 session b sh -c 'cat q1; echo status $?; cat q1; echo end'
 wait_for asks /q1
 check "deny for the session" desk deny 1 --for=session

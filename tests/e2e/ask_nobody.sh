@@ -26,6 +26,20 @@ chmod 600 "$T/etc/more.rules"
 check "which loads" "$USHER" check "$T/etc/more.rules"
 alone -p "$T/etc/ask.rules" --ask=deny -- true
 check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
+# The places that the list names for itself: each of them allows what was asked.
+envrc() { rm -f .envrc; alone "$@" -- sh -c 'echo x >.envrc'; }
+envrc --ask=deny
+same "under the built-in rules: control" "no 1" "$(test -s .envrc || echo no) $(grep -c '^allow create' "$T/err")"
+{ grep '^[a#]' "$T/err"; echo include builtin:agent; } >"$T/etc/mine.rules"
+chmod 600 "$T/etc/mine.rules"
+check "the list says where it goes" grep -qF "above 'include builtin:agent'; for all sessions: in $HOME/.config/usher/grants.rules" "$T/err"
+(umask 077; mkdir -p "$HOME/.config/usher" && grep '^[a#]' "$T/err" >"$T/list")
+envrc -p "$T/etc/mine.rules" --ask=deny
+check "above include builtin:agent" test -s .envrc
+(umask 077; cp "$T/list" "$HOME/.config/usher/grants.rules")
+envrc --ask=deny
+check "in the file of grants" test -s .envrc
+rm -rf "$HOME/.config"
 alone -p "$T/etc/brief.rules" --ask='exec:sleep 20' -- cat secret
 check "a question that timed out is listed" grep -q "^allow read .*secret" "$T/err"
 alone -- true

@@ -54,7 +54,7 @@ for kind in read create rename exec abstract; do
 	same "$kind: nothing is allowed at first" "no" "$(cat "$T/out")"
 	sed -n '/questions that nobody answered/,$p' "$T/err" | tail -n +2 >"$T/pasted"
 	check "$kind: the list is plain text" sh -c "! LC_ALL=C grep -q '[^ -~]' '$T/pasted'"
-	same "$kind: rules and comments" "" "$(grep -v '^allow [a-z]* ".*\|^# asked by ' "$T/pasted")"
+	same "$kind: rules and comments" "" "$(grep -v '^allow [a-z]* ".*\|^# asked by \|^# for a rule file of your own: above the rule that asks' "$T/pasted")"
 	cat "$T/pasted" "$T/etc/ask.rules" >"$T/etc/more.rules"
 	chmod 600 "$T/etc/more.rules"
 	check "$kind: it loads" "$USHER" check "$T/etc/more.rules"
