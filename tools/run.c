@@ -42,8 +42,9 @@ static void usage(FILE *to)
 		"\n"
 		"  -p, --policy=FILE    a rule file or builtin:NAME; may be given again, each is a layer\n"
 		"                       (default: builtin:agent)\n"
-		"      --ask=CHANNEL    who answers questions: tty, desk, deny, exec:CMD or chain:A,B\n"
-		"                       (default: tty with a terminal, else deny)\n"
+		"      --ask=CHANNEL    who answers questions: tty, desk, deny, exec:CMD, chain:A,B (B when A\n"
+		"                       is silent) or any:A,B (the first answer counts); exec:CMD stands last,\n"
+		"                       CMD is all that follows (default: any:desk,tty with a terminal, else deny)\n"
 		"      --journal=DIR    write the journal to DIR, which is made (default: a new one\n"
 		"                       below $XDG_STATE_HOME/usher)\n"
 		"      --sync=WHEN      each, batch or none: when records are forced to the disk\n"
@@ -59,8 +60,8 @@ static void usage(FILE *to)
 		"                       auto (default): as root, where no rule can allow the network; none\n"
 		"      --profile        say at the end where usher's time went, for each call\n"
 		"\n"
-		"The exit status is CMD's; 125 when usher itself failed, 126 when CMD cannot be\n"
-		"executed, 127 when it is not found.\n");
+		"The exit status is CMD's; 124 when a limit was reached, 125 when usher itself failed, 126 when\n"
+		"CMD cannot be executed or may not be, 127 when it is not found.\n");
 }
 
 struct lists {

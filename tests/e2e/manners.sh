@@ -68,6 +68,10 @@ for line in "run --nope" "check --nope" "log --nope" "verify --nope" "desk --nop
 	out=$("$USHER" $line 2>&1 </dev/null)
 	same "a wrong word is named: $line" "1 1" "$(grep -c "^usher ${line% *}: .*nope" <<<"$out") $(grep -c -- --help <<<"$out")"
 done
+"$USHER" run --help >"$T/out"
+for word in tty desk deny exec:CMD chain:A,B any:A,B 'default: any:desk,tty' 124 125 126 127; do
+	check "run --help says $word" grep -q -- "$word" "$T/out"
+done
 out=$("$USHER" doctor --help 2>/dev/null)
 same "doctor --help" "0 usage: usher doctor" "$? $(head -n 1 <<<"$out" | cut -c 1-19)"
 mkdir -m 700 "$T/empty"
