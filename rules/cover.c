@@ -29,6 +29,15 @@ bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *
 	return true;
 }
 
+bool rule_leads_to(const struct rule *rule, struct span *out)
+{
+	const struct rewrite *to = compiled(rule)->to;
+	if (!to || to->kind != OBJECT_FILE)
+		return false;
+	*out = (struct span){ to->name, to->len };
+	return true;
+}
+
 bool rule_program(const struct rule *rule, uint32_t index, struct span *out)
 {
 	const struct conditions *when = compiled(rule)->when;

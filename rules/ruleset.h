@@ -162,6 +162,9 @@ struct rule_pattern {
 /* Pattern INDEX (from 0) of RULE into *out; false past the end. The pointers live as long as the rule. */
 bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *out);
 
+/* The file that a rewrite leads to; of NAME and all below it NAME, which is empty for the root. False when RULE leads to no file. */
+bool rule_leads_to(const struct rule *rule, struct span *out);
+
 /*
  * Program INDEX (from 0) that by= or tree= of RULE names literally: an absolute name without its first
  * slash. *out is absent for one that is a pattern; false past the end.

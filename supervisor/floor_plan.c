@@ -2,7 +2,7 @@
 /*
  * An exec needs every layer's consent, so the most restrictive single layer bounds them all. A layer
  * whose default lets programs be run, or asked about, anywhere bounds nothing. Of the others the
- * literal beginnings of the patterns are taken from the rules as written.
+ * literal beginnings of the patterns, as the rule language has read them, are what the command may run.
  *
  * The kernel's grants stick to directories and files, not to names. What the command may remove and make again
  * (a build directory, a program that is compiled anew) is therefore granted by the directory above that stays.
@@ -17,7 +17,6 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
-#include "supervisor/floor_words.h"
 
 /* The system's own dynamic loaders come with the programs that name them. */
 static const char *const loaders[] = { "/lib", "/lib32", "/lib64", "/libx32", "/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32" };
@@ -71,18 +70,6 @@ static bool open_everywhere(const struct ruleset *layer)
 	return verdict.kind != VERDICT_DENY && verdict.kind != VERDICT_KILL;
 }
 
-/* The literal beginning of PATTERN, up to the directory that holds the first wildcard. */
-static size_t literal(const char *pattern)
-{
-	size_t n = strcspn(pattern, "*?[{\\");
-
-	if (pattern[n] == '\0')
-		return n;
-	while (n > 0 && pattern[n - 1] != '/')
-		n--;
-	return n > 1 ? n - 1 : n;
-}
-
 /* Whether the rules could ever let NAME be made or removed. */
 static bool may_change(const struct policy *policy, const char *name, size_t len, op_set op)
 {
@@ -133,37 +120,24 @@ struct planning {
 	struct floor_plan *plan;
 };
 
-static int add_word(const struct planning *p, const char *word)
+/* NAME, absolute, or what lasts of it. */
+static int add_lasting(const struct planning *p, const char *name, size_t len)
 {
-	struct floor_plan *plan = p->plan;
-	CLEANUP_FREE char *path = NULL;
-	int rc = floor_word_expand(p->layer, word, &path);
-
-	if (rc < 0)
-		return rc;
-	if (rc == 1) /* what it stands for is not known here */
-		return add(plan, "/", 1);
-	if (path[0] != '/')
-		return strncmp(path, "memfd:", 6) == 0 ? 0 : add(plan, "/", 1);
-	size_t n = lasting(p->policy, path, literal(path));
-	return add(plan, n ? path : "/", n ? n : 1);
+	return add(p->plan, len ? name : "/", len ? lasting(p->policy, name, len) : 1);
 }
 
 static int add_rule(const struct planning *p, const struct rule *rule)
 {
-	const char *at = rule->text;
+	struct rule_pattern of;
+	struct span to;
+	int rc = rule_leads_to(rule, &to) ? add_lasting(p, to.bytes, to.len) : 0;
 
-	for (unsigned i = 0;; i++) {
-		CLEANUP_FREE char *word = NULL;
-		int rc = floor_word_next(&at, &word);
-		if (rc <= 0 || (i >= 2 && floor_word_option(word)))
-			return rc < 0 ? rc : 0;
-		if (i < 2 || strcmp(word, "->") == 0)
-			continue; /* verdict, operation */
-		rc = add_word(p, word);
-		if (rc < 0)
-			return rc;
+	/* A file without a name is granted by no directory. */
+	for (uint32_t i = 0; rc == 0 && rule_pattern(rule, i, &of); i++) {
+		if (of.kind == OBJECT_FILE)
+			rc = add_lasting(p, of.prefix, of.prefix_len);
 	}
+	return rc;
 }
 
 static int add_layer(const struct planning *p)
