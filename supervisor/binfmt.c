@@ -66,7 +66,8 @@ static bool extension_matches(const char *text, struct span filename)
 	const char *dot = filename.len ? memrchr(filename.bytes, '.', filename.len) : NULL;
 	size_t len = dot ? (size_t)(filename.bytes + filename.len - dot - 1) : 0;
 
-	return dot && want.len == len && memcmp(dot + 1, want.bytes, len) == 0;
+	/* An entry for beginnings has no such line, and "prog." an empty ending. */
+	return want.bytes && dot && want.len == len && memcmp(dot + 1, want.bytes, len) == 0;
 }
 
 bool binfmt_takes(const char *text, const char head[FORMAT_HEAD], struct span filename, struct binfmt *out)

@@ -90,6 +90,7 @@ static void binfmt_entries(void **state)
 	assert_false(b.keeps_name);
 	head[3] = 'X';
 	assert_false(binfmt_takes(by_magic, head, SPAN_LITERAL("/a"), &b));
+	assert_false(binfmt_takes(by_magic, head, SPAN_LITERAL("/a."), &b));
 	assert_true(binfmt_takes(by_name, head, SPAN_LITERAL("/a/b.jar"), &b));
 	assert_true(b.keeps_name);
 	assert_false(binfmt_takes(by_name, head, SPAN_LITERAL("/a/b.jars"), &b));
