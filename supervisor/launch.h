@@ -25,10 +25,12 @@ struct isolation;
 struct limits;
 struct rescue;
 
+#define LAUNCH_KEEP 64
+
 struct launch_options {
 	char *const *argv;
 	char *const *envp;
-	const int *keep;               /* descriptors above 2 the command inherits, ascending */
+	const int *keep;               /* descriptors above 2 the command inherits, at most LAUNCH_KEEP: with more it is not started */
 	size_t n_keep;
 	struct filter_options filter;
 	const struct sock_fprog *program; /* what filter_build() made of them */

@@ -106,11 +106,30 @@ static void tie(pid_t guardian, int status)
 		launch_fail(status, "tie the command to its guardian");
 }
 
+/* Those that are kept stay open over the exec: harden_start() has marked all that was inherited. */
+static int leave_descriptors(const struct launch_options *o, int status)
+{
+	int keep[LAUNCH_KEEP + 2] = { status };
+	size_t n = 1;
+
+	if (o->n_keep > LAUNCH_KEEP) {
+		errno = E2BIG;
+		return -1;
+	}
+	if (o->terminal >= 0)
+		keep[n++] = o->terminal;
+	for (size_t i = 0; i < o->n_keep; i++)
+		keep[n++] = o->keep[i];
+	if (launch_keep_only(keep, n) < 0)
+		return -1;
+	for (size_t i = 0; i < o->n_keep; i++)
+		(void)fcntl(o->keep[i], F_SETFD, 0);
+	return 0;
+}
+
 static _Noreturn void command_main(const struct launch_options *o, pid_t guardian, int status)
 {
 	int listener = -1;
-	int keep[64];
-	size_t n = 0;
 
 	int rc = isolate_enter(o->isolation);
 	if (rc < 0) {
@@ -140,15 +159,8 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		launch_fail(status, "enter the Landlock domain");
 	if (filter_install(o->program, &listener) < 0)
 		launch_fail(status, "install the seccomp filter");
-	keep[n++] = status;
-	if (o->terminal >= 0)
-		keep[n++] = o->terminal;
-	for (size_t i = 0; i < o->n_keep && n < sizeof(keep) / sizeof(keep[0]); i++)
-		keep[n++] = o->keep[i];
-	if (launch_keep_only(keep, n) < 0)
+	if (leave_descriptors(o, status) < 0)
 		launch_fail(status, "close inherited descriptors");
-	for (size_t i = 0; i < o->n_keep; i++) /* harden_start() has marked all that was inherited */
-		(void)fcntl(o->keep[i], F_SETFD, 0);
 	if (report_send(status, REPORT_LISTENER, listener, NULL) < 0)
 		_exit(125); /* usher sees the end of all three */
 	if (o->terminal >= 0 && take_terminal(o->terminal) < 0)

@@ -50,6 +50,13 @@ exec 8<"$T/etc/kept"
 same "inherited descriptors are closed" "0 1 2 3" "$(u sh -c 'exec ls /proc/self/fd' | tr '\n' ' ' | sed 's/ $//')"
 same "--keep-fd keeps one" "default allow" "$("$USHER" run -p "$T/etc/allow.rules" --keep-fd 8 --journal "$T/kf" -- cat /dev/fd/8 2>/dev/null)"
 exec 8<&-
+# As many as are taken: each option is followed, the last as the first.
+many=$(seq 10 73)
+same "--keep-fd keeps 64" "$many" "$(
+	for n in $many; do eval "exec $n<'$T/etc/kept'"; done
+	# shellcheck disable=SC2046 # a word for each
+	"$USHER" run -p "$T/etc/allow.rules" $(printf -- '--keep-fd=%s ' $many) --journal "$T/kf64" -- ls /proc/self/fd | sort -n | grep '..'
+)"
 same "no_new_privs" 1 "$(u sed -n 's/NoNewPrivs:.//p' /proc/self/status)"
 
 # Runs in the background; the command makes the file "up" when it is ready. usher's pid in $pid.
