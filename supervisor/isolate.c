@@ -6,10 +6,8 @@
 #include <net/if.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -76,10 +74,11 @@ int isolate_prepare(const char *mode, const struct policy *policy, struct isolat
 	int fd = make_apart();
 	if (fd >= 0)
 		out->net = fd;
-	else if (asked && fd == -EPERM)
-		out->user = true;
-	else if (asked)
+	else if (asked && fd != -EPERM)
 		return fd;
+	out->user = asked && fd < 0;
+	if (out->user)
+		user_map_make(&out->map);
 	return 0;
 }
 
@@ -90,39 +89,15 @@ void isolate_done(struct isolation *i)
 	i->net = -1;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd CLEANUP_FD = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-}
-
-/* Everybody is who he was, and has no powers after the exec. */
-static int map_self(uid_t uid, gid_t gid)
-{
-	char user[64], group[64];
-
-	snprintf(user, sizeof(user), "%u %u 1\n", uid, uid);
-	snprintf(group, sizeof(group), "%u %u 1\n", gid, gid);
-	int rc = write_file("/proc/self/setgroups", "deny");
-	if (rc == 0)
-		rc = write_file("/proc/self/uid_map", user);
-	return rc == 0 ? write_file("/proc/self/gid_map", group) : rc;
-}
-
 int isolate_enter(const struct isolation *i)
 {
-	uid_t uid = geteuid();
-	gid_t gid = getegid();
-
 	if (i->net >= 0)
 		return setns(i->net, CLONE_NEWNET) < 0 ? -errno : 0;
 	if (!i->user)
 		return 0;
-	/* The files of a process that hides itself are root's. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		return -errno;
-	int rc = map_self(uid, gid);
+	int rc = user_map_set(&i->map);
 	return rc == 0 ? loopback_up() : rc;
 }
 

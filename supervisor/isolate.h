@@ -10,11 +10,14 @@
 
 #include <stdbool.h>
 
+#include "supervisor/user_map.h"
+
 struct policy;
 
 struct isolation {
 	int net;   /* descriptor of a namespace that is ready, -1: none */
 	bool user; /* the child makes one itself, in a user namespace */
+	struct user_map map;
 };
 
 /*

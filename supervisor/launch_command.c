@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <linux/close_range.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -89,12 +88,12 @@ static void run_program(const struct launch_options *o)
 {
 	environ = (char **)(uintptr_t)o->envp;
 	const char *all = getenv("PATH"), *path = o->filter.trap_stat ? all : path_search(all, o->argv[0]);
-	const size_t size = path ? strlen(path) + sizeof("PATH=") : 0;
-	char *search = path != all ? pages_new(size) : NULL;
+	const size_t len = path ? strlen(path) : 0;
+	char *search = path != all ? pages_new(len + sizeof("PATH=")) : NULL;
 	char *only[] = { search, NULL };
 
 	if (search) {
-		(void)snprintf(search, size, "PATH=%s", path);
+		memcpy(mempcpy(search, "PATH=", 5), path, len + 1);
 		environ = only;
 	}
 	execvpe(o->argv[0], o->argv, (char *const *)(uintptr_t)o->envp);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,9 +11,15 @@
 static bool may_have(const char *dir, size_t len, const char *name)
 {
 	char file[PATH_MAX];
-	int n = snprintf(file, sizeof(file), "%.*s%s%s", (int)len, dir, len ? "/" : "", name);
+	const size_t own = strlen(name) + 1;
 
-	if (n < 0 || (size_t)n >= sizeof(file) || access(file, F_OK) == 0)
+	if (len + 1 + own > sizeof(file))
+		return true;
+	char *at = mempcpy(file, dir, len);
+	if (len)
+		*at++ = '/';
+	memcpy(at, name, own);
+	if (access(file, F_OK) == 0)
 		return true;
 	return errno != ENOENT && errno != ENOTDIR;
 }

@@ -2,7 +2,6 @@
 #include "supervisor/spaces.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <sched.h>
@@ -17,7 +16,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-#include "supervisor/privileges.h"
+#include "supervisor/user_map.h"
 
 static bool take_word(struct spaces *s, const char *word, size_t n)
 {
@@ -60,29 +59,12 @@ bool spaces_any(const struct spaces *s)
 	return s->pid || s->ipc || s->uts || s->cgroup || s->tmp || s->shm;
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd CLEANUP_FD = open(path, O_WRONLY | O_CLOEXEC);
-
-	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
-}
-
-/* Everybody is who he was. */
 static int enter_user(void)
 {
-	char user[64], group[64];
+	struct user_map map;
 
-	snprintf(user, sizeof(user), "%u %u 1\n", geteuid(), geteuid());
-	snprintf(group, sizeof(group), "%u %u 1\n", getegid(), getegid());
-	if (unshare(CLONE_NEWUSER) < 0)
-		return -errno;
-	/* The files of a process that hides itself are root's. */
-	if (prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0)
-		return -errno;
-	int rc = write_file("/proc/self/setgroups", "deny");
-	if (rc == 0)
-		rc = write_file("/proc/self/uid_map", user);
-	return rc == 0 ? write_file("/proc/self/gid_map", group) : rc;
+	user_map_make(&map);
+	return unshare(CLONE_NEWUSER) < 0 ? -errno : user_map_set(&map);
 }
 
 static int unshare_rest(const struct spaces *s)
