@@ -52,8 +52,8 @@ static struct unwound *fetch(struct stacks *s, struct job *j)
 	return found;
 }
 
-/* A place for J; NULL: none is free. */
-static struct stack_place *reserve_place(struct stacks *s, const struct job *j)
+/* A place for J, its with *TICKET; NULL: none is free. */
+static struct stack_place *reserve_place(struct stacks *s, const struct job *j, uint64_t *ticket)
 {
 	struct proc *old = NULL;
 	struct unwound *stale = NULL;
@@ -70,7 +70,7 @@ static struct stack_place *reserve_place(struct stacks *s, const struct job *j)
 		old = p->proc;
 		stale = p->stack;
 		*p = (struct stack_place){ .proc = proc_hold(j->proc), .call = j->notif.data, .tid = (pid_t)j->notif.pid,
-					   .until = now + REPEATED_WITHIN_NS };
+					   .until = now + REPEATED_WITHIN_NS, .ticket = *ticket = ++s->tickets };
 	}
 	pthread_mutex_unlock(&s->lock);
 	proc_put(old);
@@ -78,42 +78,47 @@ static struct stack_place *reserve_place(struct stacks *s, const struct job *j)
 	return found;
 }
 
-/* Fills the place, or gives it up (STACK NULL). */
-static void settle_place(struct stacks *s, struct stack_place *p, struct unwound *stack)
+/* Fills the place, or gives it up (STACK NULL), unless it is another's by now. */
+static void settle_place(struct stacks *s, struct stack_place *p, uint64_t ticket, struct unwound *stack)
 {
 	struct proc *old = NULL;
 
 	pthread_mutex_lock(&s->lock);
-	p->stack = stack;
-	if (!stack) {
+	bool mine = p->ticket == ticket;
+	if (mine && stack) {
+		p->stack = stack;
+	} else if (mine) {
 		old = p->proc;
 		*p = (struct stack_place){ .proc = NULL };
 	}
 	pthread_mutex_unlock(&s->lock);
 	proc_put(old);
+	if (!mine)
+		free(stack);
 }
 
 /* False when it does not repeat it: it cannot be stopped, or has ended, and what was decided is still recorded. */
 static bool repeat_call(struct stacks *s, struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
-	struct stack_place *p = reserve_place(s, j);
+	uint64_t ticket = 0;
+	struct stack_place *p = reserve_place(s, j, &ticket);
 	exec_regs regs;
 	int sig;
 
 	if (!p || seize_patiently(j->worker, tid) < 0) {
 		if (p)
-			settle_place(s, p, NULL);
+			settle_place(s, p, ticket, NULL);
 		return false;
 	}
 	if (reply_send(j, 0, TRACE_RESTART, false) < 0) {
 		trace_abandon(tid);
-		settle_place(s, p, NULL);
+		settle_place(s, p, ticket, NULL);
 		return false;
 	}
 	bool stopped = trace_wait(&tid, &sig) == TRACE_BACK;
 	bool known = stopped && trace_regs(tid, &regs) == 0;
-	settle_place(s, p, known ? unwind_thread(&s->files, tid, &regs) : NULL);
+	settle_place(s, p, ticket, known ? unwind_thread(&s->files, tid, &regs) : NULL);
 	if (stopped)
 		trace_release(tid, sig);
 	return stopped;

@@ -21,13 +21,15 @@ struct stack_place {
 	struct proc *proc; /* held; NULL: free */
 	struct seccomp_data call;
 	pid_t tid;
-	uint64_t until; /* CLOCK_MONOTONIC, ns: nobody fetches it any more */
+	uint64_t until;  /* CLOCK_MONOTONIC, ns: nobody fetches it any more */
+	uint64_t ticket; /* of who has it: another may have it when that one comes back late */
 	struct unwound *stack;
 };
 
 struct stacks {
 	pthread_mutex_t lock;
 	struct stack_place at[STACKS_KEPT];
+	uint64_t tickets;
 	struct image_files files;
 };
 
