@@ -364,6 +364,8 @@ void limits_stop(struct limits *l)
 	pthread_mutex_unlock(&l->lock);
 	if (l->runs)
 		pthread_join(l->thread, NULL);
+	pthread_mutex_lock(&l->look); /* workers go on: a fork may be counted */
 	census_free(&l->census);
+	pthread_mutex_unlock(&l->look);
 	cgroup_end(&l->group);
 }

@@ -127,4 +127,5 @@ int census_take(struct census *c, pid_t guardian, struct usage *out)
 void census_free(struct census *c)
 {
 	free(c->all);
+	*c = (struct census){ 0 };
 }
