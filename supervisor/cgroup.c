@@ -90,9 +90,11 @@ static int make_new(int parent, const char *path, const char *what, char out[PAT
 			continue;
 		}
 		rc = locked(parent, name);
-		/* Swept away before it was locked. */
+		/* Swept away before it was locked; else it is nobody's. */
 		if (rc == -ENOENT || rc == -EWOULDBLOCK)
 			rc = -EEXIST;
+		else if (rc < 0)
+			(void)unlinkat(parent, name, AT_REMOVEDIR);
 		struct stat st;
 		if (rc >= 0 && fstatat(parent, name, &st, 0) < 0) {
 			close(rc);

@@ -279,23 +279,32 @@ void lives_round(struct lives *l)
 		look_at_all(l);
 }
 
+/* The set of what ends, the timer in it. Returns 0 or a negative errno. */
+static int watch_ends(struct lives *l)
+{
+	struct epoll_event e = { .events = EPOLLIN };
+	int epoll CLEANUP_FD = epoll_create1(EPOLL_CLOEXEC);
+	int timer CLEANUP_FD = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+
+	if (epoll < 0 || timer < 0 || epoll_ctl(epoll, EPOLL_CTL_ADD, timer, &e) < 0)
+		return -errno;
+	l->epoll = steal_fd(&epoll);
+	l->timer = steal_fd(&timer);
+	return 0;
+}
+
 int lives_new(struct session *s, struct lives **out)
 {
 	struct lives *l = calloc(1, sizeof(*l));
-	struct epoll_event e = { .events = EPOLLIN };
+	int rc = l ? watch_ends(l) : -ENOMEM;
 
-	if (!l)
-		return -ENOMEM;
-	l->session = s;
-	l->epoll = epoll_create1(EPOLL_CLOEXEC);
-	l->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	l->pause_ms = LIVES_ROUND_MS;
-	pthread_mutex_init(&l->lock, NULL);
-	if (l->epoll < 0 || l->timer < 0 || epoll_ctl(l->epoll, EPOLL_CTL_ADD, l->timer, &e) < 0) {
-		int rc = -errno;
+	if (rc < 0) {
 		free(l);
 		return rc;
 	}
+	l->session = s;
+	l->pause_ms = LIVES_ROUND_MS;
+	pthread_mutex_init(&l->lock, NULL);
 	*out = l;
 	return 0;
 }

@@ -82,9 +82,11 @@ static int mapping_read(int fd, uint64_t addr, unsigned lines, struct mapping *o
 
 	if (lseek(fd, 0, SEEK_SET) < 0)
 		return -errno;
-	FILE *f = fdopen(dup(fd), "r");
+	CLEANUP_FD int own = dup(fd);
+	FILE *f = own < 0 ? NULL : fdopen(own, "r");
 	if (!f)
 		return -errno;
+	own = -1; /* F's */
 	while (err == -ENOENT && lines-- && getline(&line, &cap, f) > 0) {
 		if (mapping_line(line, addr, out))
 			err = 0;
