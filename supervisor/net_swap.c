@@ -186,10 +186,10 @@ static void *register_again(void *arg)
 
 	if (unshare(CLONE_FILES) < 0)
 		return NULL;
-	/* the sets first, out of the way of the number */
+	/* The sets first, out of the way of the number, which may be the last there can be. */
 	int sets[MOST_SETS];
 	for (unsigned i = 0; i < a->n; i++)
-		sets[i] = fcntl(a->r[i].set, F_DUPFD_CLOEXEC, a->number + 1);
+		sets[i] = a->r[i].set == a->number ? dup(a->r[i].set) : a->r[i].set;
 	if (a->sock != a->number && dup2(a->sock, a->number) < 0)
 		return NULL;
 	for (unsigned i = 0; i < a->n; i++) {

@@ -118,6 +118,10 @@ while d := s.recv(9999): b += d
 print(b[-6:]); e.unregister(s)'
 same "the new socket is like the old (IPv6)" "::1 True 1 True True 1 b'moved\\n'" "$(supervise "$T/etc/six.rules" python3 -c "$peers" | tr '\n' ' ' | sed 's/ $//')"
 same "the new socket is like the old (unix)" "$T/served/sock True 1 True True 1 b'moved\\n'" "$(supervise "$T/etc/unix.rules" python3 -c "$peers" | tr '\n' ' ' | sed -e 's/ $//' -e "s#/proc/self/fd/[0-9]*#$T/served/sock#")"
+last='import socket, os, select
+s = socket.socket(); os.dup2(s.fileno(), 511); s.close(); s = socket.socket(fileno=511); e = select.epoll(); e.register(s, select.EPOLLOUT)
+s.connect(("127.0.0.1", 1)); print(e.poll(5))'
+same "the last number there can be stays in its epoll set" "[(511, 4)]" "$(ulimit -n 512 && supervise "$T/etc/unix.rules" python3 -c "$last")"
 if command -v curl >/dev/null; then
 	for r in six unix; do same "curl ($r)" moved "$(supervise "$T/etc/$r.rules" curl -s --max-time 9 http://127.0.0.1:1/moved.txt)"; done
 fi
