@@ -18,8 +18,7 @@ struct questions;
 
 struct channel_row {
 	const char *word;        /* "exec" */
-	const char *argument;    /* what follows the colon, for --help; NULL: nothing may follow */
-	const char *summary;
+	const char *argument;    /* what follows the colon; NULL: nothing may follow */
 	uint32_t timeout_s;      /* for rules without timeout= */
 	/* Starts. Returns 0 with *state set, or a negative errno; *why (static) says what is missing. */
 	int (*open)(struct questions *qs, const struct questions_options *options, const char *argument, void **state,
@@ -33,9 +32,6 @@ struct channel_row {
 	/* No put or gone follows. Called from the thread that stops the questions. */
 	void (*close)(void *state);
 };
-
-/* All rows, NULL-terminated. */
-const struct channel_row *const *channel_rows(void);
 
 extern const struct channel_row channel_deny, channel_exec, channel_tty, channel_desk;
 

@@ -25,7 +25,6 @@ static void deny_close(void *state)
 
 const struct channel_row channel_deny = {
 	.word = "deny",
-	.summary = "nobody answers: every question is denied",
 	.timeout_s = 60,
 	.open = deny_open,
 	.put = deny_put,

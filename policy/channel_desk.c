@@ -333,7 +333,6 @@ static int desk_open(struct questions *qs, const struct questions_options *optio
 
 const struct channel_row channel_desk = {
 	.word = "desk",
-	.summary = "questions wait for `usher desk` in another terminal of the same user",
 	.timeout_s = 3600,
 	.open = desk_open,
 	.put = desk_put,

@@ -294,7 +294,6 @@ static int exec_open(struct questions *qs, const struct questions_options *optio
 const struct channel_row channel_exec = {
 	.word = "exec",
 	.argument = "CMD",
-	.summary = "CMD (run by sh) gets each question as JSON on its input and answers with one JSON line",
 	.timeout_s = 60,
 	.open = exec_open,
 	.put = exec_put,

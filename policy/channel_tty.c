@@ -502,7 +502,6 @@ static int tty_open(struct questions *qs, const struct questions_options *option
 
 const struct channel_row channel_tty = {
 	.word = "tty",
-	.summary = "questions on this terminal; the command gets one of its own",
 	.timeout_s = 300,
 	.open = tty_open,
 	.put = tty_put,

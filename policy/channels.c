@@ -7,11 +7,6 @@
 
 static const struct channel_row *const rows[] = { &channel_tty, &channel_desk, &channel_exec, &channel_deny, NULL };
 
-const struct channel_row *const *channel_rows(void)
-{
-	return rows;
-}
-
 static const struct channel_row *row_find(const char *word, size_t len)
 {
 	for (size_t i = 0; rows[i]; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the desk: channel_desk.c and desk_serve.c only. */
+/* The inside of the desk. */
 #ifndef USHER_POLICY_DESK_STATE_H
 #define USHER_POLICY_DESK_STATE_H
 

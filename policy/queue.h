@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of the questions: who waits for what. Of questions.c, queue.c and settle.c only. */
+/* The inside of the questions: who waits for what. */
 #ifndef USHER_POLICY_QUEUE_H
 #define USHER_POLICY_QUEUE_H
 

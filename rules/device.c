@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rules/device.h"
 
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -10,7 +11,8 @@
 #define CHARACTER (UINT64_MAX - 1)
 #define BLOCK UINT64_MAX
 
-bool is_device(mode_t mode, dev_t rdev)
+/* One whose node counts less than what it stands for. */
+static bool is_device(mode_t mode, dev_t rdev)
 {
 	return S_ISBLK(mode) || (S_ISCHR(mode) && !(major(rdev) >= PTS_FIRST && major(rdev) <= PTS_LAST));
 }

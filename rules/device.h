@@ -3,7 +3,6 @@
 #ifndef USHER_RULES_DEVICE_H
 #define USHER_RULES_DEVICE_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -16,8 +15,5 @@ struct identity {
  * terminals anew.
  */
 struct identity identity_of(mode_t mode, dev_t rdev, uint64_t dev, uint64_t ino);
-
-/* Whether identity_of() says more than DEV and INO. */
-bool is_device(mode_t mode, dev_t rdev);
 
 #endif

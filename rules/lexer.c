@@ -25,20 +25,7 @@ struct builder {
 
 struct place lexer_place(const struct lexer *lx, size_t at)
 {
-	const struct source *s = lx->source;
-	struct place p = { .file = s->name, .line = lx->line_number };
-	size_t start = lx->line_start;
-	for (size_t i = start; i < at && i < s->len; i++) {
-		if (s->text[i] == '\n') {
-			p.line++;
-			start = i + 1;
-		}
-	}
-	const char *end = memchr(s->text + start, '\n', s->len - start);
-	size_t stop = end ? (size_t)(end - s->text) : s->len;
-	p.column = (uint32_t)(at - start) + 1;
-	p.source = (struct span){ s->text + start, (uint32_t)(stop - start) };
-	return p;
+	return source_place(lx->source, lx->line_number, lx->line_start, at);
 }
 
 static void complain(struct builder *b, size_t at, const char *message)

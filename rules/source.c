@@ -78,11 +78,10 @@ int source_read(struct arena *a, const char *path, const struct place *at, struc
 	return 0;
 }
 
-struct place source_place(const struct source *s, size_t at)
+struct place source_place(const struct source *s, uint32_t line, size_t start, size_t at)
 {
-	struct place p = { .file = s->name, .line = 1 };
-	size_t start = 0;
-	for (size_t i = 0; i < at && i < s->len; i++) {
+	struct place p = { .file = s->name, .line = line };
+	for (size_t i = start; i < at && i < s->len; i++) {
 		if (s->text[i] == '\n') {
 			p.line++;
 			start = i + 1;
@@ -97,7 +96,7 @@ struct place source_place(const struct source *s, size_t at)
 
 static int bad_byte(const struct source *s, struct diagnostics *found, size_t at, const char *message)
 {
-	struct place p = source_place(s, at);
+	struct place p = source_place(s, 1, 0, at);
 	findings_add(found, DIAGNOSTIC_ERROR, &p, "%s", message);
 	return 1;
 }

@@ -29,7 +29,7 @@ int source_read(struct arena *a, const char *path, const struct place *at, struc
 /* Whether the text is one: no NUL, no BOM, no carriage return, no other control bytes. 0, or 1 with an error in FOUND. */
 int source_check(const struct source *s, struct diagnostics *found);
 
-/* The line of S that holds byte AT: its number, the column of AT, its bytes. */
-struct place source_place(const struct source *s, size_t at);
+/* The line of S that holds byte AT, searched from line LINE on, which begins at byte START: its number, the column of AT, its bytes. */
+struct place source_place(const struct source *s, uint32_t line, size_t start, size_t at);
 
 #endif

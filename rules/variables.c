@@ -21,7 +21,6 @@ static struct variable_value *find(struct variables *v, const char *name, size_t
 	return NULL;
 }
 
-
 int variables_set(struct variables *v, struct arena *a, const char *name, size_t len, const glob_unit *units, size_t n)
 {
 	struct variable_value *slot = find(v, name, len);

@@ -74,7 +74,8 @@ int environment_make(const struct policy *policy, char *const *from, struct envi
 
 	if (!chosen || !e.list || !e.dropped) {
 		free(chosen);
-		environment_free(&e);
+		free(e.list);
+		free(e.dropped);
 		return -ENOMEM;
 	}
 	choose(policy, chosen);
@@ -91,11 +92,4 @@ int environment_make(const struct policy *policy, char *const *from, struct envi
 	free(chosen);
 	*out = e;
 	return 0;
-}
-
-void environment_free(struct environment *e)
-{
-	free(e->list);
-	free(e->dropped);
-	*e = (struct environment){ 0 };
 }

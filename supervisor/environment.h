@@ -12,9 +12,9 @@ struct environment {
 
 /*
  * A variable is dropped when any layer drops it; within a layer the first statement that matches decides. env set comes after
- * that and replaces; of several layers the first that sets a name has it, unless another layer drops the name. Returns 0 or -ENOMEM.
+ * that and replaces; of several layers the first that sets a name has it, unless another layer drops the name. Returns 0 (the lists stay until the
+ * program ends) or -ENOMEM.
  */
 int environment_make(const struct policy *policy, char *const *from, struct environment *out);
-void environment_free(struct environment *e); /* safe on a zeroed one */
 
 #endif

@@ -27,7 +27,8 @@
 #define LOOK_NS (20 * 1000) /* between two looks, */
 #define LOOKS 100           /* so many of them before the caller is interrupted: a fork that failed stops nowhere */
 
-int trace_seize_fork(pid_t tid)
+/* Of who waits in a notification, for one fork: the child will stop before its first instruction. Returns as trace_seize(). */
+static int seize_for_fork(pid_t tid)
 {
 	while (ptrace(PTRACE_SEIZE, tid, 0, FORK_OPTIONS) < 0) {
 		if (errno != EINTR)
@@ -54,9 +55,10 @@ static void detach(pid_t tid, long sig)
 		kill(tid, SIGKILL);
 }
 
-static void child_stopped(pid_t child, trace_born born, void *context)
+/* Without a record it does not run. */
+static void child_stopped(struct job *j, pid_t child)
 {
-	if (born(context, child) < 0)
+	if (procs_born(j->session->procs, j->proc, child) < 0)
 		kill(child, SIGKILL); /* its number is safe while it is our tracee */
 	detach(child, 0);
 }
@@ -69,9 +71,14 @@ static void caller_stopped(pid_t tid, int status)
 	detach(tid, sig);
 }
 
-void trace_fork(pid_t tid, trace_born born, void *context)
+/*
+ * The caller was seized so and answered. Puts the child into the table while that one is stopped, and lets both go. Returns when neither
+ * is traced any more, at most some milliseconds after the call is over.
+ */
+static void follow_fork(struct job *j)
 {
 	const struct timespec look = { .tv_nsec = LOOK_NS };
+	const pid_t tid = (pid_t)j->notif.pid;
 	bool caller = false;
 	int status, looks = 0;
 
@@ -85,7 +92,7 @@ void trace_fork(pid_t tid, trace_born born, void *context)
 		else if (got == 0)
 			nanosleep(&look, NULL);
 		else if (got != tid && WIFSTOPPED(status))
-			child_stopped(got, born, context);
+			child_stopped(j, got);
 		else if (got == tid && WIFSTOPPED(status))
 			caller_stopped(tid, status);
 		caller = caller || got == tid;
@@ -108,13 +115,6 @@ int fork_resolve(struct job *j)
 	return proc_deep(j->proc) ? -EAGAIN : 0;
 }
 
-static int enter_child(void *context, pid_t child)
-{
-	struct job *j = context;
-
-	return procs_born(j->session->procs, j->proc, child);
-}
-
 int fork_perform(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid;
@@ -122,7 +122,7 @@ int fork_perform(struct job *j)
 	if (!j->session->descent)
 		return job_continue(j);
 	patience_begin(j->worker); /* as for seize_patiently() */
-	int err = seize_caller(j, trace_seize_fork);
+	int err = seize_caller(j, seize_for_fork);
 	patience_end(j->worker);
 	if (err == -EAGAIN)
 		return reply_again(j);
@@ -130,7 +130,7 @@ int fork_perform(struct job *j)
 		return job_error(j, -EPERM);
 	if (reply_send(j, 0, 0, true) < 0)
 		(void)trace_interrupt(tid); /* it is being killed */
-	trace_fork(tid, enter_child, j);
+	follow_fork(j);
 	j->reply.kind = REPLY_GONE;
 	return PERFORM_DONE;
 }

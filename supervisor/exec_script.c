@@ -48,11 +48,6 @@ enum script_language script_language(struct span path)
 	return SCRIPT_NONE;
 }
 
-const char *script_language_name(enum script_language language)
-{
-	return languages[language].name;
-}
-
 /* A group of short options, as -ec. */
 static bool says_text(const struct language *l, const char *option)
 {
@@ -154,7 +149,7 @@ void script_record(const struct script *s, struct record *r)
 	if (!s)
 		return;
 	record_object(r, "script");
-	record_text(r, "language", script_language_name(s->language));
+	record_text(r, "language", languages[s->language].name);
 	record_bytes(r, "name", s->name);
 	if (s->args.len)
 		record_bytes(r, "argv", s->args);

@@ -18,7 +18,6 @@ enum script_language { SCRIPT_NONE = 0, SCRIPT_PYTHON, SCRIPT_NODE, SCRIPT_SHELL
 
 /* Of the program at PATH, by its file's name. */
 enum script_language script_language(struct span path);
-const char *script_language_name(enum script_language language);
 
 /*
  * The script among STRINGS (argv, NUL-ended; the interpreter's own options in front): its name as an absolute one below CWD, "-c", "-e", "-m NAME", or "" where

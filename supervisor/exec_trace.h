@@ -40,18 +40,6 @@ int trace_poll(pid_t *tid, int *sig);
 /* Lets a stopped thread run untraced. */
 void trace_release(pid_t tid, int sig);
 
-/*
- * Seizes TID, which waits in a notification, for one fork: the child will stop before its first instruction. Returns as trace_seize().
- */
-int trace_seize_fork(pid_t tid);
-
-/*
- * TID was seized so and answered. Tells BORN of the child while that one is stopped (when it returns a negative errno the child
- * is killed), and lets both go. Returns when neither is traced any more, at most some milliseconds after the call is over.
- */
-typedef int (*trace_born)(void *context, pid_t child);
-void trace_fork(pid_t tid, trace_born born, void *context);
-
 /* As after trace_seize() when nothing was answered: waits for the thread to stop or end, and lets it go. */
 void trace_abandon(pid_t tid);
 

@@ -165,12 +165,6 @@ int lineage_exec(const struct image *image, const struct lineage *old, struct li
 	return 0;
 }
 
-struct lineage *lineage_hold(struct lineage *l)
-{
-	atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
-	return l;
-}
-
 void lineage_put(struct lineage *l)
 {
 	if (!l || atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) != 1)

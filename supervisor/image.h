@@ -30,7 +30,6 @@ int lineage_fork(const struct image *image, const struct lineage *parent, struct
 /* The same process with another image: OLD's ancestors. Returns 0 or -ENOMEM. */
 int lineage_exec(const struct image *image, const struct lineage *old, struct lineage **out);
 
-struct lineage *lineage_hold(struct lineage *l);
 void lineage_put(struct lineage *l); /* safe on NULL */
 
 /* The process's own image and its ancestors; spans live as long as L. */

@@ -109,7 +109,8 @@ bool net_blocks(int sock)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-bool net_timed(int sock)
+/* Whether SO_SNDTIMEO limits the wait. */
+static bool is_timed(int sock)
 {
 	struct timeval tv = { 0 };
 	socklen_t len = sizeof(tv);
@@ -119,7 +120,7 @@ bool net_timed(int sock)
 
 int net_interrupted(int sock)
 {
-	return net_timed(sock) ? -EINTR : -ERESTARTSYS;
+	return is_timed(sock) ? -EINTR : -ERESTARTSYS;
 }
 
 /* The address the socket is bound to; false when it is none of the internet. */

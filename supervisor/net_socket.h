@@ -46,9 +46,8 @@ int net_target(struct job *j, const struct socket_kind *kind, struct text bytes,
  */
 bool net_caller_may(struct job *j, const struct socket_kind *kind);
 
-/* Whether the descriptor is in blocking mode, and whether SO_SNDTIMEO limits the wait. */
+/* Whether the descriptor is in blocking mode. */
 bool net_blocks(int sock);
-bool net_timed(int sock);
 
 /* What a wait that a signal ended is answered with: restarted by the kernel as natively, but not with a timeout. */
 int net_interrupted(int sock);

@@ -38,7 +38,7 @@ static bool may_read(int tty)
 }
 
 /* In a pid namespace of its own usher's group has no number, nor has a shell's: both are 0. */
-bool relay_foreground(const struct relay *r)
+static bool in_front(const struct relay *r)
 {
 	pid_t front = tcgetpgrp(r->tty);
 	return front == getpgrp() && (front != 0 || may_read(r->tty));
@@ -96,7 +96,7 @@ static void stop_lending(struct relay *r)
 
 void relay_modes(struct relay *r)
 {
-	bool front = relay_foreground(r);
+	bool front = in_front(r);
 	if (r->raw && !front) {
 		not_raw(r); /* whoever is in front now has set its own modes */
 	} else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0) {
@@ -141,7 +141,7 @@ static int screen_take(void *context, bool *full)
 	struct relay *r = context;
 	char calm[256];
 	pthread_mutex_lock(&r->lock);
-	if (r->suspended || r->hung_up || !relay_foreground(r)) {
+	if (r->suspended || r->hung_up || !in_front(r)) {
 		pthread_mutex_unlock(&r->lock);
 		return -EAGAIN;
 	}
@@ -228,7 +228,7 @@ static int open_pty(struct relay *r)
 		return -errno;
 	r->slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
 	r->lent = r->modes;
-	r->lends = !relay_foreground(r);
+	r->lends = !in_front(r);
 	if (r->lends)
 		make_cooked(&r->lent);
 	if (r->slave < 0 || tcsetattr(r->slave, TCSANOW, &r->lent) < 0 || tcgetattr(r->slave, &r->lent) < 0)
@@ -316,7 +316,7 @@ void relay_suspend(struct relay *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->suspended = true;
-	if (relay_foreground(r))
+	if (in_front(r))
 		set_back(r);
 	not_raw(r);
 	pthread_mutex_unlock(&r->lock);
@@ -326,7 +326,7 @@ void relay_resume(struct relay *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->suspended = false;
-	if (r->taken && relay_foreground(r) && tcgetattr(r->tty, &r->modes) == 0)
+	if (r->taken && in_front(r) && tcgetattr(r->tty, &r->modes) == 0)
 		set_raw(r);
 	pthread_mutex_unlock(&r->lock);
 	relay_resize(r);
@@ -346,7 +346,7 @@ void relay_close(struct relay *r)
 		pthread_mutex_unlock(&r->lock);
 		relay_kick(r);
 		pthread_join(r->thread, NULL);
-		if (relay_foreground(r))
+		if (in_front(r))
 			set_back(r);
 	}
 	cleanup_fd(&r->tty);

@@ -12,7 +12,7 @@
  *   questions_options.screen     relay_screen().
  *   policy_options.guarded       relay_terminal(): the real terminal's name, which the tree must not open.
  *   SIGWINCH                     relay_resize().
- *   the command has stopped      relay_suspend(); kill(getpid(), SIGSTOP); relay_resume() once continued, which
+ *   the command has stopped      relay_suspend(); usher stops, by supervise_stop(); relay_resume() once continued, which
  *                                continues the command's foreground process group too.
  *   after questions_stop()       relay_close(), when the tree is gone.
  */

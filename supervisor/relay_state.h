@@ -65,6 +65,5 @@ void relay_copy_size(const struct relay *r, unsigned fewer);
 void relay_modes(struct relay *r);
 /* After a pause without questions: the size changes, and back. */
 void relay_redraw(struct relay *r);
-bool relay_foreground(const struct relay *r);
 
 #endif

@@ -92,7 +92,8 @@ static void unhold(struct target *t)
 	t->exists = false;
 }
 
-int look_entry(struct job *j, struct target *t)
+/* The entry T->leaf of T->dir: whether it exists, and its identity. 0 (also when it is not there) or a negative errno. */
+static int look_entry(struct job *j, struct target *t)
 {
 	struct stat st;
 	struct creds saved;

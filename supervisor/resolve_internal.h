@@ -29,9 +29,6 @@ int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf,
 
 #define PROC_ROOT_INO 1 /* of each procfs's top directory (include/linux/proc_ns.h) */
 
-/* The entry T->leaf of T->dir: whether it exists, and its identity. 0 (also when it is not there) or a negative errno. */
-int look_entry(struct job *j, struct target *t);
-
 /*
  * The walk by hand, component by component: for whatever touches /proc, and for names that do not exist. Fills T
  * as resolve() says; returns 0 or a negative errno.

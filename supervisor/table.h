@@ -55,7 +55,6 @@ struct sysrow {
 	int (*perform)(struct job *j);
 	/* rewrite: points target INDEX at the new object before perform. NULL: rewriting this call is refused (EPERM). */
 	int (*redirect)(struct job *j, uint32_t index, const struct object *to);
-	/* Called when a parked or blocking performer's caller is gone or interrupted; may be NULL. */
 };
 
 /* The row of a syscall number of this architecture, or NULL. */
