@@ -55,7 +55,7 @@ int parse_env(struct parser *p, const struct line *line)
 	const struct word *what = &line->word[1];
 	bool keep = word_is(what, "keep"), drop = word_is(what, "drop");
 	if (!keep && !drop && !word_is(what, "set"))
-		return parser_fail_word(p, what->from, word_text(&p->scratch, what, 0), known, expected);
+		return parser_fail_word(p, what->from, word_text(&p->scratch, what, 0), known, "%s", expected);
 	if (line->n < 3)
 		return parser_fail(p, line->to, "%s", expected);
 	if (keep || drop)

@@ -49,13 +49,20 @@ static uint64_t amount(const char *text, const struct unit *units)
 	return 0;
 }
 
+static int expected(struct parser *p, size_t at, const char *word)
+{
+	const char *known[LIMIT_KINDS + 1] = { NULL };
+	char list[WORD_LIST];
+
+	for (size_t i = 0; i < LIMIT_KINDS; i++)
+		known[i] = kinds[i].word;
+	return parser_fail_word(p, at, word, known, "limit %s, and how much, was expected", list_words(list, known));
+}
+
 int parse_limit(struct parser *p, const struct line *line)
 {
-	static const char *const known[] = { "wall", "cpu", "memory", "processes", "files", "filesize", NULL };
-	static const char expected[] = "limit wall, cpu, memory, processes, files or filesize, and how much, was expected";
-
 	if (line->n != 3)
-		return parser_fail(p, line->to, "%s", expected);
+		return expected(p, line->to, NULL);
 	const struct word *what = &line->word[1];
 	for (size_t i = 0; i < LIMIT_KINDS; i++) {
 		if (!word_is(what, kinds[i].word))
@@ -70,7 +77,7 @@ int parse_limit(struct parser *p, const struct line *line)
 			p->rs->limit[i] = value;
 		return 0;
 	}
-	return parser_fail_word(p, what->from, word_text(&p->scratch, what, 0), known, expected);
+	return expected(p, what->from, word_text(&p->scratch, what, 0));
 }
 
 uint64_t ruleset_limit(const struct ruleset *rs, enum limit_kind kind)

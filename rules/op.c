@@ -4,36 +4,29 @@
 
 #include <string.h>
 
-static const char *const names[OP_COUNT] = {
-	"read", "modify", "create", "delete", "attr", "stat", "exec", "connect", "bind", "send", "socket",
+/* The operations by bit, then the groups. */
+static const char *const words[] = {
+	"read", "modify", "create", "delete", "attr", "stat", "exec", "connect", "bind", "send", "socket", "write", "open", "net", NULL,
 };
 
-static const struct {
-	const char *name;
-	op_set ops;
-} groups[] = {
-	{ "write", OPS_WRITE },
-	{ "open", OPS_OPEN },
-	{ "net", OPS_NET },
-};
+static const op_set groups[] = { OPS_WRITE, OPS_OPEN, OPS_NET };
+
+_Static_assert(sizeof(words) / sizeof(words[0]) == OP_COUNT + sizeof(groups) / sizeof(groups[0]) + 1, "a word for each");
 
 const char *op_name(unsigned bit)
 {
-	return bit < OP_COUNT ? names[bit] : "none";
+	return bit < OP_COUNT ? words[bit] : "none";
 }
 
-static int same(const char *name, const char *word, size_t len)
+const char *const *op_words(void)
 {
-	return strlen(name) == len && memcmp(name, word, len) == 0;
+	return words;
 }
 
 op_set op_parse(const char *word, size_t len)
 {
-	for (unsigned i = 0; i < OP_COUNT; i++)
-		if (same(names[i], word, len))
-			return (op_set)(1U << i);
-	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
-		if (same(groups[i].name, word, len))
-			return groups[i].ops;
+	for (unsigned i = 0; words[i]; i++)
+		if (strlen(words[i]) == len && memcmp(words[i], word, len) == 0)
+			return i < OP_COUNT ? (op_set)(1U << i) : groups[i - OP_COUNT];
 	return 0;
 }

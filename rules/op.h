@@ -31,6 +31,9 @@ enum {
 /* The name of the single operation with bit number BIT (0 .. OP_COUNT-1), e.g. "read". */
 const char *op_name(unsigned bit);
 
+/* The words that op_parse() knows, NULL-terminated. */
+const char *const *op_words(void);
+
 /*
  * The set a word of the rule language names: an operation or a group
  * (write, open, net). Returns 0 when the word names none.

@@ -295,11 +295,15 @@ static const struct option {
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
+static bool is_flag(const struct option *o)
+{
+	return o->name[strlen(o->name) - 1] != '=';
+}
+
 static bool names(const struct word *w, const struct option *o)
 {
 	size_t len = strlen(o->name);
-	bool flag = o->name[len - 1] != '=';
-	if (w->n < len || (flag && w->n != len))
+	if (w->n < len || (is_flag(o) && w->n != len))
 		return false;
 	for (size_t i = 0; i < len; i++)
 		if (w->units[i] != (glob_unit)(unsigned char)o->name[i])
@@ -307,12 +311,12 @@ static bool names(const struct word *w, const struct option *o)
 	return true;
 }
 
-/* letters and digits, then '=': an option, known or not. */
+/* A flag, or letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
-	if (word_is(w, "stack") || word_is(w, "firm") || word_is(w, "review") || word_is(w, "trusted") ||
-	    word_is(w, "own"))
-		return true;
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (is_flag(&options[i]) && word_is(w, options[i].name))
+			return true;
 	for (uint32_t i = 0; i < w->n; i++) {
 		char c = (char)w->units[i];
 		if (w->units[i] == '=')
@@ -331,16 +335,23 @@ static const struct option *find(const struct word *w)
 	return NULL;
 }
 
+static int unknown_option(struct parser *p, const struct word *w)
+{
+	const char *known[OPTIONS + 1] = { NULL };
+	char list[WORD_LIST];
+	char *word = word_text(&p->scratch, w, 0);
+	if (word)
+		word[strcspn(word, "=")] = '\0';
+	for (size_t i = 0; i < OPTIONS; i++)
+		known[i] = options[i].name;
+	return parser_fail_word(p, w->from, word, known, "unknown option; %s was expected", list_words(list, known));
+}
+
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when)
 {
-	static const char *const known[] = { "by", "tree", "argv", "args", "argv0", "env", "sha256", "trusted", "own", "uid", "depth", "timeout", "else", "remember", "after",
-					     "limit", "errno", "log", "reason", "show", NULL };
 	const struct option *o = find(w);
-	char *word = o ? NULL : word_text(&p->scratch, w, 0);
-	if (word)
-		word[strcspn(word, "=")] = 0;
 	if (!o)
-		return parser_fail_word(p, w->from, word, known, "unknown option; by= tree= argv= args= argv0= env= sha256= trusted own uid= depth= timeout= else= remember= after= limit= errno= log= reason= show= stack firm or review was expected");
+		return unknown_option(p, w);
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
 	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };

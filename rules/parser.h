@@ -71,11 +71,17 @@ int finish_edit(struct parser *p, size_t at, const struct conditions *when, stru
 typedef int (*form_fn)(void *context, const glob_unit *units, size_t n);
 int expand_braces(struct parser *p, const struct word *w, size_t skip, form_fn each, void *context);
 
-/* suggest.c: of the NULL-terminated KNOWN words the one that WORD was probably meant to be, or NULL. */
+/*
+ * suggest.c: of the NULL-terminated KNOWN words (without '=', that says a value follows) the one that WORD was probably meant to be, or NULL;
+ * and all of them, as "a, b or c".
+ */
+#define WORD_LIST 384
 const char *suggest(const char *word, const char *const *known);
+const char *list_words(char out[WORD_LIST], const char *const *known);
 
-/* As parser_fail(), with the word that was probably meant. */
-int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *message);
+/* As parser_fail(), with the word that was probably meant. WORD NULL: none is there. */
+int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *format, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* "ENOENT" to its number; 0 when there is none of that name. */
 int errno_parse(const char *name);

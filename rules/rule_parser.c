@@ -8,8 +8,7 @@
 
 static int parse_ops(struct parser *p, const struct word *w, op_set *out)
 {
-	static const char *const known[] = { "read", "modify", "create", "delete", "attr", "stat", "write",
-					     "open", "exec", "connect", "bind", "send", "net", "socket", NULL };
+	char list[WORD_LIST];
 	char *text = word_text(&p->scratch, w, 0);
 	if (!text)
 		return -ENOMEM;
@@ -17,8 +16,8 @@ static int parse_ops(struct parser *p, const struct word *w, op_set *out)
 	for (char *at = text, *part; (part = strsep(&at, ","));) {
 		op_set ops = op_parse(part, strlen(part));
 		if (!ops)
-			return parser_fail_word(p, w->from + (size_t)(part - text), part, known,
-						"not an operation; read, modify, create, delete, attr, stat, write, open, exec, connect, bind, send, net or socket was expected");
+			return parser_fail_word(p, w->from + (size_t)(part - text), part, op_words(), "not an operation; %s was expected",
+						list_words(list, op_words()));
 		*out |= ops;
 	}
 	if ((*out & OPS_NET) && (*out & OPS_FILE))

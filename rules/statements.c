@@ -18,10 +18,16 @@ int parser_fail(struct parser *p, size_t at, const char *format, ...)
 	return 1;
 }
 
-int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *message)
+int parser_fail_word(struct parser *p, size_t at, const char *word, const char *const *known, const char *format, ...)
 {
 	const char *meant = word ? suggest(word, known) : NULL;
-	return meant ? parser_fail(p, at, "%s (did you mean '%s'?)", message, meant) : parser_fail(p, at, "%s", message);
+	char message[512];
+	va_list args;
+	va_start(args, format);
+	vsnprintf(message, sizeof(message), format, args);
+	va_end(args);
+	return meant ? parser_fail(p, at, "%s (did you mean '%.*s'?)", message, (int)strcspn(meant, "="), meant) :
+		       parser_fail(p, at, "%s", message);
 }
 
 static int parse_set(struct parser *p, const struct line *line)
@@ -188,19 +194,33 @@ static const struct {
 	{ "env", parse_env },
 };
 
+#define STATEMENTS (sizeof(statements) / sizeof(statements[0]))
+
+/* What a rule begins with. */
+static const enum verdict_kind kinds[] = { VERDICT_ALLOW, VERDICT_DENY, VERDICT_ASK, VERDICT_REWRITE, VERDICT_KILL };
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static int unknown_line(struct parser *p, const struct word *first)
+{
+	const char *known[KINDS + STATEMENTS + 1] = { NULL };
+	char list[WORD_LIST];
+	for (size_t i = 0; i < KINDS; i++)
+		known[i] = verdict_name(kinds[i]);
+	for (size_t i = 0; i < STATEMENTS; i++)
+		known[KINDS + i] = statements[i].word;
+	return parser_fail_word(p, first->from, word_text(&p->scratch, first, 0), known, "%s was expected", list_words(list, known));
+}
+
 static int parse_line(struct parser *p, const struct line *line)
 {
-	static const enum verdict_kind kinds[] = { VERDICT_DENY, VERDICT_KILL, VERDICT_ASK, VERDICT_REWRITE, VERDICT_ALLOW };
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+	for (size_t i = 0; i < KINDS; i++)
 		if (word_is(&line->word[0], verdict_name(kinds[i])))
 			return parse_rule(p, line, kinds[i]);
-	for (size_t i = 0; i < sizeof(statements) / sizeof(statements[0]); i++)
+	for (size_t i = 0; i < STATEMENTS; i++)
 		if (word_is(&line->word[0], statements[i].word))
 			return statements[i].parse(p, line);
-	static const char *const known[] = { "allow", "deny", "ask", "rewrite", "kill", "set", "default", "include", "expect", "env",
-					     "redact", "limit", NULL };
-	return parser_fail_word(p, line->word[0].from, word_text(&p->scratch, &line->word[0], 0), known,
-				"allow, deny, ask, rewrite or kill, or set, default, include, env, redact or expect was expected");
+	return unknown_line(p, &line->word[0]);
 }
 
 int parse_source(struct parser *p, const struct source *source)

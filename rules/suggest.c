@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The word that was probably meant. */
+/* What a table knows: its words in a list, and the one that was probably meant. */
 #include <string.h>
 
 #include "rules/parser.h"
@@ -36,7 +36,7 @@ const char *suggest(const char *word, const char *const *known)
 	size_t n = strlen(word), best = n > 4 ? 3 : 2;
 	const char *nearest = NULL;
 	for (; n && n <= WORD && *known; known++) {
-		size_t len = strlen(*known);
+		size_t len = strcspn(*known, "=");
 		size_t d = len <= WORD ? distance(word, n, *known, len) : best;
 		if (d >= best)
 			continue;
@@ -44,4 +44,13 @@ const char *suggest(const char *word, const char *const *known)
 		nearest = *known;
 	}
 	return nearest;
+}
+
+const char *list_words(char out[WORD_LIST], const char *const *known)
+{
+	size_t n = 0;
+	out[0] = '\0';
+	for (size_t i = 0; known[i] && n < WORD_LIST; i++)
+		n += (size_t)snprintf(out + n, WORD_LIST - n, "%s%s", i == 0 ? "" : known[i + 1] ? ", " : " or ", known[i]);
+	return out;
 }

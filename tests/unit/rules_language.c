@@ -86,6 +86,9 @@ static void test_errors(void **state)
 	refused("redact\n", 1, 7, "at least three bytes");
 	refused("allow raed /x\n", 1, 7, "did you mean 'read'?");
 	refused("ask read /x timout=5s\n", 1, 13, "did you mean 'timeout'?");
+	refused("ask read /x revew=5\n", 1, 13, "did you mean 'review'?");
+	refused("deny connect tcp:10.0.0.0/8:* fim=1\n", 1, 31, "did you mean 'firm'?");
+	refused("alow read /x\n", 1, 1, "allow, deny, ask, rewrite, kill, set, default, include, expect, redact, limit or env was expected");
 	refused("allow read x/y\n", 1, 12, "begins with /");
 	refused("allow read *x\n", 1, 12, "begins with /");
 	refused("allow read /x/\n", 1, 14, "ends in a slash");
