@@ -46,6 +46,7 @@ struct launch_options {
 	bool ignore_children;          /* usher was started with SIGCHLD ignored */
 	sigset_t mask;                 /* the signal mask usher was started with */
 	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */
+	struct rlimit stack;           /* and RLIMIT_STACK */
 };
 
 /* Their ends of what joins them to usher: in the shared table until launch_await() closes them. */

@@ -64,6 +64,8 @@ static void restore_limits(const struct launch_options *o)
 	const struct rlimit none = { 0, 0 };
 
 	(void)setrlimit(RLIMIT_NOFILE, &o->files);
+	if (o->stack.rlim_max)
+		(void)setrlimit(RLIMIT_STACK, &o->stack);
 	/* A core dump is a file written by the kernel, past every rule. */
 	(void)setrlimit(RLIMIT_CORE, &none);
 }

@@ -43,6 +43,8 @@ for who in $users; do
 	refused=$([ "$who" = root ] && echo 5 || echo 125)
 	try "no locked memory" "$refused" "" "ulimit -l 0"
 	try "a small stack" 5 "" "ulimit -s 256"
+	try "a smaller one, that may grow" 5 "" "ulimit -Ss 64"
+	try "hardly any stack" 125 "too little, 192 are needed" "ulimit -s 64"
 	try "hardly any memory" 125 "." "ulimit -v 8000"
 	try "files of 1 KiB at most" 125 "File too large" "ulimit -f 1"
 	try "no input" 5 "" "exec <&-"
