@@ -61,7 +61,7 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 		record_bytes(r, "answer", job_span(j, j->answer));
 	if (j->stack && (j->verdict.kind == VERDICT_DENY || j->verdict.stack))
 		evidence_stack(j, r);
-	if (j->verdict.log == LOG_ALERT)
+	if (j->verdict.log == LOG_ALERT && j->verdict.kind != VERDICT_NONE) /* what was not there to begin with is no alarm */
 		alerts_note(&w->session->alerts, call, &j->verdict);
 }
 

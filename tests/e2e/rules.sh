@@ -98,6 +98,14 @@ if command -v make >/dev/null; then
 		check "README: $line" run_line "${line/build\/usher/$USHER}"
 	done < <(grep '^build/usher' "$DOCS/README.md")
 	check "the README's make ran" test -s made
+	if command -v gcc >/dev/null && command -v git >/dev/null; then
+		echo 'int main(void) { return 0; }' >one.c
+		printf 'one: one.c\n\tgcc -O2 -o $@ $<\n' >One
+		git init -q .
+		check "the README's rules are enough for a compiler" "$USHER" run -p my.rules --ask=deny -- sh -c 'make -s -f One one && ./one'
+		same "and for git" "?? one" "$("$USHER" run -p my.rules --ask=deny -- git status --short 2>/dev/null | grep -x '?? one')"
+		rm -rf .git One one one.c
+	fi
 fi
 
 # The commands of the manual pages, as they stand there.
