@@ -89,8 +89,17 @@ static void resolve(struct object *o, char real[PATH_MAX])
 	o->name = (struct span){ real, (uint32_t)strlen(real) };
 }
 
-static const char *rule_text(const struct verdict *v)
+/* Whether an answer for ever has decided, which a person gave in an earlier session; the rule is the one that asked then. */
+static bool by_grant(const struct check *c, const struct verdict *v)
 {
+	size_t len = c->grants ? strlen(c->grants) : 0;
+	return len && strncmp(v->where, c->grants, len) == 0 && v->where[len] == ':';
+}
+
+static const char *rule_text(const struct check *c, const struct verdict *v)
+{
+	if (by_grant(c, v))
+		return v->rule ? v->rule->text : "the default asks";
 	return v->rule ? v->rule->text : v->kind == VERDICT_NONE ? "no rule and no default speaks of it" : "by default";
 }
 
@@ -164,7 +173,11 @@ static void print_json(const struct check *c, const struct policy *p, const stru
 	printf("{\"verdict\":\"%s\",\"rule\":", verdict_name(v->kind));
 	put_json(v->where, strlen(v->where), stdout);
 	fputs(",\"text\":", stdout);
-	put_json(rule_text(v), strlen(rule_text(v)), stdout);
+	put_json(rule_text(c, v), strlen(rule_text(c, v)), stdout);
+	if (by_grant(c, v)) {
+		fputs(",\n  \"grant\":true,\"asked\":", stdout);
+		put_json(v->rule ? v->rule->where : "default", strlen(v->rule ? v->rule->where : "default"), stdout);
+	}
 	fputs(",\n  \"layers\":[", stdout);
 	print_layers(c, p, call);
 	fputs("],\n  \"beaten\":[", stdout);
@@ -184,6 +197,8 @@ static void print_text(const struct check *c, const struct policy *p, const stru
 		putchar('\n');
 	}
 	printf("%s by %s\n", verdict_name(v->kind), v->where);
+	if (by_grant(c, v))
+		printf("  a person's answer for ever to what %s asks%s\n", v->rule ? v->rule->where : "the default", v->rule ? ":" : "");
 	if (v->rule)
 		printf("  %s\n", v->rule->text);
 	else if (o->kind == OBJECT_SOCKET && v->kind == VERDICT_DENY)
@@ -201,7 +216,7 @@ int check_explain(struct check *c)
 	struct query q;
 	struct policy *p = NULL;
 	struct verdict v;
-	char real[PATH_MAX];
+	char real[PATH_MAX], grants[PATH_MAX];
 	struct ruleset_source source = { NULL, c->variables.item, c->variables.n };
 	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
 					  .n_variables = c->variables.n };
@@ -209,9 +224,13 @@ int check_explain(struct check *c)
 		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
 		return 2;
 	}
+	/* Where there is none, none is made: policy_new() would make it a place. */
+	if (policy_grants_path(grants, sizeof(grants)) == 0 && access(grants, F_OK) == 0)
+		options.grants_file = c->grants = grants;
 	int r = policy_new(&options, &c->found, &p);
 	if (r) {
-		fprintf(stderr, "usher check: the rules do not load a second time\n");
+		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		fprintf(stderr, "usher check: the rules, or the file of grants, do not load\n");
 		query_free(&q);
 		return 1;
 	}
@@ -219,6 +238,7 @@ int check_explain(struct check *c)
 	identify(&q.call.object[0]);
 	policy_decide(p, &q.call, &v);
 	(c->json ? print_json : print_text)(c, p, &q.call, &v);
+	c->grants = NULL;
 	policy_free(p);
 	query_free(&q);
 	return 0;

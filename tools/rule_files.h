@@ -32,6 +32,7 @@ struct check {
 	bool json;
 	bool strict;
 	bool plan;
+	const char *grants;  /* --explain: the file of answers for ever; NULL: none */
 	struct rule_variables variables;
 	struct ruleset **layer; /* n_files, as loaded */
 	struct diagnostics found;

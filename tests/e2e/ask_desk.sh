@@ -99,6 +99,11 @@ if [ "$(id -u)" != 0 ]; then
 	chmod 700 "$XDG_CONFIG_HOME/usher"
 	chmod 600 "$XDG_CONFIG_HOME/usher/grants.rules"
 fi
+explained=$("$USHER" check --explain "read $T/w/q3 by $(readlink -f "$(command -v cat)")" "$T/etc/ask.rules")
+same "check --explain names the answer for ever, and what it answers" "allow by $XDG_CONFIG_HOME/usher/grants.rules:1 ask.rules:3" \
+	"$(head -n 1 <<<"$explained") $(grep -o 'ask.rules:3 asks' <<<"$explained" | cut -d' ' -f1)"
+check "--json as well" sh -c '"$USHER" check --json --explain "read $T/w/q3 by $(readlink -f "$(command -v cat)")" "$T/etc/ask.rules" | python3 -c "import json, sys; e = json.load(sys.stdin); assert e[\"grant\"] and e[\"verdict\"] == \"allow\""'
+same "what was not asked for still asks" ask "$("$USHER" check --explain "read $T/w/q4 by $(readlink -f "$(command -v cat)")" "$T/etc/ask.rules" | grep -oE -m1 '^[a-z]+')"
 session e sh -c 'cat q3; cat q4; echo end'
 check "the next session asks for the rest only" wait_for asks /q4
 if asks /q3; then not_ok "the standing grant answers"; else ok "the standing grant answers"; fi
