@@ -134,11 +134,16 @@ static int compile_query(struct log *l)
 	return 1;
 }
 
-/* Meant as a journal, a name that is no directory is a word of the query, and quietly finds nothing. */
+/* Meant as a journal, a name that is no directory is a word of the query; and of several sessions the newest need not be the one that is meant. */
 static void tell_nothing(const struct log *l)
 {
-	if (!l->shown && l->n_words == 1 && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0)
-		fprintf(stderr, "usher log: %s is no directory, and no record in %s is about it\n", l->words[0], l->dir);
+	if (l->shown)
+		return;
+	if (l->n_words && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0)
+		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", l->words[0], l->dir,
+			l->n_words == 1 ? "is about it" : "answers every word");
+	else if (l->newest)
+		fprintf(stderr, "usher log: no record of the newest session answers that: %s\n", l->dir);
 }
 
 static int show(struct log *l)
@@ -200,6 +205,7 @@ static int find_session(struct log *l, char *dir, size_t cap)
 	if (journal_newest(dir, cap) != 0)
 		return complain("there is no session in the default place; name a directory");
 	l->dir = dir;
+	l->newest = true;
 	return 0;
 }
 
@@ -221,9 +227,10 @@ static int log_main(int argc, char **argv)
 		rc = log_prune(&l);
 	else if ((rc = find_session(&l, dir, sizeof dir)) == 0)
 		rc = run(&l);
-	if (rc < 0)
-		fprintf(stderr, "usher log: %s: %s\n", l.dir ? l.dir : "sessions",
-			rc == -ENOENT ? "no journal there" : strerror(-rc));
+	if (rc == -ENOENT && l.dir)
+		fprintf(stderr, "usher log: %s: no journal there; what concerns it 'usher log path:%s' tells\n", l.dir, l.dir);
+	else if (rc < 0)
+		fprintf(stderr, "usher log: %s: %s\n", l.dir ? l.dir : "sessions", strerror(-rc));
 	log_query_free(l.query);
 	free(l.words);
 	return rc == 0 ? 0 : USAGE;

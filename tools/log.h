@@ -15,6 +15,7 @@ struct log {
 	const char *other;  /* diff: the second session */
 	const char **words; /* the query, or a command and its argument */
 	size_t n_words;
+	bool newest;        /* dir was not named */
 	size_t shown;       /* records */
 	struct query *query;
 	bool json;

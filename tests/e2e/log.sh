@@ -154,6 +154,13 @@ mkdir "$T/full"; cp -r "$T/a" "$T/full/one"; cp -r "$T/a" "$T/full/two"; touch -
 log prune --keep 30d "$T/full" >"$T/out" 2>&1; same "goes on when there is room" "1 sessions removed" "$(tail -1 "$T/out")"
 "$USHER" verify "$T/full/pruned.jsonl" >"$T/out" 2>&1; has "and its lines verify" "2 removed sessions" "$T/out"
 
+# Of several sessions the newest is asked: what is not found there may be in another, so it is named.
+"$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true
+newest=$(find "$XDG_STATE_HOME/usher" -mindepth 1 -maxdepth 1 -name '*-*' -type d)
+log denied >"$T/out"; same "the newest session is named where it has no answer" "0 $newest" "$? $(grep -o '[^ ]*$' "$T/out")"
+log type:end >"$T/out"; same "and not where it has" 0 "$(grep -c "$newest" "$T/out")"
+log "$T/b" call:ptrace >"$T/out"; same "nor one that was named" 0 "$(wc -c <"$T/out")"
+
 # The default place: a home that cannot be written.
 unset XDG_STATE_HOME
 : >"$T/nohome"

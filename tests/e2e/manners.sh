@@ -64,6 +64,10 @@ same "what cannot be anchored leaves no session" "125 0" "$? $(find "$T/unanchor
 same "... whose directory another one takes" "0 1" "$? $(grep -c . "$T/heads" | sed 's/[1-9][0-9]*/1/')"
 out=$("$USHER" log "$T/j.alarm" /no/journal 2>&1)
 same "a journal that is not there, taken for a query" "/no/journal is no directory" "$(grep -o '/no/journal is no directory' <<<"$out")"
+out=$("$USHER" log /no/journal denied 2>&1)
+same "with more words, too" "/no/journal is no directory" "$(grep -o '/no/journal is no directory' <<<"$out")"
+out=$("$USHER" log "$T/etc" 2>&1)
+same "a directory that is no journal" "2 path:$T/etc" "$? $(grep -o "path:$T/etc" <<<"$out")"
 for line in "run --nope" "check --nope" "log --nope" "verify --nope" "desk --nope" "desk nope" "doctor --nope" "rules nope"; do
 	out=$("$USHER" $line 2>&1 </dev/null)
 	same "a wrong word is named: $line" "1 1" "$(grep -c "^usher ${line% *}: .*nope" <<<"$out") $(grep -c -- --help <<<"$out")"
