@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/arrange.h"
+#include "supervisor/clock.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -131,10 +132,7 @@ bool arrange_stays(struct stay *s, pid_t tid)
 
 uint64_t arrange_now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 uint32_t arrange_now_us(void)

@@ -19,6 +19,7 @@
 #include "audit/put.h"
 #include "rules/cleanup.h"
 #include "supervisor/place.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/resolve_internal.h"
@@ -213,17 +214,11 @@ int fs_base_named(struct job *j, struct base *out)
 
 static int read_umask(struct job *j)
 {
-	char path[40], text[512];
+	char text[512];
 	unsigned mask;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)j->notif.pid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (!proc_text((pid_t)j->notif.pid, "status", text, sizeof(text)))
 		return -ESRCH;
-	ssize_t n = read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return -ESRCH;
-	text[n] = '\0';
 	const char *at = strstr(text, "\nUmask:");
 	if (!at || sscanf(at, "\nUmask: %o", &mask) != 1)
 		return -EIO;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A signal through a pidfd: a sibling thread could put another pidfd in its place, so usher sends it through its own duplicate. */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +8,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
 #include "supervisor/memory.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
@@ -23,12 +22,7 @@ static int pidfd_pid(int pidfd)
 	char name[64], text[512];
 
 	snprintf(name, sizeof(name), "/proc/self/fdinfo/%d", pidfd);
-	CLEANUP_FD int fd = open(name, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return -EBADF;
-	text[n] = '\0';
-	const char *line = strstr(text, "\nPid:");
+	const char *line = file_text(name, text, sizeof(text)) ? strstr(text, "\nPid:") : NULL;
 	if (!line)
 		return -EBADF;
 	int pid = atoi(line + 5);

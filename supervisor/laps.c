@@ -4,14 +4,13 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "supervisor/clock.h"
+
 #define LAP_WAITED 30000 /* nanoseconds */
 
 static uint64_t now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void laps_begin(struct laps *l)

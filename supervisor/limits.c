@@ -15,6 +15,7 @@
 #include "audit/journal.h"
 #include "policy/policy.h"
 #include "supervisor/cgroup.h"
+#include "supervisor/clock.h"
 #include "supervisor/limits_measure.h"
 #include "supervisor/limits_plan.h"
 #include "supervisor/voice.h"
@@ -39,10 +40,7 @@ struct limits {
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC);
 }
 
 static void measure(struct limits *l, uint64_t used[LIMIT_KINDS])

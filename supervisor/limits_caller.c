@@ -9,21 +9,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
 #include "supervisor/job.h"
 #include "supervisor/limits.h"
+#include "supervisor/proc_text.h"
 
 /* As /proc tells it: of a caller with another user prlimit() tells it only to who has CAP_SYS_RESOURCE. */
 static rlim_t soft_by_name(pid_t tid, const char *line)
 {
-	char path[32], text[2048];
+	char text[2048];
 	unsigned long long limit;
+	const char *at = proc_text(tid, "limits", text, sizeof(text)) ? strstr(text, line) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/limits", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	text[n < 0 ? 0 : n] = '\0';
-	const char *at = strstr(text, line);
 	return at && sscanf(at + strlen(line), " %llu", &limit) == 1 ? limit : RLIM_INFINITY;
 }
 

@@ -28,6 +28,7 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 #include "supervisor/limits.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/procs_kernel.h"
 #include "supervisor/session.h"
@@ -178,16 +179,10 @@ void lives_enter(struct lives *l, int fd, pid_t pid, pid_t ppid, struct span exe
 /* utime and stime of a process that has ended and was not collected yet. */
 static void read_times(struct life *life)
 {
-	char path[32], text[512];
+	char text[PROC_STAT];
 	uint64_t user, system, tick = (uint64_t)sysconf(_SC_CLK_TCK);
+	const char *at = tick ? proc_stat(life->pid, text) : NULL;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", life->pid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0 || !tick)
-		return;
-	text[n] = '\0';
-	const char *at = strrchr(text, ')');
 	if (!at || sscanf(at + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64, &user, &system) != 2)
 		return;
 	/* Still there now: then the number was its own while it was read. */

@@ -2,15 +2,13 @@
 #include "supervisor/moves.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
+#include "supervisor/proc_text.h"
 
 /* A note: 32 bits of the count of moves, 22 of the thread's number, 9 of the value, one that is always set. */
 #define VALUE_SHIFT 1
@@ -37,14 +35,10 @@ static bool ended(pid_t tid)
 /* Whether TID waits in some other call, or outside of any: a shell that waits for its children after a cd makes no call usher sees. */
 static bool waits_elsewhere(pid_t tid)
 {
-	char path[32], text[32], *end;
+	char text[32], *end;
 
-	snprintf(path, sizeof(path), "/proc/%d/syscall", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (!proc_text(tid, "syscall", text, sizeof(text)))
 		return false;
-	text[n] = '\0';
 	long nr = strtol(text, &end, 10); /* "running": no number */
 	return end != text && nr != SYS_umask && nr != SYS_chdir && nr != SYS_fchdir;
 }

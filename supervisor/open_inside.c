@@ -15,6 +15,7 @@
 #include "supervisor/fs.h"
 #include "supervisor/inside.h"
 #include "supervisor/open.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 
@@ -26,16 +27,12 @@
 static bool wants_terminal(const struct job *j)
 {
 	pid_t pid = proc_pid(j->proc);
-	char path[32], text[512];
+	char text[PROC_STAT];
 	int terminal;
 
 	if (getsid(pid) != pid)
 		return false;
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	text[n < 0 ? 0 : n] = '\0';
-	const char *at = strrchr(text, ')'); /* behind the name: state, parent, group, session, terminal */
+	const char *at = proc_stat(pid, text); /* behind the name: state, parent, group, session, terminal */
 	return at && sscanf(at, ") %*c %*d %*d %*d %d", &terminal) == 1 && terminal == 0;
 }
 

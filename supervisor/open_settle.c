@@ -20,6 +20,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 #include "supervisor/pool.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/reply.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
@@ -171,17 +172,10 @@ int open_held(struct job *j, int held, const struct stat *st)
 /* The device number of the caller's controlling terminal, 0 when it has none. */
 static dev_t terminal_of(pid_t tid)
 {
-	char path[40], text[1024];
+	char text[PROC_STAT];
 	int tty;
+	const char *at = proc_stat(tid, text);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return 0;
-	text[n] = '\0';
-	/* The name in parentheses may hold anything: the fields follow the last one. */
-	const char *at = strrchr(text, ')');
 	if (!at || sscanf(at, ") %*c %*d %*d %*d %d", &tty) != 1 || !tty)
 		return 0;
 	unsigned packed = (unsigned)tty;

@@ -4,6 +4,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
+#include "supervisor/clock.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
@@ -16,10 +17,7 @@
 /* Never 0 and never OVER. */
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000 + 1;
+	return clock_ms(CLOCK_MONOTONIC_COARSE) + 1;
 }
 
 /* One of those that are not trusted. */

@@ -16,7 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
+#include "supervisor/proc_text.h"
 
 /* Newer than Debian 12's headers: Linux 6.9 and 6.13. */
 #define USHER_PIDFD_THREAD O_EXCL
@@ -78,14 +78,10 @@ static pid_t status_number(const char *status, const char *key)
 
 static int family_from_status(pid_t tid, pid_t *tgid, pid_t *ppid)
 {
-	char path[48], text[2048];
+	char text[2048];
 
-	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (!proc_text(tid, "status", text, sizeof(text)))
 		return -ESRCH;
-	text[n] = '\0';
 	/* Name: comes first and has its newlines escaped, so that a line's beginning is the kernel's. */
 	*tgid = status_number(text, "\nTgid:");
 	*ppid = status_number(text, "\nPPid:");

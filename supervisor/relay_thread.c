@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/clock.h"
 #include "supervisor/relay_state.h"
 
 #define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
@@ -95,9 +96,7 @@ static bool may_use_terminal(const struct relay *r)
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)clock_ms(CLOCK_MONOTONIC);
 }
 
 void relay_redraw(struct relay *r)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/rescue.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
+#include "supervisor/proc_text.h"
 
 #define FLAGS_FIELD 9
 #define PF_EXITING 0x4UL /* include/linux/sched.h */
@@ -54,15 +52,9 @@ bool rescue_terminal(const struct rescue *r, struct rescued *so_far)
 /* Fields of /proc/PID/stat behind the name: state, five numbers, and the kernel's flags of the task. */
 static bool exiting(pid_t pid)
 {
-	char path[32], text[512];
+	char text[PROC_STAT];
+	const char *at = proc_stat(pid, text);
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
-		return true;
-	text[n] = '\0';
-	const char *at = strrchr(text, ')');
 	for (int field = 2; at && field < FLAGS_FIELD; field++)
 		at = strchr(at + 1, ' ');
 	return !at || (strtoul(at, NULL, 10) & PF_EXITING);

@@ -6,8 +6,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "supervisor/clock.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/patience.h"
 #include "supervisor/pool.h"
@@ -16,14 +16,6 @@
 #include "supervisor/session.h"
 
 #define REPEATED_WITHIN_NS (1000 * 1000 * 1000ull)
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 static bool is_call(const struct stack_place *p, const struct job *j)
 {
@@ -58,7 +50,7 @@ static struct stack_place *reserve_place(struct stacks *s, const struct job *j, 
 	struct proc *old = NULL;
 	struct unwound *stale = NULL;
 	struct stack_place *found = NULL;
-	uint64_t now = now_ns();
+	uint64_t now = clock_ns(CLOCK_MONOTONIC);
 
 	pthread_mutex_lock(&s->lock);
 	for (unsigned i = 0; i < STACKS_KEPT && !found; i++) {

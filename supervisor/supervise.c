@@ -17,6 +17,7 @@
 
 #include "audit/journal.h"
 #include "rules/cleanup.h"
+#include "supervisor/clock.h"
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
@@ -228,10 +229,7 @@ static int wait_for_work(const struct session *s, int signals, const struct roun
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 /* What a session that ends within HELP_MS does without. */

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/together.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
+#include "supervisor/proc_text.h"
 
 /*
  * What leads back. Where usher was not restricted all bits do, as natively: processors that are added later are the command's, too. Telling
@@ -32,12 +31,9 @@ static bool find_home(struct together *t)
 static bool any_idle(int cores)
 {
 	char text[64];
-	int fd CLEANUP_FD = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd >= 0 ? read(fd, text, sizeof(text) - 1) : 0;
 	unsigned running;
 
-	text[n > 0 ? n : 0] = 0;
-	return sscanf(text, "%*s %*s %*s %u/", &running) == 1 && running < (unsigned)cores;
+	return file_text("/proc/loadavg", text, sizeof(text)) && sscanf(text, "%*s %*s %*s %u/", &running) == 1 && running < (unsigned)cores;
 }
 
 void together_find(struct together *t)

@@ -7,21 +7,19 @@
 #include "supervisor/watch.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "rules/cleanup.h"
 #include "supervisor/ask.h"
 #include "supervisor/crowd.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/stall.h"
 
 /* For how long who was interrupted at a FIFO is waited for: a wait there ends at once. */
@@ -35,20 +33,6 @@ static uint64_t status_mask(const char *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
-/* The status of a thread, NUL-terminated. False when it is gone. */
-static bool status_read(pid_t tid, char *text, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
-}
-
 /*
  * A signal for the process goes to its first thread unless that one blocks it or has ended (complete_signal() in
  * the kernel): only then may it be for another thread.
@@ -59,7 +43,7 @@ static uint64_t shared_for(const char *status, pid_t tid, char *scratch, size_t 
 	const char *at = strstr(status, "\nTgid:\t");
 	pid_t first = at ? (pid_t)strtol(at + strlen("\nTgid:\t"), NULL, 10) : tid;
 
-	if (!shared || first == tid || !status_read(first, scratch, size) || strstr(scratch, "\nState:\tZ"))
+	if (!shared || first == tid || !proc_text(first, "status", scratch, size) || strstr(scratch, "\nState:\tZ"))
 		return shared;
 	return shared & status_mask(scratch, "\nSigBlk:\t");
 }
@@ -68,7 +52,7 @@ bool pool_signal_waits(pid_t tid)
 {
 	char text[4096], scratch[4096];
 
-	if (!status_read(tid, text, sizeof(text)))
+	if (!proc_text(tid, "status", text, sizeof(text)))
 		return true;
 	uint64_t pending = status_mask(text, "\nSigPnd:\t") | shared_for(text, tid, scratch, sizeof(scratch));
 	return (pending & ~status_mask(text, "\nSigBlk:\t")) != 0;
@@ -78,7 +62,7 @@ bool pool_thread_ended(pid_t tid)
 {
 	char text[512]; /* its state is among the first lines */
 
-	if (!status_read(tid, text, sizeof(text)))
+	if (!proc_text(tid, "status", text, sizeof(text)))
 		return true;
 	const char *at = strstr(text, "\nState:\t");
 	return at && (at[8] == 'Z' || at[8] == 'X');
