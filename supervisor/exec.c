@@ -43,20 +43,15 @@
 
 #define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
 
-static bool is_at(const struct job *j)
-{
-	return j->notif.data.nr == __NR_execveat;
-}
-
 static bool only_asks(const struct job *j)
 {
-	return is_at(j) && (j->arg[4] & USHER_AT_EXECVE_CHECK);
+	return exec_is_at(j) && (j->arg[4] & USHER_AT_EXECVE_CHECK);
 }
 
 static int look_of(const struct job *j, struct look *out)
 {
 	*out = (struct look){ .dirfd = AT_FDCWD, .path = j->path[0] };
-	if (!is_at(j))
+	if (!exec_is_at(j))
 		return 0;
 	uint64_t flags = j->arg[4];
 	if (!j->path[0].len && !(flags & AT_EMPTY_PATH))
@@ -74,7 +69,7 @@ static struct span filename_of(const struct job *j, char buf[PATH_MAX + 32])
 	struct span path = job_span(j, j->path[0]);
 	int n;
 
-	if (!is_at(j) || (int)j->arg[0] == AT_FDCWD || (path.len && path.bytes[0] == '/'))
+	if (!exec_is_at(j) || (int)j->arg[0] == AT_FDCWD || (path.len && path.bytes[0] == '/'))
 		return path;
 	if (path.len)
 		n = snprintf(buf, PATH_MAX + 32, "/dev/fd/%d/%s", (int)j->arg[0], path.bytes);
@@ -96,7 +91,7 @@ int exec_resolve(struct job *j)
 	if (!err)
 		err = resolve(j, &look, OP_EXEC, &t);
 	if (!err)
-		err = plan_new(j, j->arg[is_at(j) ? 2 : 1], j->arg[is_at(j) ? 3 : 2]);
+		err = plan_new(j, j->arg[exec_is_at(j) ? 2 : 1], j->arg[exec_is_at(j) ? 3 : 2]);
 	return err ? err : chain_follow(j, filename_of(j, filename));
 }
 
@@ -240,7 +235,7 @@ static void exec_returned(struct job *j, pid_t tid, int sig)
 	if (result <= -512 && result >= -516)
 		result = -EINTR; /* restarted: it comes again */
 	if (j->rewritten.off) {
-		regs_exec_restore(&regs, (const uint64_t *)j->notif.data.args, is_at(j));
+		regs_exec_restore(&regs, (const uint64_t *)j->notif.data.args, exec_is_at(j));
 		trace_set_regs(tid, &regs);
 	}
 	(void)walk_record(j, result);

@@ -19,6 +19,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
+#include "supervisor/stat_same.h"
 
 #define SETTLED_S 2 /* coarser than any file system's clock */
 #define LARGE (1024 * 1024)
@@ -59,7 +60,7 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 	patience_end(j->worker);
 	if (before.st_size > LARGE)
 		worker_aside_done(j->worker);
-	if (!err && keep && fstat(fd, &after) == 0 && hash_same_file(&before, &after))
+	if (!err && keep && fstat(fd, &after) == 0 && stat_same(&before, &after))
 		hash_keep(c, &before, hex);
 	return err;
 }

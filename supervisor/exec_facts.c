@@ -4,19 +4,16 @@
 #include <string.h>
 #include <time.h>
 
-#define SETTLED_S 2 /* coarser than any file system's clock: a write from now on gets another time */
+#include "supervisor/stat_same.h"
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
+#define SETTLED_S 2 /* coarser than any file system's clock: a write from now on gets another time */
 
 bool facts_known(const struct facts_kept *k, const struct stat *st, struct elf_facts *out)
 {
 	for (unsigned i = 0; i < FACTS_PLACES; i++) {
 		if (k->at[i].ino != st->st_ino || k->at[i].dev != st->st_dev)
 			continue;
-		if (k->at[i].size != st->st_size || !same_time(k->at[i].written, st->st_mtim) || !same_time(k->at[i].changed, st->st_ctim))
+		if (k->at[i].size != st->st_size || !time_same(k->at[i].written, st->st_mtim) || !time_same(k->at[i].changed, st->st_ctim))
 			return false;
 		out->library = k->at[i].library;
 		out->needs = k->at[i].needs;

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -47,6 +48,11 @@ struct exec_plan {
 static inline struct exec_plan *plan_of(const struct job *j)
 {
 	return j->heap;
+}
+
+static inline bool exec_is_at(const struct job *j)
+{
+	return j->notif.data.nr == __NR_execveat;
 }
 
 static inline struct span plan_raw(const struct exec_plan *p)

@@ -26,11 +26,6 @@ struct block {
 	char *bytes;
 };
 
-static bool is_at(const struct job *j)
-{
-	return j->notif.data.nr == __NR_execveat;
-}
-
 static void block_measure(struct job *j, struct block *b)
 {
 	const struct exec_plan *p = plan_of(j);
@@ -97,9 +92,9 @@ int exec_point(struct job *j, pid_t *tid, int *sig)
 		(void)trace_set_regs(*tid, &before);
 	if (err)
 		return err;
-	regs_exec_path(&regs, at, is_at(j));
+	regs_exec_path(&regs, at, exec_is_at(j));
 	if (plan_of(j)->edited)
-		regs_exec_argv(&regs, at + b.vector, is_at(j));
+		regs_exec_argv(&regs, at + b.vector, exec_is_at(j));
 	plan_of(j)->mapped = mapped;
 	if (mapped)
 		regs_again(&regs, j->notif.data.nr);

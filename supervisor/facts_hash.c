@@ -12,19 +12,9 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/stat_same.h"
 
 #define HASHED_MAX (1024ll * 1024 * 1024)
-
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-bool hash_same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-	       same_time(a->st_mtim, b->st_mtim) && same_time(a->st_ctim, b->st_ctim);
-}
 
 bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
 {
@@ -32,7 +22,7 @@ bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
 
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < HASH_PLACES && !found; i++) {
-		found = c->at[i].hex[0] && hash_same_file(&c->at[i].st, st);
+		found = c->at[i].hex[0] && stat_same(&c->at[i].st, st);
 		if (found)
 			memcpy(out, c->at[i].hex, HASH_HEX);
 	}

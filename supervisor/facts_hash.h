@@ -26,9 +26,6 @@ void hash_keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_
 /* Reads FD from its beginning. Returns 0, -EFBIG beyond a gigabyte, or another negative errno. */
 int hash_read(int fd, char out[HASH_HEX]);
 
-/* Whether two files, or one at two times, have the same identity, size and times. */
-bool hash_same_file(const struct stat *a, const struct stat *b);
-
 /* Of the regular file at PATH (a magic link of /proc). Takes as long as it takes to read it, the first time. Returns 0 or a negative errno. */
 int hash_of(struct hash_cache *c, const char *path, char out[HASH_HEX]);
 

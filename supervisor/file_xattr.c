@@ -4,6 +4,8 @@
  *
  * MUST: name and value are copied once, within the kernel's limits.
  */
+#include "supervisor/file_xattr.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -25,19 +27,7 @@
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 
-/* struct xattr_args of setxattrat(2). */
-struct value_args {
-	uint64_t value;
-	uint32_t size;
-	uint32_t flags;
-};
-
-/* struct file_attr of file_setattr(2), with room for what newer kernels add. */
-#define ATTR_MIN 24
-#define ATTR_MAX 4096
-
-/* The attribute's name into data[0]. */
-static int copy_name(struct job *j, uint64_t addr)
+int xattr_copy_name(struct job *j, uint64_t addr)
 {
 	char name[XATTR_NAME_MAX + 2];
 
@@ -50,6 +40,25 @@ static int copy_name(struct job *j, uint64_t addr)
 		return (int)n;
 	j->data[0] = job_copy(j, name, (size_t)n);
 	return j->data[0].off ? 0 : -ENOMEM;
+}
+
+int xattr_copy_args(struct job *j, uint64_t addr, uint64_t size, struct value_args *out)
+{
+	char bytes[4096]; /* a page: the kernel takes no more */
+
+	if (size < sizeof(*out))
+		return -EINVAL;
+	if (size > sizeof(bytes))
+		return -E2BIG;
+	int rc = memory_read((pid_t)j->notif.pid, addr, bytes, size);
+	if (rc < 0)
+		return rc;
+	for (size_t i = sizeof(*out); i < size; i++) {
+		if (bytes[i])
+			return -E2BIG;
+	}
+	memcpy(out, bytes, sizeof(*out));
+	return 0;
 }
 
 /* The value, which may be larger than the arena, into heap. */
@@ -72,7 +81,7 @@ static int copy_both(struct job *j, uint64_t name, uint64_t value, uint64_t size
 {
 	if (flags & ~(uint64_t)(XATTR_CREATE | XATTR_REPLACE))
 		return -EINVAL;
-	int rc = copy_name(j, name);
+	int rc = xattr_copy_name(j, name);
 	return rc < 0 ? rc : copy_value(j, value, size, flags);
 }
 
@@ -127,21 +136,8 @@ static int at_object(struct job *j, unsigned at)
 int setxattrat_check(struct job *j)
 {
 	struct value_args args;
-	char bytes[4096];
+	int rc = xattr_copy_args(j, j->arg[4], j->arg[5], &args) ?: check_at(j->arg[2]);
 
-	if (j->arg[5] < sizeof(args))
-		return -EINVAL;
-	if (j->arg[5] > sizeof(bytes))
-		return -E2BIG;
-	int rc = memory_read((pid_t)j->notif.pid, j->arg[4], bytes, j->arg[5]);
-	if (rc < 0)
-		return rc;
-	memcpy(&args, bytes, sizeof(args));
-	for (size_t i = sizeof(args); i < j->arg[5]; i++) {
-		if (bytes[i])
-			return -E2BIG;
-	}
-	rc = check_at(j->arg[2]);
 	return rc < 0 ? rc : copy_both(j, j->arg[3], args.value, args.size, args.flags);
 }
 
@@ -167,7 +163,7 @@ int setxattr_perform(struct job *j)
 
 int removexattr_check(struct job *j)
 {
-	return copy_name(j, j->arg[1]);
+	return xattr_copy_name(j, j->arg[1]);
 }
 
 int removexattr_resolve(struct job *j)
@@ -189,7 +185,7 @@ int fremovexattr_resolve(struct job *j)
 
 int removexattrat_check(struct job *j)
 {
-	return check_at(j->arg[2]) ?: copy_name(j, j->arg[3]);
+	return check_at(j->arg[2]) ?: xattr_copy_name(j, j->arg[3]);
 }
 
 int removexattrat_resolve(struct job *j)

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <linux/limits.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/xattr.h>
@@ -14,18 +13,10 @@
 #include "supervisor/compat.h"
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
+#include "supervisor/file_xattr.h"
 #include "supervisor/memory.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
-
-struct value_args {
-	uint64_t value;
-	uint32_t size;
-	uint32_t flags;
-};
-
-#define ATTR_MIN 24
-#define ATTR_MAX 4096
 
 static int object_at(struct job *j, int dirfd, uint64_t at)
 {
@@ -48,21 +39,6 @@ static int object_of(struct job *j, uint64_t at)
 	return object_at(j, (int)j->arg[0], at);
 }
 
-static int copy_name(struct job *j, uint64_t addr)
-{
-	char name[XATTR_NAME_MAX + 2];
-
-	if (j->data[0].off)
-		return 0;
-	ssize_t n = memory_string((pid_t)j->notif.pid, addr, name, XATTR_NAME_MAX + 1);
-	if (n == -ENAMETOOLONG || n == 0)
-		return -ERANGE;
-	if (n < 0)
-		return (int)n;
-	j->data[0] = job_copy(j, name, (size_t)n);
-	return j->data[0].off ? 0 : -ENOMEM;
-}
-
 static int get_words(struct job *j, uint64_t value, uint64_t size)
 {
 	j->word[FILE_A] = value;
@@ -72,14 +48,14 @@ static int get_words(struct job *j, uint64_t value, uint64_t size)
 
 int getxattr_resolve(struct job *j)
 {
-	int rc = copy_name(j, j->arg[1]);
+	int rc = xattr_copy_name(j, j->arg[1]);
 
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, 0);
 }
 
 int lgetxattr_resolve(struct job *j)
 {
-	int rc = copy_name(j, j->arg[1]);
+	int rc = xattr_copy_name(j, j->arg[1]);
 
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
 }
@@ -88,20 +64,10 @@ int lgetxattr_resolve(struct job *j)
 int getxattrat_check(struct job *j)
 {
 	struct value_args args;
-	char bytes[ATTR_MAX];
+	int rc = xattr_copy_args(j, j->arg[4], j->arg[5], &args);
 
-	if (j->arg[5] < sizeof(args))
-		return -EINVAL;
-	if (j->arg[5] > sizeof(bytes))
-		return -E2BIG;
-	int rc = memory_read((pid_t)j->notif.pid, j->arg[4], bytes, j->arg[5]);
 	if (rc < 0)
 		return rc;
-	for (size_t i = sizeof(args); i < j->arg[5]; i++) {
-		if (bytes[i])
-			return -E2BIG;
-	}
-	memcpy(&args, bytes, sizeof(args));
 	if (args.flags)
 		return -EINVAL;
 	return get_words(j, args.value, args.size);
@@ -109,7 +75,7 @@ int getxattrat_check(struct job *j)
 
 int getxattrat_resolve(struct job *j)
 {
-	int rc = copy_name(j, j->arg[3]);
+	int rc = xattr_copy_name(j, j->arg[3]);
 
 	return rc < 0 ? rc : object_of(j, j->arg[2]);
 }

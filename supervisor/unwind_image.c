@@ -15,6 +15,7 @@
 #include "rules/pages.h"
 #include "supervisor/elf_note.h"
 #include "supervisor/resolve.h"
+#include "supervisor/stat_same.h"
 
 #define PHDRS_MAX 64
 #define SECTIONS_MAX 256
@@ -245,17 +246,6 @@ static int file_load(int fd, const struct stat *st, struct image_file **out)
 	return 0;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
-	       same_time(a->st_ctim, b->st_ctim);
-}
-
 static void put_locked(struct image_files *c, struct image_file *f)
 {
 	if (f && --f->refs == 0) {
@@ -277,7 +267,7 @@ static struct image_file *to_front(struct image_files *c, unsigned i)
 static struct image_file *find_locked(struct image_files *c, const struct stat *st)
 {
 	for (unsigned i = 0; i < IMAGES && c->at[i]; i++) {
-		if (same_file(&c->at[i]->st, st))
+		if (stat_same(&c->at[i]->st, st))
 			return to_front(c, i);
 	}
 	return NULL;
