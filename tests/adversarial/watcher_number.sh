@@ -27,7 +27,7 @@ def change(number, go):
     os.sched_setaffinity(0, {cpu})
     os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     os.read(go, 1)
-    os.setpriority(os.PRIO_PROCESS, number, 7)
+    os.setpriority(os.PRIO_PROCESS, number, (os.getpriority(os.PRIO_PROCESS, 0) + 1) % 20)
 cpu = min(os.sched_getaffinity(0))
 hog = child(never_rest)
 for i in range(tries):
@@ -74,7 +74,7 @@ while (line := tree.stdout.readline()):
     tree.stdout.readline()
     if pid:
         got += 1
-        changed += os.getpriority(os.PRIO_PROCESS, pid) == 7
+        changed += os.getpriority(os.PRIO_PROCESS, pid) != os.getpriority(os.PRIO_PROCESS, 0)
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
     print(file=tree.stdin, flush=True)
