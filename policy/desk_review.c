@@ -5,47 +5,50 @@
 #include <string.h>
 
 #include "policy/desk_state.h"
+#include "policy/json_build.h"
 #include "policy/question_json.h"
 #include "policy/reviews.h"
 
 static struct json_object *review_json(const struct asked *a, const struct review *v)
 {
-	struct json_object *o = question_json(a);
-	if (!o)
+	struct json_build b = json_build_of(question_json(a));
+	if (b.broken)
 		return NULL;
-	json_object_object_del(o, "id"); /* a review is no question: nobody can answer it */
-	json_object_object_del(o, "left");
-	json_object_object_add(o, "review", json_object_new_uint64(a->id));
-	json_object_object_add(o, "mark", json_object_new_string(review_word(v ? v->mark : REVIEW_OPEN)));
+	json_object_object_del(b.o, "id"); /* a review is no question: nobody can answer it */
+	json_object_object_del(b.o, "left");
+	json_put(&b, "review", json_object_new_uint64(a->id));
+	json_put(&b, "mark", json_object_new_string(review_word(v ? v->mark : REVIEW_OPEN)));
 	if (v && v->mark != REVIEW_OPEN) {
-		json_object_object_add(o, "who", json_object_new_string(v->who));
-		json_object_object_add(o, "message", json_object_new_string(v->message));
+		json_put(&b, "who", json_object_new_string(v->who));
+		json_put(&b, "message", json_object_new_string(v->message));
 	}
-	return o;
+	return json_build_done(&b);
 }
 
 struct json_object *desk_event_review(const struct asked *a)
 {
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "event", json_object_new_string("review"));
-	json_object_object_add(o, "review", review_json(a, NULL));
-	return o;
+	struct json_build b = json_build_new();
+	json_put(&b, "event", json_object_new_string("review"));
+	json_put(&b, "review", review_json(a, NULL));
+	return json_build_done(&b);
 }
 
-static void add_review(void *list, const struct review *v)
+static void add_review(void *context, const struct review *v)
 {
-	json_object_array_add(list, review_json(v->asked, v));
+	struct json_object **list = context;
+	*list = json_append(*list, review_json(v->asked, v));
 }
 
 struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = desk_reply("reviews", NULL), *list = json_object_new_array();
+	struct json_build b = json_build_of(desk_reply("reviews", NULL));
+	struct json_object *list = json_object_new_array();
 	uint32_t beyond;
-	reviews_each(questions_reviews(d->qs), add_review, list);
-	json_object_object_add(o, "reviews", list);
+	reviews_each(questions_reviews(d->qs), add_review, &list);
+	json_put(&b, "reviews", list);
 	reviews_open(questions_reviews(d->qs), &beyond);
-	json_object_object_add(o, "beyond", json_object_new_int64(beyond));
-	return o;
+	json_put(&b, "beyond", json_object_new_int64(beyond));
+	return json_build_done(&b);
 }
 
 static const char *scope_word(enum answer_scope scope)
@@ -54,28 +57,29 @@ static const char *scope_word(enum answer_scope scope)
 	return words[scope];
 }
 
-static void add_past(void *list, const struct past *p)
+static void add_past(void *context, const struct past *p)
 {
-	struct json_object *o = question_json(p->asked);
-	if (!o)
-		return;
-	json_object_object_del(o, "left");
-	json_object_object_add(o, "count", json_object_new_int64(p->callers));
-	json_object_object_add(o, "at", json_object_new_int64(p->at));
-	json_object_object_add(o, "answer", json_object_new_string(verdict_name(p->kind)));
-	json_object_object_add(o, "scope", json_object_new_string(scope_word(p->scope)));
-	json_object_object_add(o, "channel", json_object_new_string(p->channel));
-	json_object_object_add(o, "who", json_object_new_string(p->who));
-	json_object_object_add(o, "message", json_object_new_string(p->message));
-	json_object_array_add(list, o);
+	struct json_object **list = context;
+	struct json_build b = json_build_of(question_json(p->asked));
+	if (!b.broken)
+		json_object_object_del(b.o, "left");
+	json_put(&b, "count", json_object_new_int64(p->callers));
+	json_put(&b, "at", json_object_new_int64(p->at));
+	json_put(&b, "answer", json_object_new_string(verdict_name(p->kind)));
+	json_put(&b, "scope", json_object_new_string(scope_word(p->scope)));
+	json_put(&b, "channel", json_object_new_string(p->channel));
+	json_put(&b, "who", json_object_new_string(p->who));
+	json_put(&b, "message", json_object_new_string(p->message));
+	*list = json_append(*list, json_build_done(&b));
 }
 
 struct json_object *desk_do_history(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = desk_reply("history", NULL), *list = json_object_new_array();
-	questions_past(d->qs, add_past, list);
-	json_object_object_add(o, "history", list);
-	return o;
+	struct json_build b = json_build_of(desk_reply("history", NULL));
+	struct json_object *list = json_object_new_array();
+	questions_past(d->qs, add_past, &list);
+	json_put(&b, "history", list);
+	return json_build_done(&b);
 }
 
 static enum review_mark mark_of(const char *word)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "policy/desk_state.h"
+#include "policy/json_build.h"
 #include "policy/limits.h"
 #include "policy/policy_state.h"
 #include "policy/question_json.h"
@@ -35,28 +36,28 @@ bool desk_send(struct client *c, struct json_object *o)
 
 struct json_object *desk_reply(const char *to, const char *error)
 {
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "reply", json_object_new_string(to));
-	json_object_object_add(o, "ok", json_object_new_boolean(error == NULL));
+	struct json_build b = json_build_new();
+	json_put(&b, "reply", json_object_new_string(to));
+	json_put(&b, "ok", json_object_new_boolean(error == NULL));
 	if (error)
-		json_object_object_add(o, "error", json_object_new_string(error));
-	return o;
+		json_put(&b, "error", json_object_new_string(error));
+	return json_build_done(&b);
 }
 
 struct json_object *desk_event_question(const struct asked *a)
 {
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "event", json_object_new_string("question"));
-	json_object_object_add(o, "question", question_json(a));
-	return o;
+	struct json_build b = json_build_new();
+	json_put(&b, "event", json_object_new_string("question"));
+	json_put(&b, "question", question_json(a));
+	return json_build_done(&b);
 }
 
 struct json_object *desk_event_gone(uint64_t id)
 {
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "event", json_object_new_string("gone"));
-	json_object_object_add(o, "id", json_object_new_uint64(id));
-	return o;
+	struct json_build b = json_build_new();
+	json_put(&b, "event", json_object_new_string("gone"));
+	json_put(&b, "id", json_object_new_uint64(id));
+	return json_build_done(&b);
 }
 
 /* The number under KEY, 0 when there is none. */
@@ -83,30 +84,34 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 	if (!token || strlen(token) != DESK_TOKEN || sodium_memcmp(token, d->token, DESK_TOKEN) != 0)
 		return desk_reply("hello", "wrong token");
 	c->known = true;
-	struct json_object *o = desk_reply("hello", NULL);
-	json_object_object_add(o, "protocol", json_object_new_int(DESK_PROTOCOL));
-	json_object_object_add(o, "pid", json_object_new_int(d->number));
+	struct json_build b = json_build_of(desk_reply("hello", NULL));
+	json_put(&b, "protocol", json_object_new_int(DESK_PROTOCOL));
+	json_put(&b, "pid", json_object_new_int(d->number));
 	char session[256];
 	show_escape((struct span){ d->session, (uint32_t)strlen(d->session) }, session, sizeof(session));
-	json_object_object_add(o, "session", json_object_new_string(session));
-	return o;
+	json_put(&b, "session", json_object_new_string(session));
+	return json_build_done(&b);
+}
+
+static struct json_object *questions_reply(struct desk *d, const char *to)
+{
+	struct json_build b = json_build_of(desk_reply(to, NULL));
+	struct json_object *list = json_object_new_array();
+	for (struct paper *p = d->open; list && p; p = p->next)
+		list = json_append(list, question_json(p->asked));
+	json_put(&b, "questions", list);
+	return json_build_done(&b);
 }
 
 static struct json_object *do_list(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = desk_reply("list", NULL), *list = json_object_new_array();
-	for (struct paper *p = d->open; p; p = p->next)
-		json_object_array_add(list, question_json(p->asked));
-	json_object_object_add(o, "questions", list);
-	return o;
+	return questions_reply(d, "list");
 }
 
 static struct json_object *do_watch(struct desk *d, struct client *c, struct json_object *in)
 {
 	c->watches = true;
-	struct json_object *o = do_list(d, c, in);
-	json_object_object_add(o, "reply", json_object_new_string("watch"));
-	return o;
+	return questions_reply(d, "watch");
 }
 
 /* False where there is a file of grants and it cannot be written. Without one an answer for ever holds for the session. */
@@ -156,11 +161,12 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 		bool kept = may_keep(d);
 		error = kept ? "no rule of the grants file can say this" : NO_GRANTS;
 		if (kept && standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
-			o = desk_reply("rule", NULL);
-			json_object_object_add(o, "text", json_object_new_string(text));
+			struct json_build b = json_build_of(desk_reply("rule", NULL));
+			json_put(&b, "text", json_object_new_string(text));
 			const char *file = policy_grants_file(questions_policy(d->qs));
 			if (file)
-				json_object_object_add(o, "file", json_object_new_string(file));
+				json_put(&b, "file", json_object_new_string(file));
+			o = json_build_done(&b);
 		}
 	}
 	free(text);
@@ -168,42 +174,44 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	return o ? o : desk_reply("rule", error);
 }
 
-static void add_grant(void *list, const struct grant *g)
+static void add_grant(void *context, const struct grant *g)
 {
 	static const char *const scopes[] = { "once", "time", "tree", "session", "always" };
 	char name[8192];
 	struct text_buffer t;
-	struct json_object *o = json_object_new_object();
-	json_object_object_add(o, "grant", json_object_new_uint64(g->id));
-	json_object_object_add(o, "answer", json_object_new_string(verdict_name(g->kind)));
+	struct json_object **list = context;
+	struct json_build b = json_build_new();
+	json_put(&b, "grant", json_object_new_uint64(g->id));
+	json_put(&b, "answer", json_object_new_string(verdict_name(g->kind)));
 	text_start(&t, name, sizeof(name));
 	text_ops(&t, g->ops);
-	json_object_object_add(o, "op", json_object_new_string(name));
+	json_put(&b, "op", json_object_new_string(name));
 	text_start(&t, name, sizeof(name));
 	text_object(&t, &g->object, 0);
 	text_add(&t, "%s", g->below ? "/**" : "");
-	json_object_object_add(o, "object", json_object_new_string(name));
+	json_put(&b, "object", json_object_new_string(name));
 	text_start(&t, name, sizeof(name));
 	text_show(&t, g->exe, 0);
-	json_object_object_add(o, "exe", json_object_new_string(name));
-	json_object_object_add(o, "scope", json_object_new_string(scopes[g->scope]));
+	json_put(&b, "exe", json_object_new_string(name));
+	json_put(&b, "scope", json_object_new_string(scopes[g->scope]));
 	if (g->tree)
-		json_object_object_add(o, "tree", json_object_new_int(g->tree));
+		json_put(&b, "tree", json_object_new_int(g->tree));
 	if (g->until_ns) {
 		uint64_t now = clock_now_ns();
 		uint64_t left = g->until_ns > now ? (g->until_ns - now) / 1000000000u : 0;
-		json_object_object_add(o, "left", json_object_new_uint64(left));
+		json_put(&b, "left", json_object_new_uint64(left));
 	}
-	json_object_object_add(o, "who", json_object_new_string(g->who));
-	json_object_array_add(list, o);
+	json_put(&b, "who", json_object_new_string(g->who));
+	*list = json_append(*list, json_build_done(&b));
 }
 
 static struct json_object *do_grants(struct desk *d, struct client *c, struct json_object *in)
 {
-	struct json_object *o = desk_reply("grants", NULL), *list = json_object_new_array();
-	grants_each(policy_grants(questions_policy(d->qs)), add_grant, list);
-	json_object_object_add(o, "grants", list);
-	return o;
+	struct json_build b = json_build_of(desk_reply("grants", NULL));
+	struct json_object *list = json_object_new_array();
+	grants_each(policy_grants(questions_policy(d->qs)), add_grant, &list);
+	json_put(&b, "grants", list);
+	return json_build_done(&b);
 }
 
 static struct json_object *do_revoke(struct desk *d, struct client *c, struct json_object *in)
@@ -227,11 +235,14 @@ bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len)
 	struct json_object *in = json_read(line, len);
 	const char *word = in ? json_text(in, "do") : NULL;
 	struct json_object *out = NULL;
+	bool served = false;
 	for (size_t i = 0; word && i < sizeof(requests) / sizeof(requests[0]); i++) {
-		if (strcmp(word, requests[i].word) == 0 && (c->known || i == 0))
+		if (strcmp(word, requests[i].word) == 0 && (c->known || i == 0)) {
 			out = requests[i].serve(d, c, in);
+			served = true; /* without memory for the reply the connection ends */
+		}
 	}
-	if (!out)
+	if (!served)
 		out = desk_reply("error", !in ? "not a JSON object" : c->known ? "unknown request" : "say hello with the token first");
 	json_object_put(in);
 	return desk_send(c, out) && c->known;

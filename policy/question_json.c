@@ -6,50 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/json_build.h"
 #include "policy/limits.h"
 #include "rules/rule.h"
 
 #define LINE_FLAGS (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
-
-/* An object under construction; what could not be added leaves it broken, and then there is no question. */
-struct build {
-	struct json_object *o;
-	bool broken;
-};
-
-static void put(struct build *b, const char *key, struct json_object *v)
-{
-	if (!b->broken && v && json_object_object_add(b->o, key, v) == 0)
-		return;
-	json_object_put(v);
-	b->broken = true;
-}
-
-/* Takes V into LIST. Returns LIST, or NULL when either is missing. */
-static struct json_object *append(struct json_object *list, struct json_object *v)
-{
-	if (list && v && json_object_array_add(list, v) == 0)
-		return list;
-	json_object_put(v);
-	json_object_put(list);
-	return NULL;
-}
-
-static struct build build_new(void)
-{
-	struct build b = { .o = json_object_new_object() };
-
-	b.broken = !b.o;
-	return b;
-}
-
-static struct json_object *build_done(struct build *b)
-{
-	if (!b->broken)
-		return b->o;
-	json_object_put(b->o);
-	return NULL;
-}
 
 static struct json_object *json_span(struct span v)
 {
@@ -63,13 +24,13 @@ static struct json_object *json_span(struct span v)
 	return o;
 }
 
-static void add_span(struct build *b, const char *key, struct span v)
+static void add_span(struct json_build *b, const char *key, struct span v)
 {
 	if (v.bytes)
-		put(b, key, json_span(v));
+		json_put(b, key, json_span(v));
 }
 
-static void add_text(struct build *b, const char *key, const char *v)
+static void add_text(struct json_build *b, const char *key, const char *v)
 {
 	if (v)
 		add_span(b, key, (struct span){ v, (uint32_t)strlen(v) });
@@ -80,12 +41,12 @@ static struct json_object *json_ops(op_set ops)
 	struct json_object *list = json_object_new_array();
 	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 		if (ops & (1u << bit))
-			list = append(list, json_object_new_string(op_name(bit)));
+			list = json_append(list, json_object_new_string(op_name(bit)));
 	}
 	return list;
 }
 
-static void add_name(struct build *b, const struct object *o)
+static void add_name(struct json_build *b, const struct object *o)
 {
 	char endpoint[128];
 	struct text_buffer t;
@@ -104,7 +65,7 @@ static void add_name(struct build *b, const struct object *o)
 	}
 	memcpy(text, "unix:@", prefix);
 	show_escape(o->name, text + prefix, need - prefix);
-	put(b, "object", json_object_new_string(text));
+	json_put(b, "object", json_object_new_string(text));
 	free(text);
 }
 
@@ -112,50 +73,50 @@ static struct json_object *json_objects(const struct asked *a)
 {
 	struct json_object *list = json_object_new_array();
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
-		struct build one = build_new();
-		put(&one, "op", json_ops(a->call.object[i].ops));
+		struct json_build one = json_build_new();
+		json_put(&one, "op", json_ops(a->call.object[i].ops));
 		add_name(&one, &a->call.object[i]);
 		add_span(&one, "named", a->call.object[i].named);
-		list = append(list, build_done(&one));
+		list = json_append(list, json_build_done(&one));
 	}
 	return list;
 }
 
-static void add_caller(struct build *b, const struct subject *by)
+static void add_caller(struct json_build *b, const struct subject *by)
 {
-	put(b, "pid", json_object_new_int(by->pid));
-	put(b, "tid", json_object_new_int(by->tid));
-	put(b, "uid", json_object_new_int64(by->uid));
+	json_put(b, "pid", json_object_new_int(by->pid));
+	json_put(b, "tid", json_object_new_int(by->tid));
+	json_put(b, "uid", json_object_new_int64(by->uid));
 	add_span(b, "exe", by->image.exe);
 	struct json_object *list = json_object_new_array();
 	for (uint32_t i = 0; i < by->n_ancestors; i++)
-		list = append(list, json_span(by->ancestors[i].exe));
-	put(b, "ancestry", list);
+		list = json_append(list, json_span(by->ancestors[i].exe));
+	json_put(b, "ancestry", list);
 }
 
-static void add_facts(struct build *b, const struct asked *a)
+static void add_facts(struct json_build *b, const struct asked *a)
 {
 	struct json_object *list = json_object_new_array();
 	for (uint32_t i = 0; i < a->n_facts; i++) {
-		struct build one = build_new();
+		struct json_build one = json_build_new();
 		add_text(&one, "key", a->facts[i].key);
 		add_span(&one, "value", a->facts[i].value);
-		list = append(list, build_done(&one));
+		list = json_append(list, json_build_done(&one));
 	}
-	put(b, "facts", list);
+	json_put(b, "facts", list);
 }
 
 struct json_object *question_json(const struct asked *a)
 {
-	struct build b = build_new();
+	struct json_build b = json_build_new();
 	uint64_t now = clock_now_ns();
 	int64_t left = a->deadline_ns > now ? (int64_t)((a->deadline_ns - now) / 1000000000u) : 0;
 	const struct rule *rule = a->verdict.rule;
-	put(&b, "id", json_object_new_uint64(a->id));
+	json_put(&b, "id", json_object_new_uint64(a->id));
 	add_text(&b, "session", a->session);
-	put(&b, "asked", json_object_new_int64(a->asked_at));
-	put(&b, "left", json_object_new_int64(left));
-	put(&b, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
+	json_put(&b, "asked", json_object_new_int64(a->asked_at));
+	json_put(&b, "left", json_object_new_int64(left));
+	json_put(&b, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
 	add_text(&b, "call", a->call.syscall);
 	char flags[256];
 	struct text_buffer t;
@@ -165,19 +126,19 @@ struct json_object *question_json(const struct asked *a)
 		add_text(&b, "flags", flags + 2);
 	if (a->call.n_objects) {
 		const struct object *first = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
-		put(&b, "op", json_ops(first->ops));
+		json_put(&b, "op", json_ops(first->ops));
 		add_name(&b, first);
 		add_span(&b, "named", first->named);
 	}
 	if (a->call.n_objects > 1)
-		put(&b, "objects", json_objects(a));
+		json_put(&b, "objects", json_objects(a));
 	add_span(&b, "argv", a->call.argv);
 	add_caller(&b, &a->call.by);
 	add_text(&b, "rule", a->verdict.where);
 	add_text(&b, "text", rule ? rule->text : NULL);
 	add_text(&b, "reason", rule ? rule->reason : NULL);
 	add_facts(&b, a);
-	return build_done(&b);
+	return json_build_done(&b);
 }
 
 char *json_line(struct json_object *o, size_t *len)
