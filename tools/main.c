@@ -30,12 +30,24 @@ static int printed(int rc)
 	return rc ? rc : 2;
 }
 
+static int of_command(const char *name, int argc, char **argv)
+{
+	for (size_t i = 0; i < N_TOOLS; i++) {
+		if (strcmp(name, tools[i]->name) == 0)
+			return tools[i]->main(argc, argv);
+	}
+	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", name);
+	return 125;
+}
+
 static int command(int argc, char **argv)
 {
 	if (argc < 2) {
 		help(stderr);
 		return 125;
 	}
+	if (argc == 3 && strcmp(argv[1], "help") == 0) /* as COMMAND --help */
+		return of_command(argv[2], 2, (char *[]){ argv[2], (char[]){ "--help" }, NULL });
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
 		help(stdout);
 		return 0;
@@ -44,12 +56,7 @@ static int command(int argc, char **argv)
 		printf("usher %s\n", USHER_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < N_TOOLS; i++) {
-		if (strcmp(argv[1], tools[i]->name) == 0)
-			return tools[i]->main(argc - 1, argv + 1);
-	}
-	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", argv[1]);
-	return 125;
+	return of_command(argv[1], argc - 1, argv + 1);
 }
 
 int main(int argc, char **argv)

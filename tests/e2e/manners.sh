@@ -72,6 +72,11 @@ for line in "run --nope" "check --nope" "log --nope" "verify --nope" "desk --nop
 	out=$("$USHER" $line 2>&1 </dev/null)
 	same "a wrong word is named: $line" "1 1" "$(grep -c "^usher ${line% *}: .*nope" <<<"$out") $(grep -c -- --help <<<"$out")"
 done
+for name in run check fmt rules desk log verify doctor; do
+	same "usher help $name" "0 $("$USHER" $name --help)" "$("$USHER" help $name >"$T/out" 2>&1; echo $?) $(cat "$T/out")"
+done
+"$USHER" help frob >"$T/out" 2>&1
+same "usher help of no command" "125 1" "$? $(grep -c "no command 'frob'" "$T/out")"
 "$USHER" run --help >"$T/out"
 for word in tty desk deny exec:CMD chain:A,B any:A,B 'default: any:desk,tty' 124 125 126 127; do
 	check "run --help says $word" grep -q -- "$word" "$T/out"
