@@ -6,6 +6,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -226,9 +228,12 @@ static void lint_ask(struct check *c, const struct rule *rule, const char *why)
 static void lint_default(struct check *c, size_t layer, const char *why)
 {
 	const char *where;
-	struct place at = { .file = c->files[layer] };
+	char file[PATH_MAX + 64];
 	if (!why || ruleset_default(c->layer[layer], &where) != VERDICT_ASK || strncmp(where, "builtin:", 8) == 0)
 		return;
+	const char *colon = strrchr(where, ':'); /* FILE:LINE, of an included file perhaps */
+	snprintf(file, sizeof(file), "%.*s", colon ? (int)(colon - where) : 0, where);
+	struct place at = { .file = colon ? file : c->files[layer], .line = colon ? (uint32_t)strtoul(colon + 1, NULL, 10) : 0, .column = 1 };
 	findings_add(&c->found, DIAGNOSTIC_WARNING, &at, "the default %s", why);
 }
 

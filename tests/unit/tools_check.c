@@ -119,8 +119,8 @@ static void test_warnings(void **state)
 	says("nobody answers");
 	run(&tool_check, file("w", "ask read /etc/**\ndefault ask\n"), "--ask=desk", NULL);
 	silent_about("warning:");
-	run(&tool_check, file("w", "default ask\n"), "--ask=deny", NULL);
-	says("warning: the default asks");
+	run(&tool_check, file("w", "deny read /x\ndefault ask\n"), "--ask=deny", NULL);
+	says("/w:2:1: warning: the default asks");
 	run(&tool_check, file("w", "deny read /etc/** by=/usr/bin/mkae\n"), NULL);
 	says("warning: the program /usr/bin/mkae does not exist");
 	run(&tool_check, file("w", "deny net tcp:192.0.2.1:*\nallow socket raw\n"), NULL);
