@@ -135,12 +135,37 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(colour ? " \033[33m(outcome not recorded)\033[0m" : " (outcome not recorded)", to);
 }
 
-/* Any other record: its fields but those that the line already has, or that nobody reads: the text of a file. */
+/* One field: an object's members each by itself, operations as in calls. */
+static void put_field(FILE *to, const struct field *f)
+{
+	struct fields members;
+	struct field one;
+	if (f->kind != FIELD_OBJECT) {
+		fprintf(to, " %.*s=", (int)f->key_len, f->key);
+		if (f->kind == FIELD_LIST && field_key(f, "op"))
+			put_ops(to, f);
+		else
+			put(to, f);
+		return;
+	}
+	fields_begin(&members, f->value, f->len);
+	while (fields_next(&members, &one)) {
+		if (field_key(&one, "shown")) /* a hash */
+			continue;
+		fprintf(to, " %.*s.%.*s=", (int)f->key_len, f->key, (int)one.key_len, one.key);
+		put(to, &one);
+	}
+}
+
+/*
+ * Any other record: its fields but those that the line already has, or that nobody reads in a line: the text of a file, a stack (explain
+ * shows it, frame by frame).
+ */
 static void put_rest(FILE *to, const char *text, size_t len)
 {
 	struct field file;
 	bool of_file = field_find(text, len, "file", &file);
-	static const char *const skip[] = { "seq", "time", "prev", "type", "environment", "sig", "root", "format" };
+	static const char *const skip[] = { "seq", "time", "prev", "type", "environment", "sig", "root", "format", "stack", "python" };
 	struct fields f;
 	struct field one;
 	fields_begin(&f, text, len);
@@ -151,8 +176,7 @@ static void put_rest(FILE *to, const char *text, size_t len)
 		skipped |= of_file && field_key(&one, "text");
 		if (skipped)
 			continue;
-		fprintf(to, " %.*s=", (int)one.key_len, one.key);
-		put(to, &one);
+		put_field(to, &one);
 	}
 }
 

@@ -99,6 +99,17 @@ for step in p["path"]:  # RFC 9162, 2.1.3.2
 print(("ok" if h.hex() == p["seal"]["root"] else "not ok") + " prove: the path leads to the seal's root")
 P
 
+# Around a question its lines are lines as others: the stack is explain's to show.
+fresh; echo q >q
+printf 'ask read %s stack\ndefault allow\n' "$T/project/q" >"$T/etc/q.rules"
+chmod 600 "$T/etc/q.rules"
+"$USHER" run -p "$T/etc/q.rules" --ask="exec:$T/etc/yes" --journal "$T/q" -- cat q >/dev/null 2>&1
+same "control: a question has a stack" 1 "$(log "$T/q" --json event:question | grep -c '"stack":\[{')"
+log "$T/q" event:question >"$T/out"; has "a question's line has its operation" " op=read object=$T/project/q " "$T/out"
+log "$T/q" type:answer >>"$T/out"; has "an answer's line what was answered" " answer.verdict=allow answer.scope=once answer.channel=exec " "$T/out"
+same "neither is JSON" 0 "$(grep -c '[][{}"]' "$T/out")"
+log "$T/q" explain "$(log "$T/q" --json event:question | sed 's/^{"seq":\([0-9]*\),.*/\1/;q')" >"$T/out"; has "explain shows the stack" " of /" "$T/out"
+
 # Redaction: nowhere in the journal, openable by the holder.
 fresh; echo no >no
 session "$T/s" 'true --pin=zq4711qz; /bin/true --pin=zq4711qz --password hunter2 ghp_abcdefghijklmnopqrst1234; : >"x-token=zebra"'
