@@ -45,7 +45,7 @@ static void accept_one(struct desk *d)
 	uid_t uid;
 	if (fd < 0)
 		return;
-	if (desk_peer_check(fd, &pid, &uid) < 0) {
+	if ((d->peer ? d->peer(d->peer_context, fd, &pid, &uid) : desk_peer_check(fd, &pid, &uid)) < 0) {
 		question_note(d->qs, "desk-refused", "a process of the tree, or of somebody else, connected to the desk");
 		close(fd);
 		return;
@@ -318,6 +318,8 @@ static int desk_open(struct questions *qs, const struct questions_options *optio
 	d->qs = qs;
 	d->number = options->number ? options->number : getpid();
 	d->session = options->session ? options->session : "";
+	d->peer = options->peer;
+	d->peer_context = options->context;
 	d->wake = d->listener = -1;
 	for (int i = 0; i < DESK_CLIENTS; i++)
 		d->client[i].line.fd = -1;

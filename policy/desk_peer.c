@@ -86,13 +86,15 @@ static int descends(pid_t pid, int pidfd, pid_t self)
 }
 
 /*
- * Whether PID is an usher, which connects for a process of its own tree: it holds a seccomp listener, and keeps its descriptors from others of its
- * user. Who cannot be looked into is taken for one.
+ * Whether PEER is an usher, which connects for a process of its own tree: it holds a seccomp listener, and keeps its descriptors from others of its
+ * user. Who cannot be looked into is taken for one, but for root's: what root lets a tree do is more than an answer.
  */
-static bool stands_for_another(pid_t pid)
+static bool stands_for_another(const struct ucred *peer)
 {
 	char path[64], to[32];
-	snprintf(path, sizeof(path), "/proc/%d/fd", pid);
+	if (peer->uid != geteuid())
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/fd", peer->pid);
 	DIR *d = opendir(path);
 	bool listens = !d;
 	for (const struct dirent *e; !listens && (e = readdir(d));) {
@@ -125,11 +127,10 @@ int desk_peer_check(int fd, pid_t *pid, uid_t *uid)
 		return -EACCES;
 	*pid = cred.pid;
 	*uid = cred.uid;
-	/* As the first process of a pid namespace usher sees a number for all that descend from it. */
-	if (cred.pid == 0)
-		return getpid() == 1 ? 0 : -EACCES;
+	if (cred.pid == 0) /* of another pid namespace: nobody can be looked up by that */
+		return -EACCES;
 	int pidfd CLEANUP_FD = peer_pidfd(fd, cred.pid);
-	if (pidfd < 0 || descends(cred.pid, pidfd, getpid()) != 0 || stands_for_another(cred.pid) || !is_alive(pidfd))
+	if (pidfd < 0 || descends(cred.pid, pidfd, getpid()) != 0 || stands_for_another(&cred) || !is_alive(pidfd))
 		return -EACCES;
 	return 0;
 }

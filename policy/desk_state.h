@@ -35,6 +35,8 @@ struct desk {
 	int number;           /* the process number that its files are named by */
 	struct questions *qs;
 	const char *session;
+	int (*peer)(void *context, int fd, pid_t *pid, uid_t *uid); /* as questions_options has it */
+	void *peer_context;
 	pthread_t thread;
 	pthread_mutex_t lock;
 	struct paper *news;    /* newest first; under the lock */

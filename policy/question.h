@@ -68,6 +68,7 @@ struct questions_options {
 	const char *session;  /* a short name people see: the command */
 	int number;           /* the process number that the desk's socket is named by; 0: the caller's own */
 	uint32_t max_waiting; /* 0: 4096 */
+	int (*peer)(void *context, int fd, pid_t *pid, uid_t *uid); /* who is at the other end of the desk's socket; NULL: desk_peer_check() */
 	const struct screen *screen; /* for the tty channel; NULL: there is none. Outlives the questions */
 };
 

@@ -14,6 +14,7 @@
 
 #include "supervisor/harden.h"
 #include "supervisor/limits.h"
+#include "supervisor/outside_peer.h"
 #include "supervisor/run.h"
 #include "supervisor/supervise.h"
 #include "supervisor/voice.h"
@@ -125,7 +126,7 @@ static int bury(int inside, bool told, struct message *m, int *by_signal)
 	return RUN_FAILED;
 }
 
-int outside_main(int inside, int link, int *by_signal)
+int outside_main(int inside, int link, int peers, int *by_signal)
 {
 	struct message m = { .word = GO_ON };
 	sigset_t before;
@@ -139,11 +140,15 @@ int outside_main(int inside, int link, int *by_signal)
 	}
 	(void)prctl(PR_SET_NAME, "usher-outside");
 	while (!told) {
-		struct pollfd fds[] = { { link, POLLIN, 0 }, { signals, POLLIN, 0 } };
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+		struct pollfd fds[] = { { link, POLLIN, 0 }, { signals, POLLIN, 0 }, { peers, POLLIN, 0 } };
+		if (poll(fds, 3, -1) < 0 && errno != EINTR)
 			break;
 		if (fds[1].revents)
 			pass_on(signals, inside);
+		if (fds[2].revents & POLLIN)
+			outside_peer_answer(peers);
+		else if (fds[2].revents)
+			peers = -1;
 		if (!fds[0].revents)
 			continue;
 		ssize_t n = recv(link, &m, sizeof(m), 0);

@@ -9,8 +9,8 @@
 
 struct limits;
 
-/* Until usher, process INSIDE behind LINK, has ended. Returns its exit status; *BY_SIGNAL as in run_session(). */
-int outside_main(int inside, int link, int *by_signal);
+/* Until usher, process INSIDE behind LINK, has ended; looks at PEERS' other ends meanwhile (outside_peer.h). Returns its exit status; *BY_SIGNAL as in run_session(). */
+int outside_main(int inside, int link, int peers, int *by_signal);
 
 /* From inside: the exit status. */
 void outside_tell(int link, int status, int by_signal);

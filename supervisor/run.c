@@ -32,6 +32,7 @@
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outside.h"
+#include "supervisor/outside_peer.h"
 #include "supervisor/privileges.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
@@ -81,6 +82,13 @@ static const char *channel_of(const struct run *run, const struct run_options *o
 	return o->ask ? o->ask : run->relay ? "any:desk,tty" : "deny";
 }
 
+static int peer_outside(void *context, int fd, pid_t *pid, uid_t *uid)
+{
+	const struct session *s = context;
+
+	return outside_peer_ask(s->peers, fd, pid, uid);
+}
+
 static int start_questions(struct run *run, const struct run_options *o)
 {
 	const char *why = NULL;
@@ -92,6 +100,7 @@ static int start_questions(struct run *run, const struct run_options *o)
 		.context = &run->s,
 		.session = o->argv[0],
 		.number = run->number,
+		.peer = run->s.peers >= 0 ? peer_outside : NULL,
 		.screen = run->relay ? relay_screen(run->relay) : NULL,
 	};
 	int rc = questions_start(&qo, &run->s.questions, &why);
@@ -339,7 +348,7 @@ static void abandon(struct run *run)
 }
 
 /* NUMBER is what others know usher by where LINK leads outside a pid namespace. */
-static int run_inside(const struct run_options *o, int link, int number, int *by_signal)
+static int run_inside(const struct run_options *o, int link, int peers, int number, int *by_signal)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	char places[128];
@@ -350,6 +359,7 @@ static int run_inside(const struct run_options *o, int link, int number, int *by
 	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
 	run->s.outside = link;
+	run->s.peers = peers;
 	run->s.voice = voice_new(STDERR_FILENO);
 	run->number = number;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
@@ -385,18 +395,18 @@ int run_session(const struct run_options *o, int *by_signal)
 {
 	struct spaces want;
 	const char *step = "";
-	int link, other, status = RUN_FAILED;
+	int link, peers, other, status = RUN_FAILED;
 
 	*by_signal = 0;
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
-		return run_inside(o, -1, 0, by_signal);
-	int rc = spaces_enter(&want, &link, &other, &step);
+		return run_inside(o, -1, -1, 0, by_signal);
+	int rc = spaces_enter(&want, &link, &peers, &other, &step);
 	if (rc == 1)
-		return outside_main(other, link, by_signal);
+		return outside_main(other, link, peers, by_signal);
 	if (rc < 0)
 		fprintf(stderr, "usher: --isolate=%s: %s: %s\n", o->isolate, step, strerror(-rc));
 	else
-		status = run_inside(o, link, other, by_signal);
+		status = run_inside(o, link, peers, other, by_signal);
 	outside_tell(link, status, *by_signal);
 	return status;
 }

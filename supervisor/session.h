@@ -75,6 +75,7 @@ struct session {
 	int control;             /* to the guardian: see guardian.h */
 	atomic_bool command_runs; /* its program is there, and the guardian was told */
 	struct hidden *hidden;   /* whether keeper and guardian hide their memory */
+	int peers;               /* to the same, about the desk's peers, -1: see outside_peer.h */
 	int outside;             /* to the process that stays outside usher's pid namespace, -1: see outside.h */
 	int status;              /* from the guardian and, until its exec, the command */
 	struct report early[EARLY_REPORTS]; /* that came before usher was ready for them, in order */

@@ -141,12 +141,13 @@ static int tie(int link)
 	return recv(link, &sign, 1, 0) == 1 ? 0 : -ESRCH;
 }
 
-int spaces_enter(const struct spaces *s, int *link, int *other, const char **step)
+int spaces_enter(const struct spaces *s, int *link, int *peers, int *other, const char **step)
 {
 	bool user = geteuid() != 0;
-	int pair[2];
+	int pair[2], asked[2];
 
 	*link = -1;
+	*peers = -1;
 	*other = 0;
 	*step = "make a user namespace (forbidden here?)";
 	int rc = user ? enter_user() : 0;
@@ -155,19 +156,24 @@ int spaces_enter(const struct spaces *s, int *link, int *other, const char **ste
 	if (!s->pid)
 		return furnish(s, user, step);
 	*step = "make a pid namespace";
-	if (unshare(CLONE_NEWPID) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+	if (unshare(CLONE_NEWPID) < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0 ||
+	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, asked) < 0)
 		return -errno;
 	pid_t self = getpid(), child = fork();
 	if (child < 0)
 		return -errno;
 	if (child > 0) {
 		close(pair[1]);
+		close(asked[1]);
 		*other = child;
 		*link = pair[0];
+		*peers = asked[0];
 		return send(pair[0], "", 1, MSG_NOSIGNAL) == 1 ? 1 : -errno;
 	}
 	close(pair[0]);
+	close(asked[0]);
 	*link = pair[1];
+	*peers = asked[1];
 	*other = self;
 	*step = "tie usher to the process outside";
 	rc = tie(pair[1]);

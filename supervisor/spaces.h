@@ -27,9 +27,9 @@ bool spaces_any(const struct spaces *s);
 /*
  * Makes them, all but net. Call before there are threads. Returns 0 inside them, or a negative errno with *STEP saying what could not be done:
  * then the process must end. With pid this returns twice, as fork(): also 1 in the process that stays outside, with *OTHER the other's
- * number, as inside; *LINK is a socket between the two (see outside.h), -1 without. An ordinary user gets a user namespace too.
+ * number, as inside; *LINK and *PEERS are sockets between the two (see outside.h and outside_peer.h), -1 without. An ordinary user gets a user namespace too.
  */
-int spaces_enter(const struct spaces *s, int *link, int *other, const char **step);
+int spaces_enter(const struct spaces *s, int *link, int *peers, int *other, const char **step);
 
 /* Whether each could be made here, tried in a child: an errno or 0, by index of NAMES; returns how many. */
 struct space_trial {

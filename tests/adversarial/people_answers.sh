@@ -120,6 +120,42 @@ sh "$T/other.sh" >"$T/control2" 2>/dev/null
 check "row 75: control: outside, the other session's program grants and removes" sh -c 'grep -q "worked:.*grants" "$1" && grep -qx "worked: journal" "$1"' - "$T/control2"
 rm -rf "$T/home/.config"
 
+# The same where the asking session is in a pid namespace of its own, and sees nobody's number outside of it.
+if "$USHER" run --isolate=pid -p "$T/allow.rules" --journal "$T/jp" -- true 2>/dev/null; then
+	"$USHER" run --isolate=pid -p "$T/ask.rules" --ask=desk --journal "$T/jp2" -- cat secret >"$T/out5" 2>&1 </dev/null &
+	usher=$!
+	wait_for sh -c '"$USHER" desk list | grep -q secret'
+	env -u XDG_RUNTIME_DIR XDG_STATE_HOME="$T/else" XDG_CONFIG_HOME="$T/else" "$USHER" run -p "$T/allow.rules" --journal "$T/else/jp" -- sh "$T/other.sh" >"$T/out6" 2>&1
+	check "row 75: nor in a pid namespace" grep -qx "worked:" "$T/out6"
+	check "row 75: where the question waits even then" sh -c '"$USHER" desk list | grep -q secret'
+	check "row 75: and a person answers it" "$USHER" desk allow 1
+	wait $usher
+	usher=
+	check "row 75: as the program sees" grep -qx content "$T/out5"
+	rm -rf "$T/home/.config"
+else
+	echo "skip row 75: nor in a pid namespace: not possible here"
+fi
+
+# Root answers what an ordinary user's session asks, and is not taken for that user's tree.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	chmod 755 "$T" "$T/w"
+	mkdir -m 700 "$T/theirs"
+	cp "$T/ask.rules" "$T/theirs"
+	cp "$USHER" "$T/theirs/program"
+	chown -R 1000:1000 "$T/theirs"
+	own() { HOME=$T/theirs XDG_RUNTIME_DIR=$T/theirs XDG_STATE_HOME=$T/theirs XDG_CONFIG_HOME=$T/theirs "$@"; }
+	own setpriv --reuid 1000 --regid 1000 --clear-groups "$T/theirs/program" run -p "$T/theirs/ask.rules" --ask=desk --journal "$T/theirs/j" -- cat secret >"$T/out7" 2>&1 </dev/null &
+	usher=$!
+	check "row 75: root sees a user's question" wait_for own sh -c '"$USHER" desk list 2>/dev/null | grep -q secret'
+	check "row 75: and may answer it" own "$USHER" desk allow 1
+	wait $usher
+	usher=
+	check "row 75: as the user's program sees" grep -qx content "$T/out7"
+else
+	echo "skip row 75: root sees a user's question: needs root"
+fi
+
 # Row 77: the name comes as text; the control shows that the bytes are there.
 name=$(printf 'secret\033[2J\xe2\x80\xae\r\n== usher asks ==')
 echo x >"$name"
