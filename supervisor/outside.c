@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/harden.h"
@@ -54,26 +55,41 @@ static void await_measured(int link, struct limits *limits)
 	}
 }
 
-void outside_stop(int link, int sig, struct limits *limits)
+/* What let this process go on again after a stop that was none outside says nothing to the command. */
+static void drop_continue(void)
+{
+	const struct timespec now = { 0 };
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCONT);
+	(void)sigtimedwait(&set, NULL, &now);
+}
+
+bool outside_stop(int link, int sig, struct limits *limits)
 {
 	bool measured = limits_measured(limits);
 	const struct message m = { .word = measured ? STOP_OUTSIDE : STOP_BOTH, .sig = sig };
-	char on;
+	char stopped = 0;
 
 	if (!tell(link, &m))
-		return;
+		return false;
 	if (measured)
 		await_measured(link, limits);
-	while (recv(link, &on, 1, 0) < 0 && errno == EINTR)
+	while (recv(link, &stopped, 1, 0) < 0 && errno == EINTR)
 		;
+	if (!stopped)
+		drop_continue();
+	return stopped;
 }
 
 /* Both stop; whoever continues this one continues the other. */
-static void stop_both(int inside, int sig)
+static bool stop_both(int inside, int sig)
 {
 	(void)kill(inside, SIGSTOP);
-	supervise_stop(sig);
+	bool stopped = supervise_stop(sig);
 	(void)kill(inside, SIGCONT);
+	return stopped;
 }
 
 /* A word from inside continues this process while it is stopped: it has no child that could (those would be inside), and may make none. */
@@ -85,20 +101,19 @@ static bool hear_stopped(int link, bool on)
 	       fcntl(link, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) == 0;
 }
 
-static void stop_outside(int link, int sig)
+static bool stop_outside(int link, int sig)
 {
-	if (hear_stopped(link, true))
-		supervise_stop(sig);
+	bool stopped = hear_stopped(link, true) && supervise_stop(sig);
+
 	(void)hear_stopped(link, false);
+	return stopped;
 }
 
 static void stop(int inside, int link, const struct message *m)
 {
-	if (m->word == STOP_OUTSIDE)
-		stop_outside(link, m->sig);
-	else
-		stop_both(inside, m->sig);
-	(void)send(link, "", 1, MSG_NOSIGNAL);
+	const char stopped = m->word == STOP_OUTSIDE ? stop_outside(link, m->sig) : stop_both(inside, m->sig);
+
+	(void)send(link, &stopped, 1, MSG_NOSIGNAL);
 }
 
 /* A terminal's signals reach usher inside by themselves: it is of this process's group. */

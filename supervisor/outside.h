@@ -7,6 +7,8 @@
 #ifndef USHER_SUPERVISOR_OUTSIDE_H
 #define USHER_SUPERVISOR_OUTSIDE_H
 
+#include <stdbool.h>
+
 struct limits;
 
 /* Until usher, process INSIDE behind LINK, has ended; looks at PEERS' other ends meanwhile (outside_peer.h). Returns its exit status; *BY_SIGNAL as in run_session(). */
@@ -16,9 +18,9 @@ int outside_main(int inside, int link, int peers, int *by_signal);
 void outside_tell(int link, int status, int by_signal);
 
 /*
- * From inside: usher is to be stopped by SIG, which the first process of a namespace cannot do to itself. Returns when it goes on. Where
+ * From inside: usher is to be stopped by SIG, which the first process of a namespace cannot do to itself. Returns when it goes on, whether it was stopped. Where
  * LIMITS (may be NULL) are measured only the process outside stops: usher goes on to measure, and has it continued once one is reached.
  */
-void outside_stop(int link, int sig, struct limits *limits);
+bool outside_stop(int link, int sig, struct limits *limits);
 
 #endif

@@ -322,7 +322,7 @@ void relay_suspend(struct relay *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-void relay_resume(struct relay *r)
+void relay_resume(struct relay *r, bool let_go_on)
 {
 	pthread_mutex_lock(&r->lock);
 	r->suspended = false;
@@ -330,7 +330,8 @@ void relay_resume(struct relay *r)
 		set_raw(r);
 	pthread_mutex_unlock(&r->lock);
 	relay_resize(r);
-	relay_signal(r, SIGCONT);
+	if (let_go_on)
+		relay_signal(r, SIGCONT);
 	relay_kick(r);
 }
 

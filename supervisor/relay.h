@@ -13,11 +13,14 @@
  *   policy_options.guarded       relay_terminal(): the real terminal's name, which the tree must not open.
  *   SIGWINCH                     relay_resize().
  *   the command has stopped      relay_suspend(); usher stops, by supervise_stop(); relay_resume() once continued, which
- *                                continues the command's foreground process group too.
+ *                                continues the command's foreground process group too; not when it was ordered to stop
+ *                                (SIGSTOP) and usher was not stopped, as no shell is above.
  *   after questions_stop()       relay_close(), when the tree is gone.
  */
 #ifndef USHER_SUPERVISOR_RELAY_H
 #define USHER_SUPERVISOR_RELAY_H
+
+#include <stdbool.h>
 
 struct relay;
 struct rescue;
@@ -41,7 +44,7 @@ int relay_start(struct relay *r);
 void relay_resize(struct relay *r);
 void relay_signal(struct relay *r, int sig); /* to the foreground process group of the command's terminal */
 void relay_suspend(struct relay *r);
-void relay_resume(struct relay *r);
+void relay_resume(struct relay *r, bool let_go_on); /* the foreground process group, too */
 
 /* Relays what is left, restores the terminal. Safe on NULL. */
 void relay_close(struct relay *r);

@@ -48,26 +48,29 @@ int supervise_block(sigset_t *before, int *signals)
 	return *signals < 0 ? -errno : 0;
 }
 
-void supervise_stop(int sig)
+bool supervise_stop(int sig)
 {
-	sigset_t set;
+	sigset_t set, pending;
 
 	sigemptyset(&set);
 	sigaddset(&set, sig);
 	(void)kill(getpid(), sig);
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
+	/* A stop signal takes back any SIGCONT that came before it: one that is there now is later, and ended the stop. */
+	return sigpending(&pending) == 0 && sigismember(&pending, SIGCONT);
 }
 
-/* The limits hold while usher is stopped; where nobody can see to that it is not stopped. */
-static void stop_measured(const struct session *s, int sig)
+/* The limits hold while usher is stopped; where nobody can see to that it is not stopped. Whether it was. */
+static bool stop_measured(const struct session *s, int sig)
 {
 	pid_t stand_in = stand_in_start(s);
 
 	if (stand_in < 0)
-		return;
-	supervise_stop(sig);
+		return false;
+	bool stopped = supervise_stop(sig);
 	stand_in_end(stand_in);
+	return stopped;
 }
 
 static void stop_self(const struct session *s, struct relay *relay, int sig)
@@ -77,12 +80,10 @@ static void stop_self(const struct session *s, struct relay *relay, int sig)
 
 	if (relay)
 		relay_suspend(relay);
-	if (s->outside >= 0)
-		outside_stop(s->outside, as, s->limits);
-	else
-		stop_measured(s, as);
+	bool stopped = s->outside >= 0 ? outside_stop(s->outside, as, s->limits) : stop_measured(s, as);
+	/* Where no shell is above, a key's stop ends at once, as the kernel takes it for nothing there; who was ordered to stop waits for who lets him go on. */
 	if (relay)
-		relay_resume(relay);
+		relay_resume(relay, stopped || sig != SIGSTOP);
 }
 
 /* The controlling one: others say ENOTTY. */

@@ -25,9 +25,10 @@ int supervise_block(sigset_t *before, int *signals);
 
 /*
  * Stops the calling process by SIG, one of a terminal's that supervise_block() has blocked: so the kernel asks whether there is a
- * shell above it, and lets it run on where there is none. Returns when it goes on.
+ * shell above it, and lets it run on where there is none. Returns when it goes on, whether it was
+ * stopped. SIGCONT is blocked.
  */
-void supervise_stop(int sig);
+bool supervise_stop(int sig);
 
 /*
  * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().

@@ -92,4 +92,37 @@ else
 fi
 same "a question waits until usher is in front" "$(sed 's/well$/well\nno question from the background\nallowed/' <<<"$want")" \
 	"$(python3 "$T/etc/jobs.py" asked "$USHER" run --ask=tty -p "$R" --journal "$T/j4" -- sh -c "'cat q; cat'")"
+
+# No shell above: a program that was ordered to stop stays so until somebody lets it go on; the key for it does nothing, as natively.
+cat >"$T/etc/orphan.py" <<'P'
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+said = b""
+def hear(until, seconds=20):
+    global said
+    end = time.monotonic() + seconds
+    while until not in said and time.monotonic() < end:
+        if not select.select([fd], [], [], 0.05)[0]: continue
+        try: said += os.read(fd, 4096)
+        except OSError: break
+    return until in said
+os.write(fd, b"\x1a") if hear(b"begins") else print("silent")
+print("goes on after the key" if hear(b"number") else "stopped by the key")
+number = int(open("number").read())
+print("stays stopped" if not hear(b"resumed", 1) else "resumed by nobody")
+os.kill(number, 18)
+print("resumed" if hear(b"resumed") else "lost")
+P
+cat >"$T/etc/stops.sh" <<'S'
+echo begins; sleep 0.5; echo $$ >number; echo number; kill -STOP $$; echo resumed
+S
+for how in native relayed; do
+	fresh
+	case $how in
+	native) native=$(python3 "$T/etc/orphan.py" sh "$T/etc/stops.sh") ;;
+	relayed) same "no shell above" "$native" "$(python3 "$T/etc/orphan.py" "$USHER" run --ask=tty -p "$R" --journal "$T/j5" -- sh "$T/etc/stops.sh")" ;;
+	esac
+done
+same "no shell above (native)" "goes on after the key stays stopped resumed" "$(paste -sd' ' <<<"$native")"
 finish
