@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -23,6 +24,13 @@
 #define RECLEN_AT 16
 #define NAME_AT_OLD 18
 #define NAME_AT_64 19
+#define ENTRY_ROOM PATH_MAX /* getdents gives no longer names: EIO */
+
+/* The listed directory's name, which may be longer than PATH_MAX (resolve_deep.c), with a slash behind it and room for an entry's. */
+struct directory {
+	char *name;
+	size_t len;
+};
 
 int getdents_resolve(struct job *j)
 {
@@ -31,31 +39,43 @@ int getdents_resolve(struct job *j)
 	return file_descriptor(j, (int)j->arg[0], OP_STAT, &t);
 }
 
-/* Whether the entry NAME of the listed directory may be seen. */
-static bool visible(struct job *j, const char *dir, uint32_t dir_len, const char *name)
+/* NULL: no memory. */
+static char *directory_name(struct job *j, size_t *len)
 {
-	char full[4096 + 256 + 2];
+	const struct text name = j->target[0].name;
+	size_t n = name.len;
+	char *full = malloc(n + 1 + ENTRY_ROOM);
+
+	if (!full)
+		return NULL;
+	memcpy(full, job_text(j, name), n);
+	if (n != 1)
+		full[n++] = '/';
+	*len = n;
+	return full;
+}
+
+/* Whether the entry NAME of DIR may be seen. */
+static bool visible(struct job *j, const struct directory *dir, const char *name)
+{
 	struct call call;
 	struct verdict v = { 0 };
 	size_t n = strlen(name);
 
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return true;
-	if (dir_len + n + 2 > sizeof(full))
+	if (n >= ENTRY_ROOM)
 		return false;
-	memcpy(full, dir, dir_len);
-	if (dir_len != 1)
-		full[dir_len++] = '/';
-	memcpy(full + dir_len, name, n + 1);
+	memcpy(dir->name + dir->len, name, n + 1);
 	job_call(j, &call);
 	call.n_objects = 1;
-	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_STAT, .name = { full, (uint32_t)(dir_len + n) } };
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_STAT, .name = { dir->name, (uint32_t)(dir->len + n) } };
 	policy_decide(j->session->policy, &call, &v);
 	return v.kind != VERDICT_DENY && v.kind != VERDICT_KILL;
 }
 
 /* Moves what may be seen to the front; returns its length. */
-static size_t filter_entries(struct job *j, char *list, size_t len, size_t name_at)
+static size_t filter_entries(struct job *j, const struct directory *dir, char *list, size_t len, size_t name_at)
 {
 	size_t at = 0, out = 0;
 
@@ -64,7 +84,7 @@ static size_t filter_entries(struct job *j, char *list, size_t len, size_t name_
 		memcpy(&reclen, list + at + RECLEN_AT, sizeof(reclen));
 		if (!reclen || at + reclen > len)
 			break;
-		if (visible(j, job_text(j, j->target[0].name), j->target[0].name.len, list + at + name_at)) {
+		if (visible(j, dir, list + at + name_at)) {
 			memmove(list + out, list + at, reclen);
 			out += reclen;
 		}
@@ -78,12 +98,14 @@ static int list(struct job *j, long nr, size_t name_at)
 	unsigned room = (unsigned)j->arg[2] < LIST_MAX ? (unsigned)j->arg[2] : LIST_MAX;
 	char *buf CLEANUP_FREE = malloc(LIST_MAX);
 	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
-	size_t kept = 0;
+	size_t dir_len = 0, kept = 0;
+	char *name CLEANUP_FREE = directory_name(j, &dir_len);
+	const struct directory dir = { .name = name, .len = dir_len };
 	long n;
 
 	if (fd < 0)
 		return job_error(j, fd);
-	if (!buf)
+	if (!buf || !name)
 		return job_error(j, -ENOMEM);
 	off_t before = lseek(fd, 0, SEEK_CUR);
 	/* A run of hidden entries must not look like the end. */
@@ -91,7 +113,7 @@ static int list(struct job *j, long nr, size_t name_at)
 		n = syscall(nr, fd, buf, room);
 		if (n < 0)
 			return job_error(j, -errno);
-		kept = filter_entries(j, buf, (size_t)n, name_at);
+		kept = filter_entries(j, &dir, buf, (size_t)n, name_at);
 	} while (n > 0 && kept == 0);
 	int rc = memory_give(j, j->arg[1], buf, kept);
 	if (rc == 0)

@@ -49,6 +49,28 @@ printf '#!/bin/sh\ncat >>%s/asked; echo "{\\"answer\\":\\"deny\\"}"\n' "$T" >"$T
 chmod 700 "$T/answer"
 "$USHER" run -p "$T/etc/ask.rules" --ask="exec:$T/answer" --journal "$T/journal.ask" -- python3 "$T/deep.py" >"$T/out" 2>"$T/err"
 same "and can be asked about" "Permission denied" "$(sed -n 4p "$T/out")"
+# Where a rule names stat each entry is decided on by its full name. The levels of 200 bytes end just below three times PATH_MAX.
+cat >"$T/list.py" <<'P'
+import os
+name = "y" * 200
+for i in range(57):
+    os.mkdir(name)
+    os.chdir(name)
+    if i in (18, 19, 20, 21, 40, 56):
+        os.mkdir("sub")
+        os.close(os.open("z" * 255, os.O_CREAT | os.O_WRONLY))
+        os.close(os.open("hidden", os.O_CREAT | os.O_WRONLY))
+        print(i, sorted(e[:6] + str(len(e)) for e in os.listdir(".")))
+P
+fresh
+native=$(python3 "$T/list.py" && rm -r y* && ls)
+printf 'deny stat **/elsewhere/* errno=ENOENT\ndefault allow\n' >"$T/etc/stat.rules"
+printf 'deny stat **/hidden errno=ENOENT\ndefault allow\n' >"$T/etc/hide.rules"
+chmod 600 "$T/etc/"*.rules
+fresh
+same "a folder there is listed as it is where rules name stat" "$native" "$(supervise "$T/etc/stat.rules" bash -c 'python3 "$T/list.py" && rm -r y* && ls' 2>"$T/err")"
+fresh
+same "and without what a rule hides" "${native//\'hidden6\', /}" "$(supervise "$T/etc/hide.rules" python3 "$T/list.py" 2>"$T/err")"
 # A socket's name there is as long as its folder's; a name of bytes that each take six in the journal is more than a record holds.
 cat >"$T/deeper.py" <<'P'
 import os, socket, sys
