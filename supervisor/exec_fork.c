@@ -22,6 +22,7 @@
 #include "supervisor/reply.h"
 #include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 #define FORK_OPTIONS (PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK | PTRACE_O_TRACECLONE | PTRACE_O_EXITKILL)
 #define LOOK_NS (20 * 1000) /* between two looks, */
@@ -63,40 +64,52 @@ static void child_stopped(struct job *j, pid_t child)
 	detach(child, 0);
 }
 
-/* With the signal it was about to get, if that is what stopped it. */
-static void caller_stopped(pid_t tid, int status)
+/*
+ * It has failed, or waits in another notification: the kernel breaks a fork off for a signal of the process, and where another thread takes that
+ * the caller makes the call again without a stop. Whoever serves it there has to let it go.
+ */
+static void interrupt_caller(struct job *j, struct stopping *caller)
 {
-	long sig = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+	worker_blocking(j->worker);
+	(void)trace_interrupt(caller->tid);
+	stopping_begin(&j->session->tracers, caller);
+}
 
-	detach(tid, sig);
+/* It stopped or ended. With the signal it was about to get, if that is what stopped it. */
+static void caller_seen(struct job *j, struct stopping *caller, int status)
+{
+	stopping_end(&j->session->tracers, caller);
+	if (WIFSTOPPED(status))
+		detach(caller->tid, status >> 16 == 0 ? WSTOPSIG(status) : 0);
 }
 
 /*
  * The caller was seized so and answered. Puts the child into the table while that one is stopped, and lets both go. Returns when neither
- * is traced any more, at most some milliseconds after the call is over.
+ * is traced any more, at most some milliseconds after the call is over, or after the answer to the next one.
  */
 static void follow_fork(struct job *j)
 {
 	const struct timespec look = { .tv_nsec = LOOK_NS };
-	const pid_t tid = (pid_t)j->notif.pid;
-	bool caller = false;
+	struct stopping caller = { .tid = (pid_t)j->notif.pid };
+	bool seen = false;
 	int status, looks = 0;
 
 	for (;;) {
-		bool hurry = !caller && looks < LOOKS;
+		bool hurry = !seen && looks < LOOKS;
 		pid_t got = next_event(hurry ? WNOHANG : 0, &status);
 		if (got < 0)
-			return;
+			break;
 		if (got == 0 && ++looks == LOOKS)
-			(void)trace_interrupt(tid);
+			interrupt_caller(j, &caller);
 		else if (got == 0)
 			nanosleep(&look, NULL);
-		else if (got != tid && WIFSTOPPED(status))
+		else if (got == caller.tid)
+			caller_seen(j, &caller, status);
+		else if (WIFSTOPPED(status))
 			child_stopped(j, got);
-		else if (got == tid && WIFSTOPPED(status))
-			caller_stopped(tid, status);
-		caller = caller || got == tid;
+		seen = seen || got == caller.tid;
 	}
+	stopping_end(&j->session->tracers, &caller);
 }
 
 int fork_resolve(struct job *j)
@@ -127,7 +140,7 @@ int fork_perform(struct job *j)
 	if (err == -EAGAIN)
 		return reply_again(j);
 	if (err < 0)
-		return job_error(j, -EPERM);
+		return job_error(j, err == -EBUSY ? -EAGAIN : -EPERM);
 	if (reply_send(j, 0, 0, true) < 0)
 		(void)trace_interrupt(tid); /* it is being killed */
 	follow_fork(j);

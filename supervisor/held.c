@@ -96,6 +96,7 @@ static int try_once(struct job *j, pid_t number, pid_t *whom)
 /* One at a time: of two that hold each other's caller neither would come to an end. Nobody waits here with the lock but for a call of the kernel. */
 static int try_patiently(struct job *j, pid_t number)
 {
+	const pid_t tid = (pid_t)j->notif.pid;
 	unsigned unseen = 0;
 	pid_t whom;
 	int rc;
@@ -104,6 +105,8 @@ static int try_patiently(struct job *j, pid_t number)
 		pthread_mutex_lock(&j->session->held);
 		rc = try_once(j, number, &whom);
 		pthread_mutex_unlock(&j->session->held);
+		if (rc == -EPERM && whom == tid && tracers_await(&j->session->tracers, tid))
+			return reply_again(j);
 		if (rc != -EPERM || !tracing_passes(j->session, whom, &unseen))
 			return rc;
 		passing_nap();

@@ -48,5 +48,5 @@ int seize_caller(struct job *j, int (*seize)(pid_t tid))
 		passing_nap();
 		rc = seize(tid);
 	}
-	return rc;
+	return rc == -EPERM ? -EBUSY : rc;
 }

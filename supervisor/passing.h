@@ -25,7 +25,7 @@ void passing_nap(void);
 
 /*
  * SEIZE (trace_seize() or its like) of J's caller, again for as long as that passes: then J's worker is no longer counted on to receive. Returns as SEIZE
- * does; -EAGAIN: usher wants the caller in a stop (tracers_await()), so that its call should be restarted at once.
+ * does; -EAGAIN: usher wants the caller in a stop (tracers_await()), so that its call should be restarted at once; -EBUSY: it did not pass in all the tries.
  */
 int seize_caller(struct job *j, int (*seize)(pid_t tid));
 

@@ -118,11 +118,43 @@ static void drop_locked(struct tracers *all, struct tracer *t)
 	pthread_cond_broadcast(&all->change);
 }
 
+void stopping_begin(struct tracers *all, struct stopping *s)
+{
+	pthread_mutex_lock(&all->lock);
+	s->next = all->stopping;
+	all->stopping = s;
+	s->awaited = true;
+	pthread_mutex_unlock(&all->lock);
+}
+
+void stopping_end(struct tracers *all, struct stopping *s)
+{
+	struct stopping **at = &all->stopping;
+
+	if (!s->awaited)
+		return;
+	pthread_mutex_lock(&all->lock);
+	while (*at != s)
+		at = &(*at)->next;
+	*at = s->next;
+	s->awaited = false;
+	pthread_mutex_unlock(&all->lock);
+}
+
+static bool stopping_locked(const struct tracers *all, pid_t tid)
+{
+	const struct stopping *s = all->stopping;
+
+	while (s && s->tid != tid)
+		s = s->next;
+	return s;
+}
+
 bool tracers_await(struct tracers *all, pid_t tid)
 {
 	pthread_mutex_lock(&all->lock);
 	const struct tracer *t = find_locked(all, tid);
-	bool awaited = t && t->trapping && !t->stopped;
+	bool awaited = (t && t->trapping && !t->stopped) || stopping_locked(all, tid);
 	pthread_mutex_unlock(&all->lock);
 	return awaited;
 }

@@ -20,6 +20,7 @@ struct tracers {
 	pthread_mutex_t lock;
 	pthread_cond_t change;
 	struct tracer *held;
+	struct stopping *stopping;
 	struct going *going;
 	atomic_uint n_going;
 	_Atomic(unsigned char *) seized; /* a bit for each thread number; NULL: nobody has */
@@ -60,9 +61,20 @@ int hold_interrupt(struct job *j, struct hold *h, pid_t caller);
 #define TRACER_NAP_NS (10 * 1000)
 void tracer_nap(struct timespec *pause);
 
+/* A thread that usher traces for something else than a hold, from its interrupt until it stops or ends. */
+struct stopping {
+	pid_t tid;
+	bool awaited;
+	struct stopping *next;
+};
+
+/* After the interrupt, and before it is let go: only meanwhile it is sure to stop. The second may come more than once, or alone. */
+void stopping_begin(struct tracers *all, struct stopping *s);
+void stopping_end(struct tracers *all, struct stopping *s);
+
 /*
- * Whether TID, which waits in a notification, is on its way into a hold: it has to be let go before anybody gets on, and stops instead of
- * running, so that it may be told to restart its call.
+ * Whether TID, which waits in a notification, is on its way into a hold, or stopping: it has to be let go before anybody gets on, and stops
+ * instead of running, so that it may be told to restart its call.
  */
 bool tracers_await(struct tracers *all, pid_t tid);
 

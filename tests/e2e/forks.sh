@@ -1,0 +1,11 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Where a rule asks for ancestors usher holds the caller of each fork. One that failed, or that the kernel broke off for a signal, delays no call behind it
+# until somebody gives up. The same natively.
+. "$(dirname "$0")/lib.sh"
+rules tree.rules <<<'deny write /nowhere/** tree=/bin/nothing'
+OPTIONS="-p $R"
+for c in "broken 8" "threads 2000"; do
+	MODES=allow both "forks $c" <<<"\"\$BIN/forks\" $c"
+done
+finish
