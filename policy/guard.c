@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "policy/real_name.h"
@@ -108,6 +109,23 @@ static void guard_missing(struct strbuf *to, const char *whole, size_t real)
 	strbuf_puts(to, " reason=\"usher's own files will be below\"\n");
 }
 
+/* A link that leads to usher's own: what is put in its place would be read for it. */
+static void guard_link(void *context, const char *name)
+{
+	struct strbuf *to = context;
+	strbuf_puts(to, "deny delete");
+	guard_pattern(to, "", span_of(name), "");
+	strbuf_puts(to, " reason=\"usher's own files are behind\"\n");
+	guard_parents(to, name);
+}
+
+/* NAME exists up to WHOLE's first REAL bytes. Most names cross no link, and are what they say. */
+static void guard_links(struct strbuf *to, const char *name, const char *whole, size_t real)
+{
+	if (strncmp(name, whole, real) != 0)
+		(void)real_name_links(name, guard_link, to);
+}
+
 /* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
 static void guard_real(struct strbuf *to, const char *name, bool parts)
 {
@@ -117,6 +135,7 @@ static void guard_real(struct strbuf *to, const char *name, bool parts)
 	if (real < 0)
 		return;
 	guard_closed(to, whole);
+	guard_links(to, name, whole, (size_t)real);
 	if (parts && whole[real])
 		guard_missing(to, whole, (size_t)real);
 }
@@ -132,6 +151,21 @@ static void guard_grants(struct strbuf *to, const char *file)
 	guard_real(to, dir, true);
 }
 
+/* The directories between the first BASE bytes of PATH, which are not made, and its last part: the user's alone. That they cannot be made is no fault. */
+static void make_above(char *path, size_t base)
+{
+	char *last = strrchr(path, '/');
+
+	*last = '\0';
+	bool there = access(path, F_OK) == 0;
+	*last = '/';
+	for (char *at = path + base + 1; !there && (at = strchr(at, '/')); at++) {
+		*at = '\0';
+		(void)mkdir(path, 0700);
+		*at = '/';
+	}
+}
+
 static bool is_guarded(const struct policy_options *o, const char *name)
 {
 	for (size_t i = 0; i < o->n_guarded; i++) {
@@ -141,18 +175,26 @@ static bool is_guarded(const struct policy_options *o, const char *name)
 	return false;
 }
 
-/* NAME below BASE, which another usher would use. Nobody makes its last part; a part before it that is missing may be anybody's to make. */
-static void guard_other(struct strbuf *to, const struct policy_options *o, const char *base, const char *name)
+/*
+ * NAME below BASE, which another usher would use: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
+ * lies in, so that is made for them.
+ */
+static void guard_other(struct strbuf *to, const struct policy_options *o, const char *base, const char *name, bool make)
 {
 	char path[PATH_MAX], whole[PATH_MAX];
 
 	if (base[0] != '/' || (size_t)snprintf(path, sizeof(path), "%s%s", base, name) >= sizeof(path))
 		return;
+	if (make)
+		make_above(path, strlen(base));
 	ssize_t real = real_name(path, whole);
-	if (real < 0 || is_guarded(o, whole))
+	if (real < 0)
+		return;
+	guard_links(to, path, whole, (size_t)real);
+	if (is_guarded(o, whole))
 		return;
 	guard_closed(to, whole);
-	if (whole[real] && !strchr(whole + real + 1, '/'))
+	if (whole[real])
 		guard_missing(to, whole, (size_t)real);
 }
 
@@ -170,13 +212,13 @@ static void guard_others(struct strbuf *to, const struct policy_options *o)
 	(void)user_find_local(getuid(), &user);
 	for (size_t i = 0; i < sizeof(below_home) / sizeof(below_home[0]); i++) {
 		if (home)
-			guard_other(to, o, home, below_home[i]);
+			guard_other(to, o, home, below_home[i], true);
 		if (!home || strcmp(home, user.home) != 0)
-			guard_other(to, o, user.home, below_home[i]);
+			guard_other(to, o, user.home, below_home[i], true);
 	}
 	snprintf(run, sizeof(run), "/run/user/%u", (unsigned)getuid());
-	guard_other(to, o, run, "/usher");
-	guard_other(to, o, run, "/usher-journals");
+	guard_other(to, o, run, "/usher", false);
+	guard_other(to, o, run, "/usher-journals", false);
 }
 
 static void guard_process(struct strbuf *to, pid_t self)
@@ -198,6 +240,8 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 		guard_name(&to, "write", options->pinned[i]);
 		guard_parents(&to, options->pinned[i]);
 	}
+	for (size_t i = 0; i < options->n_links; i++)
+		guard_link(&to, options->links[i]);
 	if (options->grants_file)
 		guard_grants(&to, options->grants_file);
 	char desk[PATH_MAX];

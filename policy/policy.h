@@ -28,6 +28,8 @@ struct policy_options {
 	size_t n_guarded;
 	const char *const *pinned; /* absolute names (usher's program) that may be read but not changed */
 	size_t n_pinned;
+	const char *const *links; /* absolute names of symbolic links by which guarded ones are known: nothing in the tree may put something else there */
+	size_t n_links;
 	const char *grants_file;   /* standing grants: its rules answer asks and do nothing else; need not exist; NULL: none */
 };
 

@@ -12,4 +12,11 @@
  */
 ssize_t real_name(const char *name, char out[PATH_MAX]);
 
+/*
+ * Calls EACH with the name of every symbolic link that leads from NAME, which is absolute, to what it means, the last component among them:
+ * absolute, and without links before its own last component. Any of them that is replaced has NAME mean something else. Returns 0, or -ELOOP or
+ * -ENAMETOOLONG where the kernel would not follow NAME.
+ */
+int real_name_links(const char *name, void (*each)(void *context, const char *link), void *context);
+
 #endif

@@ -48,12 +48,26 @@ static int take_on(const struct thread_ids *c)
 	return 0;
 }
 
-/* Nothing but groups and powers differs: all that a peer sees is root's, or what this thread has anyway. */
-static bool ids_ours(const struct thread_ids *c)
+/* The user that a peer sees is root, or what this thread has anyway. */
+static bool user_ours(const struct thread_ids *c)
 {
 	if (c->uid[ID_REAL] == 0 && c->uid[ID_EFFECTIVE] == 0)
 		return true;
-	return c->uid[ID_REAL] == getuid() && c->uid[ID_EFFECTIVE] == geteuid() && c->gid[ID_REAL] == getgid() && c->gid[ID_EFFECTIVE] == getegid();
+	return c->uid[ID_REAL] == getuid() && c->uid[ID_EFFECTIVE] == geteuid();
+}
+
+/* Then the powers are laid down one by one, and the group is taken on where it is another. */
+static int enter_as_user(struct job *j, const struct thread_ids *c, struct net_ids *ids)
+{
+	if (c->gid[ID_REAL] != getgid() || c->gid[ID_EFFECTIVE] != getegid()) {
+		int rc = save(ids);
+		if (rc < 0)
+			return rc;
+		ids->entered = true;
+		if (syscall(SYS_setresgid, c->gid[ID_REAL], c->gid[ID_EFFECTIVE], -1) < 0)
+			return -errno;
+	}
+	return creds_enter(j, CREDS_FS, &ids->creds);
 }
 
 int net_ids_enter(struct job *j, struct net_ids *ids)
@@ -64,13 +78,9 @@ int net_ids_enter(struct job *j, struct net_ids *ids)
 	if (!moved(j))
 		return 0;
 	int rc = creds_of(j, &c);
-	if (rc == 0 && ids_ours(&c)) {
-		free(c.groups);
-		return creds_enter(j, CREDS_FS, &ids->creds);
-	}
-	if (rc == 0)
-		rc = save(ids);
-	if (rc == 0) {
+	if (rc == 0 && user_ours(&c)) {
+		rc = enter_as_user(j, &c, ids);
+	} else if (rc == 0 && (rc = save(ids)) == 0) {
 		ids->entered = true;
 		rc = take_on(&c);
 	}

@@ -16,6 +16,7 @@
 #include "supervisor/mounts.h"
 
 #define MAX_PINNED 512 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
+#define MAX_LINKS 64
 #define PLACES 3
 
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
@@ -69,8 +70,48 @@ static size_t set_variables(struct places *at, struct variable *v)
 	return n;
 }
 
+/* Names of links by which what is guarded is known; each was malloc'd. */
+struct links {
+	char *name[MAX_LINKS];
+	size_t n;
+	int rc;
+};
+
+static void add_link(void *context, const char *name)
+{
+	struct links *l = context;
+
+	for (size_t i = 0; i < l->n; i++) {
+		if (!strcmp(l->name[i], name))
+			return;
+	}
+	if (l->n == MAX_LINKS)
+		l->rc = -E2BIG;
+	else if (!(l->name[l->n] = strdup(name)))
+		l->rc = -ENOMEM;
+	else
+		l->n++;
+}
+
+/* Those that lead to NAME, which may begin where usher was started, and is REAL. Most names are what they say. */
+static void find_links(struct links *l, const char *name, const char *real)
+{
+	char whole[2 * PATH_MAX] = "";
+
+	if (!strcmp(name, real) || (name[0] != '/' && !getcwd(whole, PATH_MAX)))
+		return;
+	snprintf(whole + strlen(whole), PATH_MAX, "%s%s", name[0] == '/' ? "" : "/", name);
+	(void)real_name_links(whole, add_link, l);
+}
+
+static void free_links(struct links *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->name[i]);
+}
+
 /* Where other sessions' journals are: out of reach too. A place that is not there would only be a name the tree cannot make. */
-static size_t journal_places(struct places *at, const char **out)
+static size_t journal_places(struct places *at, struct links *links, const char **out)
 {
 	char name[PATH_MAX];
 	size_t n = 0;
@@ -78,7 +119,8 @@ static size_t journal_places(struct places *at, const char **out)
 	for (unsigned i = 0; i < PLACES; i++) {
 		if (journal_place(i, name, sizeof(name)) != 0 || (i != 0 && access(name, F_OK) != 0))
 			continue;
-		out[n++] = canonical(name, at->journals[i]);
+		out[n] = canonical(name, at->journals[i]);
+		find_links(links, name, out[n++]);
 	}
 	return n;
 }
@@ -97,7 +139,7 @@ struct pins {
 };
 
 /* The real name of FILE. One that does not exist is nothing to pin; one whose name cannot be had must not stay open to change. */
-static int pin(struct pins *p, const char *file)
+static int pin(struct pins *p, struct links *links, const char *file)
 {
 	if (strncmp(file, "builtin:", 8) == 0)
 		return 0;
@@ -107,6 +149,8 @@ static int pin(struct pins *p, const char *file)
 	if (!real)
 		return errno == ENOENT ? 0 : -errno;
 	p->name[p->n++] = real;
+	if (links)
+		find_links(links, file, real);
 	return 0;
 }
 
@@ -130,7 +174,7 @@ static void pin_mount(const char *type, const char *dir, void *context)
 	struct mounts *m = context;
 
 	if (m->rc == 0 && (group_astray(type, dir) || (m->root && mounts_astray(type, dir))))
-		m->rc = pin(m->pins, dir);
+		m->rc = pin(m->pins, NULL, dir);
 }
 
 /*
@@ -139,18 +183,18 @@ static void pin_mount(const char *type, const char *dir, void *context)
  */
 static int pin_mounts(struct pins *p)
 {
-	struct mounts m = { p, geteuid() == 0, pin(p, GROUPS) };
+	struct mounts m = { p, geteuid() == 0, pin(p, NULL, GROUPS) };
 
 	int rc = m.rc < 0 ? m.rc : mounts_each(pin_mount, &m);
 	return rc < 0 ? rc : m.rc;
 }
 
-static int pin_files(struct pins *p, const struct run_options *o)
+static int pin_files(struct pins *p, struct links *links, const struct run_options *o)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
-		rc = pin(p, o->files[i]);
+		rc = pin(p, links, o->files[i]);
 	return rc;
 }
 
@@ -167,7 +211,7 @@ static void free_pins(struct pins *p)
 }
 
 /* Files that the given ones include are closed like them. */
-static int pin_included(struct pins *pins, const struct policy *p)
+static int pin_included(struct pins *pins, struct links *links, const struct policy *p)
 {
 	const struct ruleset *layer;
 	int rc = 0;
@@ -176,7 +220,7 @@ static int pin_included(struct pins *pins, const struct policy *p)
 		const struct ruleset_file *files;
 		size_t count = ruleset_files(layer, &files);
 		for (size_t k = 1; rc == 0 && k < count; k++) /* 0 is the layer's own file */
-			rc = pin(pins, files[k].path);
+			rc = pin(pins, links, files[k].path);
 	}
 	return rc;
 }
@@ -201,23 +245,24 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	struct places at = { 0 };
 	struct variable variables[8];
 	struct pins program = { .n = 0 }, pins = { .n = 0 };
+	struct links links = { .n = 0 };
 	const char *guarded[3 + PLACES + MAX_PINNED];
 	char grants[PATH_MAX];
 	size_t n_guarded = 0;
 
-	int rc = pin(&program, "/proc/self/exe");
+	int rc = pin(&program, NULL, "/proc/self/exe");
 	if (rc == 0)
 		rc = pin_mounts(&program);
 	if (rc == 0)
-		rc = pin_files(&pins, o);
+		rc = pin_files(&pins, &links, o);
 	size_t given = pins.n;
 	guarded[n_guarded++] = journal;
 	journal_salts(at.salts, sizeof(at.salts), journal);
 	guarded[n_guarded++] = at.salts;
-	n_guarded += journal_places(&at, guarded + n_guarded);
+	n_guarded += journal_places(&at, &links, guarded + n_guarded);
 	if (terminal)
 		guarded[n_guarded++] = terminal;
-	size_t own = n_guarded;
+	size_t own = n_guarded, led = links.n;
 	n_guarded += close_files(&pins, guarded + own);
 	struct policy_options po = {
 		.files = o->n_files ? o->files : agent,
@@ -228,12 +273,17 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		.n_guarded = n_guarded,
 		.pinned = program.name,
 		.n_pinned = program.n,
+		.links = (const char *const *)links.name,
+		.n_links = links.n,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
 	bool again = *out, loaded = rc == 0 && (again || load(&po, out) == 0);
 	if (loaded)
-		rc = pin_included(&pins, *out);
-	if (loaded && rc == 0 && (again || pins.n > given)) {
+		rc = pin_included(&pins, &links, *out);
+	if (rc == 0)
+		rc = links.rc;
+	if (loaded && rc == 0 && (again || pins.n > given || links.n > led)) {
+		po.n_links = links.n;
 		po.n_guarded = own + close_files(&pins, guarded + own);
 		rc = policy_guard_anew(*out, &po);
 	}
@@ -244,5 +294,6 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	}
 	free_pins(&program);
 	free_pins(&pins);
+	free_links(&links);
 	return loaded && rc == 0 ? 0 : -1;
 }

@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# What usher keeps for its user is known by names. Where a link is on the way, or a directory is missing, nobody in the tree puts something of
+# his own there for the next session to read: its standing answers, its rules. The control is the same script outside.
+. "$(dirname "$0")/lib.sh"
+unset XDG_STATE_HOME XDG_CONFIG_HOME XDG_RUNTIME_DIR
+home() { # NAME: a home as someone has it who keeps these things elsewhere
+	H=$T/$1
+	mkdir -p "$H/kept" "$H/local" "$H/etc" "$T/ev"
+	printf 'deny read **/secret\ndefault allow\n' >"$H/etc/closed.rules"
+	printf 'ask read **/secret\ndefault allow\n' >"$H/ask.rules"
+	cp "$T/etc/allow.rules" "$H/allow.rules"
+	ln -s etc/closed.rules "$H/closed.rules"
+	chmod 600 "$H"/*.rules "$H/etc/closed.rules"
+	echo secret >"$H/secret"
+	export HOME=$H
+	cd "$H" || exit 1
+}
+cat >"$T/etc/plant.sh" <<'S'
+cd "$HOME"
+rm .config && ln -s "$T/ev" .config && echo "config replaced"
+ln -sT "$T/ev" .config && echo "config made"
+ln -s "$T/ev" x && mv -T x .config && echo "config renamed over"
+mkdir -p .config/usher && echo 'allow read **/secret' >.config/usher/grants.rules && chmod 600 .config/usher/grants.rules && echo planted
+mv .local .lold && echo "local moved"
+ln -sT "$T/ev" .local && echo "local made"
+mv -T kept kept2 && echo "its end moved"
+:
+S
+tried() { "$USHER" run "$@" -- sh "$T/etc/plant.sh" 2>/dev/null; }
+answered() { # what the next session reads, by the standing answers and by the rules
+	echo "$("$USHER" run -p ask.rules --ask=deny -- cat secret 2>/dev/null) $("$USHER" run -p closed.rules -- cat secret 2>/dev/null)"
+}
+home links
+ln -s kept .config; ln -s local .local
+same "links are not replaced" "" "$(tried -p allow.rules)"
+cat >"$T/etc/rules.sh" <<'S'
+cd "$HOME"
+rm closed.rules && echo 'default allow' >closed.rules && chmod 600 closed.rules && echo "rules replaced"
+:
+S
+same "nor is that by which the rules are named" "" "$("$USHER" run -p closed.rules -- sh "$T/etc/rules.sh" 2>/dev/null)"
+same "and the next session goes by what was there" " " "$(answered)"
+same "the same under builtin:agent" "" "$(tried --ask=deny)"
+{ sh "$T/etc/plant.sh"; sh "$T/etc/rules.sh"; } >"$T/out" 2>/dev/null
+same "the control: outside all of it is possible" "config replaced planted local moved local made rules replaced" \
+	"$(grep -vE 'renamed over|its end' "$T/out" | paste -sd' ')"
+same "and the next session reads what was planted" "secret secret" "$(answered)"
+
+# Another session's variables name other places: the usual ones are nobody's to make.
+rm -rf "$T/ev"
+home missing
+tried_elsewhere() { env XDG_CONFIG_HOME="$T/else" XDG_STATE_HOME="$T/else" XDG_RUNTIME_DIR="$T/else" "$USHER" run -p allow.rules -- sh "$T/etc/plant.sh" 2>/dev/null; }
+mkdir -m 700 "$T/else"
+same "directories that are missing are not made as links" "" "$(tried_elsewhere | grep -E 'config|planted|local')"
+same "while a program may use them" "used" "$(env XDG_CONFIG_HOME="$T/else" "$USHER" run -p allow.rules -- sh -c 'mkdir -p ~/.config/own && : >~/.config/own/file && echo used' 2>/dev/null)"
+same "and the next session asks" "" "$("$USHER" run -p ask.rules --ask=deny -- cat secret 2>/dev/null)"
+finish
