@@ -175,6 +175,14 @@ static bool is_guarded(const struct policy_options *o, const char *name)
 	return false;
 }
 
+/* Whether the file of grants, which is guarded with its directory, lies in PATH. */
+static bool has_grants(const struct policy_options *o, const char *path)
+{
+	size_t len = strlen(path);
+
+	return o->grants_file && strncmp(o->grants_file, path, len) == 0 && o->grants_file[len] == '/';
+}
+
 /*
  * NAME below BASE, which another usher would use: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
  * lies in, so that is made for them.
@@ -184,6 +192,8 @@ static void guard_other(struct strbuf *to, const struct policy_options *o, const
 	char path[PATH_MAX], whole[PATH_MAX];
 
 	if (base[0] != '/' || (size_t)snprintf(path, sizeof(path), "%s%s", base, name) >= sizeof(path))
+		return;
+	if (has_grants(o, path))
 		return;
 	if (make)
 		make_above(path, strlen(base));

@@ -12,6 +12,7 @@
 #include "tools/desk_options.h"
 #include "tools/desk_review.h"
 #include "tools/desk_screen.h"
+#include "tools/desk_standing.h"
 #include "tools/desk_text.h"
 #include "tools/tool.h"
 
@@ -28,7 +29,7 @@ static void usage(void)
 	      "       usher desk kill ID [--message=TEXT]          ends the whole session\n"
 	      "       usher desk rewrite ID NAME [--message=TEXT]  another object instead\n"
 	      "       usher desk watch [--json]      what waits, then what comes and goes (--json: events)\n"
-	      "       usher desk grants [--json]     answers that hold on\n"
+	      "       usher desk grants [--json]     answers that hold on, those for ever among them (with their place: edit it to take one back)\n"
 	      "       usher desk revoke ID           takes one back\n"
 	      "       usher desk review [...]        what was allowed for review; see usher desk review --help\n"
 	      "\n"
@@ -258,7 +259,8 @@ static int do_grants(struct desk_call *c)
 		}
 		json_object_put(reply);
 	}
-	return 0;
+	int rc = desk_standing(c->o.json);
+	return rc < 0 ? complain(strerror(-rc)) : 0;
 }
 
 static int do_revoke(struct desk_call *c)

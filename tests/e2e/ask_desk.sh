@@ -87,6 +87,8 @@ rule=$(desk allow 1 --always --yes)
 check "always shows its rule" grep -q "allow read" <<<"$rule"
 wait_for says d end
 same "and writes just that" "$(tail -n +2 <<<"$rule")" "$(cat "$XDG_CONFIG_HOME/usher/grants.rules")"
+same "grants lists it with its place" "always   $(head -n 1 "$XDG_CONFIG_HOME/usher/grants.rules")   ($XDG_CONFIG_HOME/usher/grants.rules:1)" "$(desk grants | grep '^always' | head -n 1)"
+same "and in JSON" "$(head -n 1 "$XDG_CONFIG_HOME/usher/grants.rules")" "$(desk grants --json | python3 -c 'import json, sys; print([r["rule"] for r in map(json.loads, sys.stdin) if r.get("line") == 1][0])')"
 if [ "$(id -u)" != 0 ]; then
 	chmod 500 "$XDG_CONFIG_HOME/usher"
 	chmod 400 "$XDG_CONFIG_HOME/usher/grants.rules"

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/desk_standing.h"
+
+#include <errno.h>
+#include <json-c/json.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/policy.h"
+#include "policy/show.h"
+#include "rules/cleanup.h"
+
+static void print_text(const char *file, unsigned line, const char *rule)
+{
+	char text[4096];
+	struct text_buffer t;
+
+	text_start(&t, text, sizeof(text));
+	text_show(&t, (struct span){ rule, (uint32_t)strlen(rule) }, 0);
+	printf("always   %s   (%s:%u)\n", text, file, line);
+}
+
+static void print_json(const char *file, unsigned line, const char *rule)
+{
+	struct json_object *o = json_object_new_object(), *where = json_object_new_string(file);
+	struct json_object *number = json_object_new_int64(line), *text = json_object_new_string(rule);
+
+	if (o && where && number && text) {
+		json_object_object_add(o, "file", where);
+		json_object_object_add(o, "line", number);
+		json_object_object_add(o, "rule", text);
+		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+		where = number = text = NULL;
+	}
+	json_object_put(where);
+	json_object_put(number);
+	json_object_put(text);
+	json_object_put(o);
+}
+
+int desk_standing(bool json)
+{
+	char path[PATH_MAX];
+	CLEANUP_FREE char *line = NULL;
+	size_t room = 0;
+	unsigned number = 0;
+
+	if (policy_grants_path(path, sizeof(path)) < 0)
+		return 0;
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return errno == ENOENT ? 0 : -errno;
+	for (ssize_t n; (n = getline(&line, &room, f)) > 0;) {
+		number++;
+		line[strcspn(line, "\r\n")] = '\0';
+		const char *rule = line + strspn(line, " \t");
+		if (*rule && *rule != '#')
+			(json ? print_json : print_text)(path, number, rule);
+	}
+	int rc = ferror(f) ? -EIO : 0;
+	fclose(f);
+	return rc;
+}
