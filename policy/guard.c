@@ -32,6 +32,8 @@
 	"/proc/sys/fs/binfmt_misc/** /sys/{power,kernel/debug,kernel/tracing}/** /sys/kernel/{uevent_helper,kexec*} "           \
 	"reason=\"the kernel acts on it outside the tree\"\n"
 
+#define GRANTS "/grants.rules"
+
 static bool is_plain(unsigned char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("/._-+:@%", c));
@@ -109,7 +111,7 @@ static void guard_missing(struct strbuf *to, const char *whole, size_t real)
 	strbuf_puts(to, " reason=\"usher's own files will be below\"\n");
 }
 
-/* A link that leads to usher's own: what is put in its place would be read for it. */
+/* A link (or what ".." leaves) that leads to usher's own: what is put in its place would be read for it. */
 static void guard_link(void *context, const char *name)
 {
 	struct strbuf *to = context;
@@ -119,11 +121,11 @@ static void guard_link(void *context, const char *name)
 	guard_parents(to, name);
 }
 
-/* NAME exists up to WHOLE's first REAL bytes. Most names cross no link, and are what they say. */
-static void guard_links(struct strbuf *to, const char *name, const char *whole, size_t real)
+/* WHOLE is what NAME means. Most names cross no link, and are what they say. */
+static void guard_links(struct strbuf *to, const char *name, const char *whole)
 {
-	if (strncmp(name, whole, real) != 0)
-		(void)real_name_links(name, guard_link, to);
+	if (strcmp(name, whole) != 0)
+		(void)real_name_leads(name, guard_link, to);
 }
 
 /* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
@@ -135,15 +137,24 @@ static void guard_real(struct strbuf *to, const char *name, bool parts)
 	if (real < 0)
 		return;
 	guard_closed(to, whole);
-	guard_links(to, name, whole, (size_t)real);
+	guard_links(to, name, whole);
 	if (parts && whole[real])
 		guard_missing(to, whole, (size_t)real);
+}
+
+/* FILE where it is a link: what it leads to, wherever that is. */
+static void guard_led(struct strbuf *to, const char *file)
+{
+	char target[1];
+	if (readlink(file, target, sizeof(target)) >= 0)
+		guard_real(to, file, true);
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */
 static void guard_grants(struct strbuf *to, const char *file)
 {
 	char dir[PATH_MAX];
+	guard_led(to, file);
 	snprintf(dir, sizeof(dir), "%s", file);
 	char *slash = strrchr(dir, '/');
 	if (slash && slash != dir)
@@ -200,12 +211,22 @@ static void guard_other(struct strbuf *to, const struct policy_options *o, const
 	ssize_t real = real_name(path, whole);
 	if (real < 0)
 		return;
-	guard_links(to, path, whole, (size_t)real);
+	guard_links(to, path, whole);
 	if (is_guarded(o, whole))
 		return;
 	guard_closed(to, whole);
 	if (whole[real])
 		guard_missing(to, whole, (size_t)real);
+	if ((size_t)snprintf(path, sizeof(path), "%s%s" GRANTS, base, name) < sizeof(path))
+		guard_led(to, path);
+}
+
+/* As guard_other(), for a place that a variable names. */
+static void guard_named(struct strbuf *to, const struct policy_options *o, const char *variable, const char *name, bool make)
+{
+	const char *base = getenv(variable);
+	if (base)
+		guard_other(to, o, base, name, make);
 }
 
 /*
@@ -229,6 +250,9 @@ static void guard_others(struct strbuf *to, const struct policy_options *o)
 	snprintf(run, sizeof(run), "/run/user/%u", (unsigned)getuid());
 	guard_other(to, o, run, "/usher", false);
 	guard_other(to, o, run, "/usher-journals", false);
+	guard_named(to, o, "XDG_STATE_HOME", "/usher", true);
+	guard_named(to, o, "XDG_RUNTIME_DIR", "/usher", false);
+	guard_named(to, o, "XDG_RUNTIME_DIR", "/usher-journals", false);
 }
 
 static void guard_process(struct strbuf *to, pid_t self)
@@ -252,12 +276,12 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 	}
 	for (size_t i = 0; i < options->n_links; i++)
 		guard_link(&to, options->links[i]);
+	guard_others(&to, options); /* first: it makes what is missing */
 	if (options->grants_file)
 		guard_grants(&to, options->grants_file);
 	char desk[PATH_MAX];
 	if (policy_desk_dir(desk, sizeof(desk)) == 0)
-		guard_real(&to, desk, false);
-	guard_others(&to, options);
+		guard_real(&to, desk, true);
 	return strbuf_end(&to, out, len);
 }
 
@@ -271,9 +295,9 @@ int policy_grants_path(char *out, size_t cap)
 {
 	const char *dir = getenv("XDG_CONFIG_HOME");
 	if (dir && dir[0] == '/')
-		return join(out, cap, dir, "/usher/grants.rules");
+		return join(out, cap, dir, "/usher" GRANTS);
 	dir = getenv("HOME");
-	return dir && dir[0] == '/' ? join(out, cap, dir, "/.config/usher/grants.rules") : -ENOENT;
+	return dir && dir[0] == '/' ? join(out, cap, dir, "/.config/usher" GRANTS) : -ENOENT;
 }
 
 int policy_desk_dir(char *out, size_t cap)

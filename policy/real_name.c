@@ -8,138 +8,126 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How much of NAME exists; its real name, without a slash at the end, goes to OUT. */
-static size_t existing(const char *name, char out[PATH_MAX])
-{
-	char head[PATH_MAX];
-	size_t len = strlen(name);
-
-	memcpy(head, name, len + 1);
-	while (len > 1 && !realpath(head, out)) {
-		while (len > 1 && head[len - 1] != '/')
-			len--;
-		while (len > 1 && head[len - 1] == '/')
-			len--;
-		head[len] = '\0';
-	}
-	if (len <= 1 || strcmp(out, "/") == 0)
-		out[0] = '\0';
-	return len > 1 ? len : 0;
-}
-
-/* Appends one component of what is missing to OUT; *UP: it led out of what came before. */
-static int append(char out[PATH_MAX], const char *part, size_t len, bool *up)
-{
-	size_t have = strlen(out);
-
-	if (len == 0 || (len == 1 && part[0] == '.'))
-		return 0;
-	if (len == 2 && part[0] == '.' && part[1] == '.') {
-		char *slash = strrchr(out, '/');
-		if (slash)
-			*slash = '\0';
-		*up = true;
-		return 0;
-	}
-	if (have + 1 + len >= PATH_MAX)
-		return -ENAMETOOLONG;
-	out[have] = '/';
-	memcpy(out + have + 1, part, len);
-	out[have + 1 + len] = '\0';
-	return 0;
-}
-
-static ssize_t once(const char *name, char out[PATH_MAX], bool *up)
-{
-	if (strlen(name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	const char *rest = name + existing(name, out);
-	size_t real = strlen(out);
-
-	while (*rest) {
-		size_t len = strcspn(rest, "/");
-		int rc = append(out, rest, len, up);
-		if (rc < 0)
-			return rc;
-		rest += len + (rest[len] == '/');
-	}
-	if (!out[0])
-		strcpy(out, "/");
-	return (ssize_t)real;
-}
-
-ssize_t real_name(const char *name, char out[PATH_MAX])
-{
-	char folded[PATH_MAX];
-	bool up = false;
-	ssize_t real = once(name, out, &up);
-
-	if (real < 0 || !up)
-		return real;
-	/* What ".." led to may exist, and be a link. */
-	strcpy(folded, out);
-	return once(folded, out, &up);
-}
-
 #define LINKS_MOST 40 /* as the kernel's MAXSYMLINKS */
 
-/* Where a walk stands: AT is real ("" for the root), REST is to be walked from there. */
+/* Where a walk stands: AT is real in its first REAL bytes ("" for the root), REST is to be walked from there. */
 struct walk {
 	char at[PATH_MAX];
+	size_t real;
 	char rest[2 * PATH_MAX];
 	unsigned links;
+	void (*each)(void *context, const char *name); /* may be NULL */
+	void *context;
 };
 
 /* Takes the next component off the rest, 0: there is none. */
-static size_t next_component(struct walk *w, char part[NAME_MAX + 1])
+static size_t next_component(struct walk *w, char part[PATH_MAX])
 {
 	char *from = w->rest + strspn(w->rest, "/");
 	size_t len = strcspn(from, "/");
 
-	if (len > NAME_MAX)
-		len = NAME_MAX; /* nothing is called so */
+	if (len >= PATH_MAX)
+		len = PATH_MAX - 1; /* nothing is called so */
 	memcpy(part, from, len);
 	part[len] = '\0';
 	memmove(w->rest, from + len, strlen(from + len) + 1);
 	return len;
 }
 
-/* TARGET is what a link of the directory AT leads to. */
+static bool is_real(const struct walk *w)
+{
+	return w->at[w->real] == '\0';
+}
+
+static void tell(const struct walk *w)
+{
+	if (w->each)
+		w->each(w->context, w->at);
+}
+
+/* What is left by ".." can lead elsewhere as well: a link in its place has another directory above it. */
+static void leave(struct walk *w)
+{
+	char *slash = strrchr(w->at, '/');
+
+	if (!slash)
+		return;
+	if (is_real(w))
+		tell(w);
+	*slash = '\0';
+	if (strlen(w->at) < w->real)
+		w->real = strlen(w->at);
+}
+
+/* TARGET is what a link of the directory AT leads to, which may not exist. */
 static int follow(struct walk *w, const char *target, size_t len)
 {
 	char rest[sizeof(w->rest)];
 
-	if (++w->links > LINKS_MOST)
-		return -ELOOP;
 	if ((size_t)snprintf(rest, sizeof(rest), "%.*s/%s", (int)len, target, w->rest) >= sizeof(rest))
 		return -ENAMETOOLONG;
 	strcpy(w->rest, rest);
-	if (target[0] == '/')
+	if (target[0] == '/') {
 		w->at[0] = '\0';
+		w->real = 0;
+	}
 	return 0;
 }
 
-int real_name_links(const char *name, void (*each)(void *context, const char *link), void *context)
+/* One component further: a link is followed, also to where nothing is yet. */
+static int enter(struct walk *w, const char *part, size_t len)
+{
+	size_t before = strlen(w->at);
+	bool here = is_real(w);
+	char target[PATH_MAX];
+
+	if (before + 1 + len >= PATH_MAX)
+		return -ENAMETOOLONG;
+	w->at[before] = '/';
+	memcpy(w->at + before + 1, part, len + 1);
+	if (!here)
+		return 0;
+	ssize_t n = readlink(w->at, target, sizeof(target));
+	if (n >= 0 && w->links++ < LINKS_MOST) {
+		tell(w);
+		w->at[before] = '\0';
+		return follow(w, target, (size_t)n);
+	}
+	if (n < 0 && errno == EINVAL) /* it is there, and no link */
+		w->real = before + 1 + len;
+	return 0;
+}
+
+static int walk(struct walk *w, const char *name)
+{
+	char part[PATH_MAX];
+	int rc = 0;
+
+	if ((size_t)snprintf(w->rest, sizeof(w->rest), "%s", name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	for (size_t len; rc == 0 && (len = next_component(w, part));) {
+		if (!strcmp(part, ".."))
+			leave(w);
+		else if (strcmp(part, ".") != 0)
+			rc = enter(w, part, len);
+	}
+	return rc;
+}
+
+ssize_t real_name(const char *name, char out[PATH_MAX])
 {
 	struct walk w = { .at = "" };
-	char part[NAME_MAX + 1], target[PATH_MAX];
-	bool up = false;
+	int rc = walk(&w, name);
 
-	if ((size_t)snprintf(w.rest, sizeof(w.rest), "%s", name) >= PATH_MAX)
-		return -ENAMETOOLONG;
-	for (size_t len; (len = next_component(&w, part));) {
-		size_t before = strlen(w.at);
-		int rc = append(w.at, part, len, &up);
-		if (rc < 0)
-			return rc;
-		ssize_t n = strlen(w.at) > before ? readlink(w.at, target, sizeof(target)) : -1;
-		if (n < 0)
-			continue; /* no link, or nothing: then what is behind is not there either */
-		each(context, w.at);
-		w.at[before] = '\0';
-		rc = follow(&w, target, (size_t)n);
-		if (rc < 0)
-			return rc;
-	}
-	return 0;
+	if (rc < 0)
+		return rc;
+	strcpy(out, w.at[0] ? w.at : "/");
+	return (ssize_t)w.real;
+}
+
+int real_name_leads(const char *name, void (*each)(void *context, const char *lead), void *context)
+{
+	struct walk w = { .at = "", .each = each, .context = context };
+
+	return walk(&w, name);
 }

@@ -101,7 +101,7 @@ static void find_links(struct links *l, const char *name, const char *real)
 	if (!strcmp(name, real) || (name[0] != '/' && !getcwd(whole, PATH_MAX)))
 		return;
 	snprintf(whole + strlen(whole), PATH_MAX, "%s%s", name[0] == '/' ? "" : "/", name);
-	(void)real_name_links(whole, add_link, l);
+	(void)real_name_leads(whole, add_link, l);
 }
 
 static void free_links(struct links *l)

@@ -13,6 +13,12 @@ bool file_text(const char *path, char *out, size_t size);
 /* The same of /proc/PID/WHAT (a short name). PID may be a thread's; whose number it is by now is the caller's business. */
 bool proc_text(pid_t pid, const char *what, char *out, size_t size);
 
+/*
+ * All of /proc/PID/WHAT, up to a mebibyte: a status has as many groups as 65,536. *out is malloc'd. 0, -ESRCH when there is no such thread,
+ * -ENOMEM.
+ */
+int proc_whole(pid_t pid, const char *what, char **out);
+
 /* Of /proc/PID/stat what is behind the name, from its ')' on: a name may hold anything, another ')' too. NULL when it does not tell. */
 #define PROC_STAT 1024
 const char *proc_stat(pid_t pid, char text[PROC_STAT]);

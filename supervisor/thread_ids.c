@@ -2,7 +2,6 @@
 #include "supervisor/thread_ids.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -12,32 +11,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-
-#define STATUS_FIRST 16384
-#define STATUS_MOST ((size_t)1024 * 1024) /* 65,536 groups, the kernel's most, fit */
-
-/* All of FD as a string, NULL without memory. */
-static char *read_text(int fd)
-{
-	CLEANUP_FREE char *text = NULL;
-	size_t room = 0, n = 0;
-
-	for (;;) {
-		if (n + 1 >= room) {
-			room = room ? room * 2 : STATUS_FIRST;
-			char *bigger = room > STATUS_MOST ? NULL : realloc(text, room);
-			if (!bigger)
-				return NULL;
-			text = bigger;
-		}
-		ssize_t got = read(fd, text + n, room - n - 1);
-		if (got <= 0)
-			break;
-		n += (size_t)got;
-	}
-	text[n] = '\0';
-	return steal_pointer(&text);
-}
+#include "supervisor/proc_text.h"
 
 static const char *field(const char *text, const char *key)
 {
@@ -85,15 +59,11 @@ int thread_ids_parse(const char *status, struct thread_ids *out)
 
 int thread_ids_read(pid_t tid, struct thread_ids *out)
 {
-	char path[32];
+	CLEANUP_FREE char *text = NULL;
 
 	memset(out, 0, sizeof(*out));
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -ESRCH;
-	CLEANUP_FREE char *text = read_text(fd);
-	return text ? thread_ids_parse(text, out) : -ENOMEM;
+	int rc = proc_whole(tid, "status", &text);
+	return rc < 0 ? rc : thread_ids_parse(text, out);
 }
 
 static bool groups_are(const gid_t *groups, size_t n)

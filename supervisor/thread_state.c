@@ -10,7 +10,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/procs_kernel.h"
 
-#define STATUS_MAX 8192 /* a process with some thousand groups has more: then it is not known */
+#define STATUS_MAX 8192 /* a process with some thousand groups has more */
 
 static ssize_t read_text(int proc, pid_t tid, const char *what, char *text, size_t cap)
 {

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/ask.h"
 #include "supervisor/crowd.h"
 #include "supervisor/memory.h"
@@ -33,29 +34,46 @@ static uint64_t status_mask(const char *status, const char *key)
 	return at ? strtoull(at + strlen(key), NULL, 16) : 0;
 }
 
+#define STATUS_TEXT 4096
+
+/* The status of TID as far as the masks of its signals, which stand behind its groups: in BUF, or where those are hundreds in *MORE, malloc'd. NULL: it has ended. */
+static const char *status_of(pid_t tid, char buf[STATUS_TEXT], char **more)
+{
+	if (!proc_text(tid, "status", buf, STATUS_TEXT))
+		return NULL;
+	if (strstr(buf, "\nSigIgn:\t")) /* behind the last one that is wanted */
+		return buf;
+	return proc_whole(tid, "status", more) == 0 ? *more : NULL;
+}
+
 /*
  * A signal for the process goes to its first thread unless that one blocks it or has ended (complete_signal() in
  * the kernel): only then may it be for another thread.
  */
-static uint64_t shared_for(const char *status, pid_t tid, char *scratch, size_t size)
+static uint64_t shared_for(const char *status, pid_t tid)
 {
+	CLEANUP_FREE char *more = NULL;
+	char text[STATUS_TEXT];
 	uint64_t shared = status_mask(status, "\nShdPnd:\t");
 	const char *at = strstr(status, "\nTgid:\t");
 	pid_t first = at ? (pid_t)strtol(at + strlen("\nTgid:\t"), NULL, 10) : tid;
 
-	if (!shared || first == tid || !proc_text(first, "status", scratch, size) || strstr(scratch, "\nState:\tZ"))
+	const char *first_status = shared && first != tid ? status_of(first, text, &more) : NULL;
+	if (!first_status || strstr(first_status, "\nState:\tZ"))
 		return shared;
-	return shared & status_mask(scratch, "\nSigBlk:\t");
+	return shared & status_mask(first_status, "\nSigBlk:\t");
 }
 
 bool pool_signal_waits(pid_t tid)
 {
-	char text[4096], scratch[4096];
+	CLEANUP_FREE char *more = NULL;
+	char text[STATUS_TEXT];
+	const char *status = status_of(tid, text, &more);
 
-	if (!proc_text(tid, "status", text, sizeof(text)))
+	if (!status)
 		return true;
-	uint64_t pending = status_mask(text, "\nSigPnd:\t") | shared_for(text, tid, scratch, sizeof(scratch));
-	return (pending & ~status_mask(text, "\nSigBlk:\t")) != 0;
+	uint64_t pending = status_mask(status, "\nSigPnd:\t") | shared_for(status, tid);
+	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0;
 }
 
 bool pool_thread_ended(pid_t tid)

@@ -47,6 +47,21 @@ same "the control: outside all of it is possible" "config replaced planted local
 	"$(grep -vE 'renamed over|its end' "$T/out" | paste -sd' ')"
 same "and the next session reads what was planted" "secret secret" "$(answered)"
 
+# A link that leads to nothing yet, the file of grants as a link, a name that goes by "..": what they mean is out of reach, too.
+home dangling
+ln -s ../gone .config
+"$USHER" run -p allow.rules -- sh -c 'mkdir -p "$T/gone/usher" && echo "allow read **/secret" >"$T/gone/usher/grants.rules" && chmod 600 "$T/gone/usher/grants.rules"' 2>/dev/null
+same "what a link will lead to is not made" " " "$(answered)"
+home led
+mkdir -p .config/usher; : >etc/grants; chmod 600 etc/grants; ln -s ../../etc/grants .config/usher/grants.rules
+"$USHER" run -p allow.rules -- sh -c 'echo "allow read **/secret" >>etc/grants' 2>/dev/null
+same "what the file of grants leads to is not written" " " "$(answered)"
+home dots
+mkdir sub
+"$USHER" run -p sub/../etc/closed.rules -- sh -c 'mkdir -p ev/sub ev/etc && echo "default allow" >ev/etc/closed.rules && chmod 600 ev/etc/closed.rules && mv sub sub2 && ln -s ev/sub sub' 2>/dev/null
+same "nor is what a name leaves by .. replaced" "" "$("$USHER" run -p sub/../etc/closed.rules -- cat secret 2>/dev/null)"
+cd "$T" || exit 1
+
 # Another session's variables name other places: the usual ones are nobody's to make.
 rm -rf "$T/ev"
 home missing

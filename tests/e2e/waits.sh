@@ -87,6 +87,25 @@ for mode in allow reads; do
 	same "signals reach a waiting open ($mode)" "$native" "$got"
 done
 
+# Hundreds of groups stand before a process's signals in what /proc says of it.
+if is_root; then
+	cat >"$T/etc/groups.py" <<'P'
+import os, signal
+class Woken(Exception): pass
+def h(*a): raise Woken
+signal.signal(signal.SIGALRM, h)
+os.setgroups(range(100000000, 100001000))
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try: open("p"); print("opened")
+except Woken: print("woken")
+P
+	fresh; setup_p; native=$(timeout 30 python3 "$T/etc/groups.py" 2>&1)
+	same "one of a thousand groups is woken (native)" woken "$native"
+	fresh; setup_p; same "one of a thousand groups is woken" woken "$(supervise allow timeout -s KILL 30 python3 "$T/etc/groups.py" 2>"$T/err")"
+else
+	skip "one of a thousand groups is woken" "needs root"
+fi
+
 # So many at once that no short list of whom usher has interrupted is enough.
 cat >"$T/etc/many.py" <<'P'
 import os, signal, time

@@ -87,6 +87,60 @@ static void from_the_root(void **state)
 	assert_string_equal(got, "/");
 }
 
+/* What a link leads to is meant, there or not; a loop ends somewhere. */
+static void links_to_nothing_are_followed(void **state)
+{
+	char name[128], got[PATH_MAX], want[128], dangling[96], loop[96];
+
+	snprintf(dangling, sizeof(dangling), "%s/dangling", (char *)*state);
+	snprintf(loop, sizeof(loop), "%s/loop", (char *)*state);
+	assert_int_equal(symlink("link/none/../gone", dangling), 0);
+	assert_int_equal(symlink("loop", loop), 0);
+	snprintf(name, sizeof(name), "%s/a", dangling);
+	snprintf(want, sizeof(want), "%s/there/gone/a", (char *)*state);
+	assert_int_equal(real_name(name, got), strlen(*state) + strlen("/there"));
+	assert_string_equal(got, want);
+	snprintf(name, sizeof(name), "%s/a", loop);
+	assert_int_equal(real_name(name, got), strlen(*state));
+	assert_string_equal(got, name);
+	unlink(dangling);
+	unlink(loop);
+}
+
+struct leads {
+	char name[4][128];
+	unsigned n;
+};
+
+static void note(void *context, const char *name)
+{
+	struct leads *l = context;
+
+	assert_true(l->n < 4);
+	snprintf(l->name[l->n++], sizeof(l->name[0]), "%s", name);
+}
+
+static void what_leads_is_told(void **state)
+{
+	struct leads l = { .n = 0 };
+	char name[128], want[128];
+
+	snprintf(name, sizeof(name), "%s/link/x", (char *)*state);
+	assert_int_equal(real_name_leads(name, note, &l), 0);
+	assert_int_equal(l.n, 1);
+	snprintf(want, sizeof(want), "%s/link", (char *)*state);
+	assert_string_equal(l.name[0], want);
+	snprintf(name, sizeof(name), "%s/there/../link", (char *)*state);
+	l.n = 0;
+	assert_int_equal(real_name_leads(name, note, &l), 0);
+	assert_int_equal(l.n, 2);
+	snprintf(want, sizeof(want), "%s/there", (char *)*state);
+	assert_string_equal(l.name[0], want);
+	l.n = 0;
+	assert_int_equal(real_name_leads(*state, note, &l), 0);
+	assert_int_equal(l.n, 0);
+}
+
 static void too_long(void **state)
 {
 	char name[PATH_MAX + 1], got[PATH_MAX];
@@ -105,6 +159,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(names, set_up, tear_down),
 		cmocka_unit_test(from_the_root),
+		cmocka_unit_test_setup_teardown(links_to_nothing_are_followed, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(what_leads_is_told, set_up, tear_down),
 		cmocka_unit_test(too_long),
 	};
 
