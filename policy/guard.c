@@ -196,7 +196,7 @@ static bool has_grants(const struct policy_options *o, const char *path)
 
 /*
  * NAME below BASE, which another usher would use: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
- * lies in, so that is made for them.
+ * lies in, so that a session makes it for them.
  */
 static void guard_other(struct strbuf *to, const struct policy_options *o, const char *base, const char *name, bool make)
 {
@@ -206,7 +206,7 @@ static void guard_other(struct strbuf *to, const struct policy_options *o, const
 		return;
 	if (has_grants(o, path))
 		return;
-	if (make)
+	if (make && o->makes_places)
 		make_above(path, strlen(base));
 	ssize_t real = real_name(path, whole);
 	if (real < 0)

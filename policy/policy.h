@@ -30,6 +30,7 @@ struct policy_options {
 	size_t n_pinned;
 	const char *const *links; /* absolute names of symbolic links by which guarded ones are known: nothing in the tree may put something else there */
 	size_t n_links;
+	bool makes_places;         /* what is missing of usher's own places is made: a session is about to begin */
 	const char *grants_file;   /* standing grants: its rules answer asks and do nothing else; need not exist; NULL: none */
 };
 

@@ -110,14 +110,17 @@ static void free_links(struct links *l)
 		free(l->name[i]);
 }
 
-/* Where other sessions' journals are: out of reach too. A place that is not there would only be a name the tree cannot make. */
+/*
+ * Where other sessions' journals are: out of reach too. The last place lies where anybody can make names, and is closed whether it is there or
+ * not; the guard layer itself sees to what is missing of the others.
+ */
 static size_t journal_places(struct places *at, struct links *links, const char **out)
 {
 	char name[PATH_MAX];
 	size_t n = 0;
 
 	for (unsigned i = 0; i < PLACES; i++) {
-		if (journal_place(i, name, sizeof(name)) != 0 || (i != 0 && access(name, F_OK) != 0))
+		if (journal_place(i, name, sizeof(name)) != 0 || (i == 1 && access(name, F_OK) != 0))
 			continue;
 		out[n] = canonical(name, at->journals[i]);
 		find_links(links, name, out[n++]);
@@ -210,18 +213,25 @@ static void free_pins(struct pins *p)
 		free((void *)(uintptr_t)p->name[i]);
 }
 
-/* Files that the given ones include are closed like them. */
-static int pin_included(struct pins *pins, struct links *links, const struct policy *p)
+static int pin_included_by(struct pins *pins, struct links *links, const struct ruleset *rules)
 {
-	const struct ruleset *layer;
+	const struct ruleset_file *files;
+	size_t count = ruleset_files(rules, &files);
 	int rc = 0;
 
-	for (size_t i = 1; rc == 0 && (layer = policy_layer(p, i)); i++) { /* 0 is the guard */
-		const struct ruleset_file *files;
-		size_t count = ruleset_files(layer, &files);
-		for (size_t k = 1; rc == 0 && k < count; k++) /* 0 is the layer's own file */
-			rc = pin(pins, links, files[k].path);
-	}
+	for (size_t k = 1; rc == 0 && k < count; k++) /* 0 is its own file */
+		rc = pin(pins, links, files[k].path);
+	return rc;
+}
+
+/* Files that the given ones and the file of grants include are closed like them. */
+static int pin_included(struct pins *pins, struct links *links, const struct policy *p)
+{
+	const struct ruleset *rules = policy_standing(p);
+	int rc = rules ? pin_included_by(pins, links, rules) : 0;
+
+	for (size_t i = 1; rc == 0 && (rules = policy_layer(p, i)); i++) /* 0 is the guard */
+		rc = pin_included_by(pins, links, rules);
 	return rc;
 }
 
@@ -275,6 +285,7 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		.n_pinned = program.n,
 		.links = (const char *const *)links.name,
 		.n_links = links.n,
+		.makes_places = true,
 		.grants_file = policy_grants_path(grants, sizeof(grants)) == 0 ? grants : NULL,
 	};
 	bool again = *out, loaded = rc == 0 && (again || load(&po, out) == 0);

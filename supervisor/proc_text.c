@@ -30,7 +30,7 @@ bool proc_text(pid_t pid, const char *what, char *out, size_t size)
 #define WHOLE_FIRST 8192
 #define WHOLE_MOST ((size_t)1024 * 1024)
 
-static int read_whole(int fd, char **out)
+int text_whole(int fd, char **out)
 {
 	CLEANUP_FREE char *text = NULL;
 	size_t room = 0, n = 0;
@@ -61,7 +61,7 @@ int proc_whole(pid_t pid, const char *what, char **out)
 
 	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
 	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -ESRCH : read_whole(fd, out);
+	return fd < 0 ? -ESRCH : text_whole(fd, out);
 }
 
 const char *proc_stat(pid_t pid, char text[PROC_STAT])

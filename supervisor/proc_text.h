@@ -19,6 +19,9 @@ bool proc_text(pid_t pid, const char *what, char *out, size_t size);
  */
 int proc_whole(pid_t pid, const char *what, char **out);
 
+/* The same of the file that FD is at the beginning of. */
+int text_whole(int fd, char **out);
+
 /* Of /proc/PID/stat what is behind the name, from its ')' on: a name may hold anything, another ')' too. NULL when it does not tell. */
 #define PROC_STAT 1024
 const char *proc_stat(pid_t pid, char text[PROC_STAT]);

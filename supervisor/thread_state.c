@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs_kernel.h"
 
 #define STATUS_MAX 8192 /* a process with some thousand groups has more */
@@ -54,12 +55,25 @@ int thread_state_parse(const char *status, struct thread_state *out)
 	return 0;
 }
 
+/* What most of it stands behind are the groups. */
+static int state_of_many_groups(int proc, pid_t tid, struct thread_state *out)
+{
+	CLEANUP_FREE char *text = NULL;
+	char name[PROC_PATH];
+
+	put_proc_path(name, tid, "status");
+	CLEANUP_FD int fd = openat(proc, name, O_RDONLY | O_CLOEXEC);
+	int rc = fd < 0 ? -ESRCH : text_whole(fd, &text);
+	return rc < 0 ? rc : thread_state_parse(text, out);
+}
+
 int thread_state(int proc, pid_t tid, struct thread_state *out)
 {
 	char text[STATUS_MAX];
 	ssize_t n = read_text(proc, tid, "status", text, sizeof(text));
+	int rc = n < 0 ? (int)n : thread_state_parse(text, out);
 
-	return n < 0 ? (int)n : thread_state_parse(text, out);
+	return rc == -EIO && n == STATUS_MAX - 1 ? state_of_many_groups(proc, tid, out) : rc;
 }
 
 int thread_call_parse(const char *text, struct thread_call *out)

@@ -56,6 +56,18 @@ home led
 mkdir -p .config/usher; : >etc/grants; chmod 600 etc/grants; ln -s ../../etc/grants .config/usher/grants.rules
 "$USHER" run -p allow.rules -- sh -c 'echo "allow read **/secret" >>etc/grants' 2>/dev/null
 same "what the file of grants leads to is not written" " " "$(answered)"
+home shared
+mkdir -p .config/usher; echo 'include ../../etc/more.rules' >.config/usher/grants.rules; : >etc/more.rules; chmod 600 etc/more.rules .config/usher/grants.rules
+"$USHER" run -p allow.rules -- sh -c 'echo "allow read **/secret" >>etc/more.rules' 2>/dev/null
+same "nor what it includes" " " "$(answered)"
+if [ ! -e "/tmp/usher-$(id -u)" ]; then
+	"$USHER" run -p allow.rules -- mkdir "/tmp/usher-$(id -u)" 2>/dev/null
+	check "the last place for journals is not made by the tree" test ! -e "/tmp/usher-$(id -u)"
+	rmdir "/tmp/usher-$(id -u)" 2>/dev/null
+fi
+home looked
+"$USHER" check --explain "read /etc/passwd by /bin/cat" allow.rules >/dev/null
+same "a look at rules makes no places" "" "$(find . -name '.config' -o -name '.local')"
 home dots
 mkdir sub
 "$USHER" run -p sub/../etc/closed.rules -- sh -c 'mkdir -p ev/sub ev/etc && echo "default allow" >ev/etc/closed.rules && chmod 600 ev/etc/closed.rules && mv sub sub2 && ln -s ev/sub sub' 2>/dev/null

@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "supervisor/thread_state.h"
@@ -101,10 +104,42 @@ static void who_has_seized_is_remembered(void **state)
 	free((void *)all.seized);
 }
 
+/* A thousand groups stand before what most of it is. */
+static void one_of_many_groups_is_known(void **state)
+{
+	gid_t groups[1000];
+	struct thread_state st;
+	int begun[2];
+	char sign;
+
+	if (geteuid() != 0)
+		skip();
+	for (int i = 0; i < 1000; i++)
+		groups[i] = 100000000u + (gid_t)i;
+	assert_int_equal(pipe(begun), 0);
+	pid_t child = fork();
+	if (child == 0) {
+		if (setgroups(1000, groups) == 0 && write(begun[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(begun[1]);
+	assert_int_equal(read(begun[0], &sign, 1), 1);
+	int proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_int_equal(thread_state(proc, child, &st), 0);
+	assert_int_equal(st.tgid, child);
+	assert_int_equal(st.threads, 1);
+	close(proc);
+	close(begun[0]);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_status_is_read),	    cmocka_unit_test(what_is_cut_off_is_not_known),
+		cmocka_unit_test(a_status_is_read),
+		cmocka_unit_test(one_of_many_groups_is_known),	    cmocka_unit_test(what_is_cut_off_is_not_known),
 		cmocka_unit_test(a_call_is_read),	    cmocka_unit_test(this_thread_is_known),
 		cmocka_unit_test(who_has_seized_is_remembered),
 	};
