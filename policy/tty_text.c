@@ -121,13 +121,16 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
 		text_add(t, "\033[%u;1H\033[2K%s%s\033[J", f->rows, prompt, typed + skip);
 }
 
+/* As after a reset, whatever the program has done to hide a text: lines count from the top, no margins, letters are letters. */
+#define PLAIN "\033[?6l\033[r\033(B\017"
+
 void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)
 {
 	if (f->dumb) {
 		text_add(t, "\r\n\a");
 		return;
 	}
-	text_add(t, "%s\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
+	text_add(t, "%s" PLAIN "\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
 }
 
 void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t)

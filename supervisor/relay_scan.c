@@ -5,19 +5,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* DEC private modes that outlive a question. The first three mean "alternate screen". */
+/*
+ * DEC private modes that outlive a question. The first three mean "alternate screen"; then the cursor and how text is placed (reversed, wrapped,
+ * between margins, inserted: an ANSI mode, as its negative number), and what makes the terminal send something: as after a reset while a question is up.
+ */
 static const struct {
 	int number;
-	bool input;   /* makes the terminal send something: off while a question is up */
-	bool set;     /* its state after a reset */
+	bool set; /* its state after a reset */
 } scan_modes[] = {
-	{ 1049, false, false }, { 1047, false, false }, { 47, false, false },  { 25, false, true },
-	{ 1, true, false },     { 9, true, false },     { 1000, true, false }, { 1001, true, false },
-	{ 1002, true, false },  { 1003, true, false },  { 1004, true, false }, { 2004, true, false },
+	{ 1049, false }, { 1047, false }, { 47, false },   { 25, true },    { 5, false },    { 7, true },     { 69, false },   { -4, false },
+	{ 1, false },    { 9, false },    { 1000, false }, { 1001, false }, { 1002, false }, { 1003, false }, { 1004, false }, { 2004, false },
 };
 
 #define MODES (sizeof(scan_modes) / sizeof(scan_modes[0]))
-#define FULL_SCREEN 0x7u
+#define SCREENS 3
+#define FULL_SCREEN ((1u << SCREENS) - 1)
 
 static void mode_set(struct scan *s, long number, bool on)
 {
@@ -31,15 +33,56 @@ static void mode_set(struct scan *s, long number, bool on)
 	}
 }
 
+static void modes_end(struct scan *s, bool on)
+{
+	bool private = s->csi[0] == '?';
+	for (char *p = s->csi + private; p; p = strchr(p, ';')) {
+		p += *p == ';';
+		long number = strtol(p, NULL, 10);
+		mode_set(s, private ? number : -number, on);
+	}
+}
+
+static void margins_end(struct scan *s)
+{
+	char *rest;
+	unsigned long top = strtoul(s->csi, &rest, 10), bottom = *rest == ';' ? strtoul(rest + 1, NULL, 10) : 0;
+	bool given = (top || bottom) && top < 10000 && bottom < 10000;
+	s->top = given ? (top ? (unsigned)top : 1) : 0;
+	s->bottom = given ? (unsigned)bottom : 0;
+}
+
+/* What keys send: CSI > FLAGS u, CSI = FLAGS u, CSI < u, and CSI > 4 ; N m. */
+static void keys_end(struct scan *s, char final)
+{
+	if (final == 'u' && s->csi[0] == '<')
+		s->keys = 0;
+	else if (final == 'u' && (s->csi[0] == '>' || s->csi[0] == '='))
+		s->keys = (unsigned)strtoul(s->csi + 1, NULL, 10) & 0x1f;
+	else if (final == 'm' && !strncmp(s->csi, ">4", 2))
+		s->other_keys = s->csi[2] == ';' ? (unsigned)strtoul(s->csi + 3, NULL, 10) & 0x3 : 0;
+}
+
 static void csi_end(struct scan *s, char final)
 {
-	if ((final != 'h' && final != 'l') || s->csi[0] != '?')
-		return;
 	s->csi[s->len] = '\0';
-	for (char *p = s->csi; p && *p; p = strchr(p, ';')) {
-		p++;
-		mode_set(s, strtol(p, NULL, 10), final == 'h');
-	}
+	if (final == 'h' || final == 'l')
+		modes_end(s, final == 'h');
+	else if (final == 'r' && (s->csi[0] == '\0' || s->csi[0] == ';' || (s->csi[0] >= '0' && s->csi[0] <= '9')))
+		margins_end(s);
+	else if (final == 'u' || final == 'm')
+		keys_end(s, final);
+}
+
+/* Colours: OSC 4, 10 and 11 with a value. */
+static void string_byte(struct scan *s, char c)
+{
+	if (s->len >= 4)
+		return;
+	s->csi[s->len++] = c;
+	s->csi[s->len] = '\0';
+	if (!strcmp(s->csi, "4;") || !strcmp(s->csi, "10;") || !strcmp(s->csi, "11;"))
+		s->palette = true;
 }
 
 static void step_escape(struct scan *s, char c)
@@ -50,8 +93,9 @@ static void step_escape(struct scan *s, char c)
 		s->len = 0;
 	} else if (c == ']' || c == 'P' || c == '^' || c == '_' || c == 'X') {
 		s->state = SCAN_STRING;
+		s->len = c == ']' ? 0 : 4; /* of the others nothing is wanted */
 	} else if (c == 'c') {
-		s->modes = 0;
+		*s = (struct scan){ .state = SCAN_GROUND };
 	} else if (c == '\033') {
 		s->state = SCAN_ESCAPE;
 	} else if (c >= 0x20 && c <= 0x2f) {
@@ -95,6 +139,8 @@ static void step(struct scan *s, char c)
 			s->state = SCAN_GROUND;
 		else if (c == '\033')
 			s->state = SCAN_STRING_ESCAPE;
+		else
+			string_byte(s, c);
 		break;
 	case SCAN_STRING_ESCAPE:
 		if (c == '\\')
@@ -126,22 +172,50 @@ bool scan_full_screen(const struct scan *s)
 static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t cap)
 {
 	size_t len = 0;
-	for (size_t i = 0; i < MODES && len + 16 < cap; i++) {
-		bool cursor = scan_modes[i].number == 25;
-		if (!(s->modes & (1u << i)) || !(scan_modes[i].input || cursor))
+	for (size_t i = SCREENS; i < MODES && len + 16 < cap; i++) {
+		int number = scan_modes[i].number;
+		if (!(s->modes & (1u << i)))
 			continue;
-		bool on = restore != cursor; /* the cursor's deviation is to be hidden */
-		len += (size_t)snprintf(buf + len, cap - len, "\033[?%d%c", scan_modes[i].number, on ? 'h' : 'l');
+		bool on = restore != scan_modes[i].set;
+		len += (size_t)snprintf(buf + len, cap - len, "\033[%s%d%c", number > 0 ? "?" : "", abs(number), on ? 'h' : 'l');
+	}
+	return len;
+}
+
+static size_t put(char *buf, size_t cap, size_t len, const char *text)
+{
+	return len + strlen(text) < cap ? (size_t)(stpcpy(buf + len, text) - buf) : len;
+}
+
+static size_t put_keys(const struct scan *s, bool restore, char *buf, size_t cap, size_t len)
+{
+	char text[32];
+	if (s->keys) {
+		snprintf(text, sizeof(text), "\033[=%u;1u", restore ? s->keys : 0);
+		len = put(buf, cap, len, text);
+	}
+	if (s->other_keys) {
+		snprintf(text, sizeof(text), "\033[>4;%um", restore ? s->other_keys : 0);
+		len = put(buf, cap, len, text);
 	}
 	return len;
 }
 
 size_t scan_calm(const struct scan *s, char *buf, size_t cap)
 {
-	return put_modes(s, false, buf, cap);
+	size_t len = put_modes(s, false, buf, cap);
+	len = put_keys(s, false, buf, cap, len);
+	return s->palette ? put(buf, cap, len, "\033]104\a\033]110\a\033]111\a") : len;
 }
 
 size_t scan_restore(const struct scan *s, char *buf, size_t cap)
 {
-	return put_modes(s, true, buf, cap);
+	char text[48];
+	size_t len = put_modes(s, true, buf, cap);
+	len = put_keys(s, true, buf, cap, len);
+	if (!s->top)
+		return len;
+	/* setting them moves the cursor */
+	snprintf(text, sizeof(text), s->bottom ? "\0337\033[%u;%ur\0338" : "\0337\033[%ur\0338", s->top, s->bottom);
+	return put(buf, cap, len, text);
 }

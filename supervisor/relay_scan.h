@@ -12,7 +12,11 @@ enum scan_state { SCAN_GROUND = 0, SCAN_ESCAPE, SCAN_CHARSET, SCAN_CSI, SCAN_STR
 struct scan {
 	enum scan_state state;
 	uint32_t modes;  /* bits: scan_modes[] */
-	char csi[48];
+	bool palette;    /* colours were given other meanings */
+	unsigned top, bottom; /* scroll margins, 0: none */
+	unsigned keys;   /* kitty's flags of how keys are sent */
+	unsigned other_keys; /* xterm's modifyOtherKeys */
+	char csi[48];    /* of the sequence, or of the string, as far as it is wanted */
 	unsigned len;
 };
 
@@ -28,7 +32,11 @@ static inline bool scan_between(const struct scan *s)
 /* Whether a program uses the alternate screen. */
 bool scan_full_screen(const struct scan *s);
 
-/* Sequences that switch off what makes the terminal send more than keys, and that switch it on again; in BUF of CAP bytes. Return the length. */
+/*
+ * Sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
+ * BUF of CAP bytes. Return the length. Character sets and the origin of lines are restored with the cursor. Colours that were changed are the
+ * terminal's own afterwards.
+ */
 size_t scan_calm(const struct scan *s, char *buf, size_t cap);
 size_t scan_restore(const struct scan *s, char *buf, size_t cap);
 

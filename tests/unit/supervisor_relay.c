@@ -89,11 +89,45 @@ static void hostile_output_is_harmless(void **state)
 	assert_true(scan_full_screen(&s));
 }
 
+/* What hides a question or keeps its answer away: off before it, and back behind it. */
+static void what_hides_text_is_taken_back(void **state)
+{
+	static const struct {
+		const char *output, *calm, *restore;
+	} rows[] = {
+		{ "\033[10;12r", "", "\0337\033[10;12r\0338" },
+		{ "\033[;9r", "", "\0337\033[1;9r\0338" },
+		{ "\033[10;12r\033[r", "", "" },
+		{ "\033[10;12r\033c", "", "" },
+		{ "\033[?1;3r", "", "" }, /* restores modes, no margins */
+		{ "\033[4h\033[?5;69h", "\033[?5l\033[?69l\033[4l", "\033[?5h\033[?69h\033[4h" },
+		{ "\033[?7l", "\033[?7h", "\033[?7l" },
+		{ "\033[4h\033[4l", "", "" },
+		{ "\033]11;#000000\a", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033]4;1;red\033\\", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033]0;4;title\a\033P4;x\033\\", "", "" },
+		{ "\033[>9u", "\033[=0;1u", "\033[=9;1u" },
+		{ "\033[=1u\033[<u", "", "" },
+		{ "\033[>4;2m", "\033[>4;0m", "\033[>4;2m" },
+		{ "\033[>4;2m\033[>4m\033[31m", "", "" },
+	};
+	char calm[256], back[256];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scan s = { 0 };
+		feed(&s, rows[i].output, 1);
+		calm[scan_calm(&s, calm, sizeof(calm))] = '\0';
+		back[scan_restore(&s, back, sizeof(back))] = '\0';
+		assert_string_equal(calm, rows[i].calm);
+		assert_string_equal(back, rows[i].restore);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(full_screen_is_seen),
 		cmocka_unit_test(gaps_are_known),
+		cmocka_unit_test(what_hides_text_is_taken_back),
 		cmocka_unit_test(modes_are_put_back),
 		cmocka_unit_test(hostile_output_is_harmless),
 	};
