@@ -99,7 +99,7 @@ static bool stands_for_another(const struct ucred *peer)
 	bool listens = !d;
 	for (const struct dirent *e; !listens && (e = readdir(d));) {
 		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof(to));
-		listens = n == sizeof(LISTENER) - 1 && memcmp(to, LISTENER, sizeof(LISTENER) - 1) == 0;
+		listens = n < 0 ? errno != ENOENT && errno != EINVAL : n == sizeof(LISTENER) - 1 && memcmp(to, LISTENER, sizeof(LISTENER) - 1) == 0;
 	}
 	if (d)
 		closedir(d);

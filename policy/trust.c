@@ -62,7 +62,7 @@ uint64_t trust_key(const struct trust *t, const struct rule *rule, const struct 
 		part[2] = (uint64_t)bit << 8 | (uint64_t)o->kind;
 		part[3] = hash_span(t, o->name);
 		if (o->kind == OBJECT_INET)
-			part[4] = hash(t, o->inet.addr, sizeof(o->inet.addr)) ^ ((uint64_t)o->inet.port << 16 | o->inet.proto);
+			part[4] = hash(t, o->inet.addr, sizeof(o->inet.addr)) ^ ((uint64_t)o->inet.scope << 32 | (uint64_t)o->inet.port << 16 | o->inet.proto);
 		if (1u << bit == OP_EXEC)
 			part[5] = hash_span(t, call->argv);
 	}

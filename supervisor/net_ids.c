@@ -48,11 +48,9 @@ static int take_on(const struct thread_ids *c)
 	return 0;
 }
 
-/* The user that a peer sees is root, or what this thread has anyway. */
+/* The user that a peer sees is what this thread has anyway. */
 static bool user_ours(const struct thread_ids *c)
 {
-	if (c->uid[ID_REAL] == 0 && c->uid[ID_EFFECTIVE] == 0)
-		return true;
 	return c->uid[ID_REAL] == getuid() && c->uid[ID_EFFECTIVE] == geteuid();
 }
 

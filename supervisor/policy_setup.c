@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -101,7 +102,9 @@ static void find_links(struct links *l, const char *name, const char *real)
 	if (!strcmp(name, real) || (name[0] != '/' && !getcwd(whole, PATH_MAX)))
 		return;
 	snprintf(whole + strlen(whole), PATH_MAX, "%s%s", name[0] == '/' ? "" : "/", name);
-	(void)real_name_leads(whole, add_link, l);
+	int rc = real_name_leads(whole, add_link, l);
+	if (rc < 0)
+		l->rc = rc;
 }
 
 static void free_links(struct links *l)
@@ -261,6 +264,11 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	size_t n_guarded = 0;
 
 	int rc = pin(&program, NULL, "/proc/self/exe");
+	const char *called = (const char *)getauxval(AT_EXECFN); /* as usher was started: perhaps by a link */
+	if (rc == 0 && called && program.n)
+		find_links(&links, called, program.name[0]);
+	if (o->journal)
+		find_links(&links, o->journal, journal);
 	if (rc == 0)
 		rc = pin_mounts(&program);
 	if (rc == 0)

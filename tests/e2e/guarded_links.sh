@@ -65,6 +65,10 @@ if [ ! -e "/tmp/usher-$(id -u)" ]; then
 	check "the last place for journals is not made by the tree" test ! -e "/tmp/usher-$(id -u)"
 	rmdir "/tmp/usher-$(id -u)" 2>/dev/null
 fi
+home started
+mkdir real; ln -s real led; ln -s "$USHER" u
+./u run -p allow.rules --journal led/j -- sh -c 'rm u && echo "program replaced"; rm led && echo "journal led elsewhere"; mv real real2 && echo moved' >"$T/out" 2>/dev/null
+same "nor is the link that usher was started by, or by which its journal is named" "" "$(cat "$T/out")"
 home looked
 "$USHER" check --explain "read /etc/passwd by /bin/cat" allow.rules >/dev/null
 same "a look at rules makes no places" "" "$(find . -name '.config' -o -name '.local')"
