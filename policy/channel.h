@@ -56,7 +56,7 @@ void question_pass(struct questions *qs, uint64_t id, const char *channel, const
 int question_revoke(struct questions *qs, uint64_t grant, const char *who);
 
 /* Something about a channel that the journal must hold. */
-void question_note(struct questions *qs, const char *event, const char *text);
+int question_note(struct questions *qs, const char *event, const char *text);
 
 /* Calls EACH for the last questions that were answered, newest first, with the questions' lock held: EACH must not call back. */
 void questions_past(struct questions *qs, void (*each)(void *context, const struct past *p), void *context);

@@ -55,9 +55,9 @@ typedef void (*answer_fn)(void *context, uint64_t token, const struct answer *an
 
 /*
  * Called for what the journal must hold beyond answers: grants, revocations, channel failures. TEXT is one line of plain
- * facts. Comes from several threads, with no lock held.
+ * facts. Comes from several threads, with no lock held. Returns 0, or a negative errno when the journal does not have it.
  */
-typedef void (*note_fn)(void *context, const char *event, const char *text);
+typedef int (*note_fn)(void *context, const char *event, const char *text);
 
 struct questions_options {
 	const char *channel;  /* the --ask= word: tty, desk, deny, exec:CMD, chain:A,B, any:A,B */

@@ -15,10 +15,13 @@
 #include "rules/rule.h"
 #include "rules/ruleset.h"
 
-void question_note(struct questions *qs, const char *event, const char *text)
+#define NOTE_NAME 7000 /* characters of a name in a note, two of which fit beside the words */
+
+_Static_assert(2 * NOTE_NAME + 1024 < STANDING_TEXT, "a note of a grant is whole");
+
+int question_note(struct questions *qs, const char *event, const char *text)
 {
-	if (qs->options.note)
-		qs->options.note(qs->options.context, event, text);
+	return qs->options.note ? qs->options.note(qs->options.context, event, text) : 0;
 }
 
 /* The rule's remember=, where the answer does not say how long it holds. */
@@ -87,29 +90,30 @@ static const char *scope_name(enum answer_scope scope)
 	return names[scope];
 }
 
-static void note_grant(struct questions *qs, const struct grant_request *r, const char *channel)
+/* A name may be long; what stands behind it is never lost for that. */
+static int note_grant(struct questions *qs, const struct grant_request *r, const char *channel)
 {
-	char line[2048];
+	char line[STANDING_TEXT];
 	struct text_buffer t;
 	text_start(&t, line, sizeof(line));
 	text_add(&t, "%s ", verdict_name(r->kind));
 	text_ops(&t, r->ops);
 	text_add(&t, " ");
 	if (r->rules) {
-		text_show(&t, (struct span){ r->pattern, (uint32_t)strlen(r->pattern) }, 0);
+		text_show(&t, (struct span){ r->pattern, (uint32_t)strlen(r->pattern) }, NOTE_NAME);
 	} else if (r->directory.bytes) {
-		text_show(&t, r->directory, 0);
+		text_show(&t, r->directory, NOTE_NAME);
 		text_add(&t, "/**");
 	} else {
-		text_object(&t, &r->call->object[r->object], 0);
+		text_object(&t, &r->call->object[r->object], NOTE_NAME);
 	}
 	text_add(&t, " by=");
-	text_show(&t, r->call->by.image.exe, 0);
+	text_show(&t, r->call->by.image.exe, NOTE_NAME);
 	text_add(&t, " scope=%s", scope_name(r->scope));
 	if (r->scope == SCOPE_TIME)
 		text_add(&t, " seconds=%u", r->seconds);
 	text_add(&t, " channel=%s who=%s", channel, r->who);
-	question_note(qs, "grant", line);
+	return question_note(qs, "grant", line);
 }
 
 /* The pattern's rules, loaded. */
@@ -145,8 +149,9 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 					   .kind = s->answer.kind, .scope = s->answer.scope,
 					   .seconds = s->answer.scope_s, .who = s->answer.who };
 		uint64_t id;
-		note_grant(qs, &r, s->answer.channel);
-		int rc = grants_add(policy_grants(p), &r, &id);
+		int rc = note_grant(qs, &r, s->answer.channel);
+		if (rc == 0)
+			rc = grants_add(policy_grants(p), &r, &id);
 		if (rc < 0 && rules)
 			ruleset_free(rules);
 		if (rc < 0)
@@ -160,10 +165,10 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
 	int rc = standing_rule(a, s, line, sizeof(line));
-	if (rc == 0) {
-		question_note(qs, "grant-always", line);
+	if (rc == 0)
+		rc = question_note(qs, "grant-always", line);
+	if (rc == 0)
 		rc = standing_append(file, line);
-	}
 	if (rc < 0)
 		question_note(qs, "grant-always-failed", strerror(-rc));
 }

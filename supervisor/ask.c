@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "rules/cleanup.h"
 #include "supervisor/evidence.h"
 #include "supervisor/facts.h"
 #include "supervisor/memory.h"
@@ -26,6 +27,8 @@
 #define STACK_TEXT 1024
 #define PARKED_EACH 256 /* questions of one process that wait at once: one that floods leaves room for others */
 #define TOLD_MS 100u
+#define NOTE_FRAME 1024 /* what is around a note's text in its record */
+#define NOTE_ESCAPE 6   /* characters that a byte of it may take */
 
 static void parked_link(struct pool *p, struct parked *k)
 {
@@ -240,22 +243,33 @@ static void tell_failed(struct session *s, const char *text)
 	(void)voice_finish(s->voice, TOLD_MS);
 }
 
-void ask_note(void *context, const char *event, const char *text)
+/* TEXT is as long as the rules of an answer for ever may be, with an escape for each quote in them. */
+static int append_note(struct session *s, const char *event, const char *text)
 {
-	struct session *s = context;
+	size_t len = strlen(text), cap = NOTE_FRAME + NOTE_ESCAPE * len;
 	struct record r;
-	char buf[8192];
+	CLEANUP_FREE char *buf = malloc(cap);
 	uint64_t seq;
 
-	record_begin(&r, buf, sizeof(buf), "note");
+	if (!buf)
+		return -ENOMEM;
+	record_begin(&r, buf, cap, "note");
 	r.redactor = s->redactor;
 	record_text(&r, "event", event);
-	record_bytes(&r, "text", (struct span){ text, (uint32_t)strlen(text) });
-	int rc = journal_append(s->journal, &r, &seq);
+	record_bytes(&r, "text", (struct span){ text, (uint32_t)len });
+	return journal_append(s->journal, &r, &seq);
+}
+
+int ask_note(void *context, const char *event, const char *text)
+{
+	struct session *s = context;
+	int rc = append_note(s, event, text);
+
 	if (rc < 0)
 		session_journal_failed(s, rc);
 	if (strcmp(event, "channel-failed") == 0)
 		tell_failed(s, text);
+	return rc;
 }
 
 static bool wants_out(struct parked *k)

@@ -21,7 +21,7 @@ int ask_park(struct worker *w, const struct call *call);
 
 /* answer_fn and note_fn for questions_start(); CONTEXT is the session. */
 void ask_answered(void *context, uint64_t token, const struct answer *answer);
-void ask_note(void *context, const char *event, const char *text);
+int ask_note(void *context, const char *event, const char *text);
 
 /* K has its answer and a worker is to go on with it. With the pool's lock held. */
 struct parked;

@@ -11,6 +11,7 @@ cat >"$T/etc/ask.rules" <<'R'
 default allow
 deny read **/never
 ask read **/q* timeout=60s
+ask modify **/ddd*/q timeout=60s
 R
 chmod 600 "$T/etc/ask.rules"
 for i in 1 2 3 4 5; do echo "content $i" >q$i; done
@@ -106,6 +107,32 @@ same "check --explain names the answer for ever, and what it answers" "allow by 
 	"$(head -n 1 <<<"$explained") $(grep -o 'ask.rules:3 asks' <<<"$explained" | cut -d' ' -f1)"
 check "--json as well" sh -c '"$USHER" check --json --explain "read $T/w/q3 by $(readlink -f "$(command -v cat)")" "$T/etc/ask.rules" | python3 -c "import json, sys; e = json.load(sys.stdin); assert e[\"grant\"] and e[\"verdict\"] == \"allow\""'
 same "what was not asked for still asks" ask "$("$USHER" check --explain "read $T/w/q4 by $(readlink -f "$(command -v cat)")" "$T/etc/ask.rules" | grep -oE -m1 '^[a-z]+')"
+# A rule of the longest kind: it is in the journal before it is in the file of grants, and so is who answered.
+long=$(python3 - <<'P'
+import os
+part = "d" * 240
+for _ in range(16):
+    os.mkdir(part)
+    os.chdir(part)
+open("q", "w").close()
+print(os.getcwd() + "/q")
+P
+)
+cp "$XDG_CONFIG_HOME/usher/grants.rules" "$T/grants.kept"
+session t python3 -c 'import sys; open(sys.argv[1], "r+"); print("end")' "$long"
+wait_for waits 1
+check "an answer for ever on a long name" desk allow "$(desk list | awk '{print $1; exit}')" --always --yes
+wait_for says t end
+"$USHER" log "$T/t.j" --json >"$T/t.log"
+check "is in the journal" python3 - "$T/t.log" <<'P'
+import json, sys
+notes = {r["event"]: r["text"] for r in map(json.loads, open(sys.argv[1])) if r.get("type") == "note" and "text" in r}
+rules = notes["grant-always"].splitlines()
+assert len(rules) == 2 and all("/q\" by=" in r and len(r) > 3800 for r in rules)
+assert " scope=always channel=desk who=uid " in notes["grant"]
+P
+mv "$T/grants.kept" "$XDG_CONFIG_HOME/usher/grants.rules"
+
 session e sh -c 'cat q3; cat q4; echo end'
 check "the next session asks for the rest only" wait_for asks /q4
 if asks /q3; then not_ok "the standing grant answers"; else ok "the standing grant answers"; fi

@@ -75,13 +75,14 @@ static void answered(void *context, uint64_t token, const struct answer *a)
 		_exit(9);
 }
 
-static void noted(void *context, const char *event, const char *text)
+static int noted(void *context, const char *event, const char *text)
 {
 	struct server *s = context;
 	char line[64];
 	int n = snprintf(line, sizeof(line), "note %s\n", event);
 	if (strcmp(event, "desk-refused") == 0 && write(s->out, line, (size_t)n) != n)
 		_exit(9);
+	return 0;
 }
 
 static int connect_desk(pid_t server)

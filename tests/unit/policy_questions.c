@@ -36,7 +36,8 @@ struct fixture {
 	unsigned answers[TOKENS];
 	struct answer last[TOKENS];
 	unsigned total;
-	char notes[8192];
+	char notes[65536];
+	const char *unnoted; /* the event that the journal refuses */
 };
 
 static void answered(void *context, uint64_t token, const struct answer *a)
@@ -51,13 +52,14 @@ static void answered(void *context, uint64_t token, const struct answer *a)
 	pthread_mutex_unlock(&f->lock);
 }
 
-static void noted(void *context, const char *event, const char *text)
+static int noted(void *context, const char *event, const char *text)
 {
 	struct fixture *f = context;
 	pthread_mutex_lock(&f->lock);
 	size_t n = strlen(f->notes);
 	snprintf(f->notes + n, sizeof(f->notes) - n, "%s: %s\n", event, text);
 	pthread_mutex_unlock(&f->lock);
+	return f->unnoted && strcmp(event, f->unnoted) == 0 ? -EMSGSIZE : 0;
 }
 
 /* Waits until N answers came. */
@@ -397,6 +399,48 @@ static void always_writes_a_rule(void **state)
 	assert_int_equal(decide(f, "/a/with "), VERDICT_ASK);
 }
 
+/* A name of the longest kind takes nothing of what the note of a grant says behind it. */
+static void a_long_name_leaves_the_note_whole(void **state)
+{
+	struct fixture *f = *state;
+	char name[4096];
+	uint64_t id;
+	memset(name, '\xc3', sizeof(name));
+	memcpy(name, "/a/", 3);
+	name[sizeof(name) - 1] = '\0';
+	begin(f, "ask read /a/**\n", "exec:echo '{\"answer\":\"allow\",\"scope\":\"session\"}'", 0);
+	assert_int_equal(ask(f, name, 1, &id), 0);
+	await(f, 1);
+	assert_int_equal(decide(f, name), VERDICT_ALLOW);
+	assert_non_null(strstr(f->notes, "grant: allow read /a/"));
+	assert_non_null(strstr(f->notes, "4095 bytes, hash "));
+	assert_non_null(strstr(f->notes, " by=/usr/bin/cat scope=session channel=exec who="));
+}
+
+/* What the journal does not have answers nothing, in this session or a later one. */
+static void what_is_not_noted_is_not_kept(void **state)
+{
+	static const char *const events[] = { "grant-always", "grant" };
+	struct fixture *f = *state;
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t id;
+		f->unnoted = events[i];
+		f->total = 0;
+		begin(f, "ask read /a/**\n", i ? "exec:echo '{\"answer\":\"allow\",\"scope\":\"session\"}'" :
+						  "exec:echo '{\"answer\":\"allow\",\"scope\":\"always\"}'", 0);
+		assert_int_equal(ask(f, "/a/x", 1, &id), 0);
+		await(f, 1);
+		assert_int_equal(f->last[1].kind, VERDICT_ALLOW);
+		assert_int_equal(access(f->grants, F_OK), -1);
+		assert_int_equal(decide(f, "/a/x"), i ? VERDICT_ASK : VERDICT_ALLOW);
+		assert_non_null(strstr(f->notes, i ? "grant-failed: Message too long" : "grant-always-failed: Message too long"));
+		if (i == 0) {
+			questions_stop(f->qs);
+			policy_free(f->p);
+		}
+	}
+}
+
 static void after_counts_favours(void **state)
 {
 	struct fixture *f = *state;
@@ -631,6 +675,7 @@ int main(void)
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
+		CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
 		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
 		CASE(copy_is_whole), CASE(escapes_come_back),
