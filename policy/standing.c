@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "policy/guard.h"
@@ -171,20 +172,40 @@ bool standing_writable(const char *file)
 	return true;
 }
 
+/* Half a rule may be wider than the whole: what was written of it is taken back, unless another session has written behind it. */
+static int take_back(int fd, off_t old, off_t written)
+{
+	struct stat st;
+	if (fstat(fd, &st) == 0 && st.st_size == old + written && ftruncate(fd, old) < 0)
+		return -errno;
+	return -ENOSPC;
+}
+
+/* A line that somebody left without its end is not the beginning of this one. */
+static int append_line(int fd, off_t old, const char *text)
+{
+	char last = '\n';
+	if (old > 0 && pread(fd, &last, 1, old - 1) < 0)
+		return -errno;
+	struct iovec part[2] = { { "\n", last != '\n' }, { (void *)(uintptr_t)text, strlen(text) } };
+	ssize_t n = writev(fd, part, 2);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n != part[0].iov_len + part[1].iov_len)
+		return take_back(fd, old, n);
+	return fsync(fd) < 0 ? -errno : 0;
+}
+
 int standing_append(const char *file, const char *text)
 {
 	if (!file)
 		return -ENOENT;
 	make_parents(file);
-	CLEANUP_FD int fd = open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP_FD int fd = open(file, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 022))
 		return -EPERM;
-	size_t len = strlen(text);
-	ssize_t n = write(fd, text, len);
-	if (n != (ssize_t)len)
-		return n < 0 ? -errno : -ENOSPC;
-	return fsync(fd) < 0 ? -errno : 0;
+	return append_line(fd, st.st_size, text);
 }

@@ -24,7 +24,10 @@ void standing_place(const char *file);
 /* Whether FILE could be appended to, or made. FILE may be NULL: no. */
 bool standing_writable(const char *file);
 
-/* Appends TEXT to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative errno. */
+/*
+ * Appends TEXT, in lines of its own, to FILE (made with mode 0600, its directory with 0700) and syncs it. Returns 0 or a negative
+ * errno: nothing of TEXT is there then.
+ */
 int standing_append(const char *file, const char *text);
 
 #endif

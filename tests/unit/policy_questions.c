@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,6 +23,7 @@
 #include "policy/policy.h"
 #include "policy/policy_state.h"
 #include "policy/question.h"
+#include "policy/standing.h"
 #include "rules/rule.h"
 
 #define TOKENS 4096
@@ -399,6 +402,59 @@ static void always_writes_a_rule(void **state)
 	assert_int_equal(decide(f, "/a/with "), VERDICT_ASK);
 }
 
+static size_t file_text(const char *name, char *out, size_t cap)
+{
+	FILE *in = fopen(name, "r");
+	size_t n = in ? fread(out, 1, cap - 1, in) : 0;
+	if (in)
+		fclose(in);
+	out[n] = '\0';
+	return n;
+}
+
+static void put_text(const char *name, const char *text)
+{
+	FILE *to = fopen(name, "w");
+	assert_non_null(to);
+	fputs(text, to);
+	fclose(to);
+	chmod(name, 0600);
+}
+
+/* A file that somebody edited, whose last line has no end, loads afterwards; so does one with an end, without an empty line. */
+static void always_begins_a_line(void **state)
+{
+	struct fixture *f = *state;
+	char text[256];
+	assert_int_equal(standing_append(f->grants, "allow read \"/a\"\n"), 0);
+	assert_int_equal(standing_append(f->grants, "allow read \"/b\"\n"), 0);
+	file_text(f->grants, text, sizeof(text));
+	assert_string_equal(text, "allow read \"/a\"\nallow read \"/b\"\n");
+	put_text(f->grants, "allow read \"/a\"");
+	assert_int_equal(standing_append(f->grants, "allow read \"/b\"\n"), 0);
+	file_text(f->grants, text, sizeof(text));
+	assert_string_equal(text, "allow read \"/a\"\nallow read \"/b\"\n");
+}
+
+/* Where there is room for half a rule only, none of it stays: it might be wider than what was shown. */
+static void half_a_rule_is_taken_back(void **state)
+{
+	struct fixture *f = *state;
+	char text[256];
+	struct rlimit before, small;
+	assert_int_equal(standing_append(f->grants, "allow read \"/a\"\n"), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small = (struct rlimit){ 16 + 18, before.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	int rc = standing_append(f->grants, "allow read \"/b/c\" by=\"/usr/bin/cat\"\n");
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	signal(SIGXFSZ, SIG_DFL);
+	assert_true(rc < 0);
+	file_text(f->grants, text, sizeof(text));
+	assert_string_equal(text, "allow read \"/a\"\n");
+}
+
 /* A name of the longest kind takes nothing of what the note of a grant says behind it. */
 static void a_long_name_leaves_the_note_whole(void **state)
 {
@@ -675,7 +731,7 @@ int main(void)
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
-		CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
+		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
 		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
 		CASE(copy_is_whole), CASE(escapes_come_back),
