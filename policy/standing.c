@@ -74,6 +74,8 @@ static void write_rule(struct strbuf *to, const struct asked *a, uint32_t object
 		write_option(to, "by", a->call.by.image.exe);
 	if ((1u << bit) == OP_EXEC && a->call.argv.len)
 		write_option(to, "argv", a->call.argv);
+	else if ((1u << bit) == OP_EXEC)
+		strbuf_puts(to, " argv=\"\""); /* none, and not any */
 	strbuf_puts(to, "\n");
 }
 

@@ -54,6 +54,17 @@ static bool env_matches(const struct conditions *when, const struct span *env)
 	return false;
 }
 
+/* The empty pattern is for no arguments, and only that: an argument that is empty is one. */
+static bool argv_matches(const struct conditions *when, struct span argv)
+{
+	for (uint32_t i = 0; i < when->n_argv; i++) {
+		const struct glob *g = &when->argv[i];
+		if (g->n == 0 ? !argv.bytes : argv.bytes && glob_match(g, argv.bytes, argv.len))
+			return true;
+	}
+	return false;
+}
+
 bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object, unsigned known)
 {
 	if (!when)
@@ -75,7 +86,5 @@ bool conditions_hold(const struct conditions *when, const struct call *call, con
 		return false;
 	if (when->has_env && !env_matches(when, &call->env))
 		return false;
-	if (!when->has_argv)
-		return true;
-	return call->argv.bytes && any_matches(when->argv, when->n_argv, call->argv.bytes, call->argv.len);
+	return !when->has_argv || argv_matches(when, call->argv);
 }

@@ -100,7 +100,7 @@ static int set_object(struct asked *a, const struct word *w)
 	return 0;
 }
 
-/* The words from INDEX on as one argument list. */
+/* The words from INDEX on as one argument list; "" is none. */
 static int set_argv(struct asked *a, size_t index, size_t skip)
 {
 	size_t n = 1, len = 0;
@@ -116,7 +116,7 @@ static int set_argv(struct asked *a, size_t index, size_t skip)
 		for (size_t u = i == index ? skip : 0; u < w->n; u++)
 			text[len++] = (char)(w->units[u] & 0xff);
 	}
-	a->call->argv = (struct span){ text, (uint32_t)len };
+	a->call->argv = (struct span){ len ? text : NULL, (uint32_t)len };
 	return 0;
 }
 

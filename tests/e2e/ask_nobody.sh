@@ -24,6 +24,17 @@ check "what went unanswered is a rule at the end" grep -qx "allow read \"$T/w/se
 { echo default allow; grep '^allow ' "$T/err"; } >"$T/etc/more.rules"
 chmod 600 "$T/etc/more.rules"
 check "which loads" "$USHER" check "$T/etc/more.rules"
+printf 'default allow\nask exec /usr/bin/env /bin/env\n' >"$T/etc/exec.rules"
+chmod 600 "$T/etc/exec.rules"
+alone -p "$T/etc/exec.rules" --ask=deny -- sh -c 'exec env'
+check "what was asked without arguments is a rule for no arguments" grep -q '^allow exec ".*/env" by=".*" argv=""$' "$T/err"
+{ grep '^allow ' "$T/err"; cat "$T/etc/exec.rules"; } >"$T/etc/more.rules"
+alone -p "$T/etc/more.rules" --ask=deny -- sh -c 'exec env'
+same "which allows that" 0 $?
+alone -p "$T/etc/more.rules" --ask=deny -- sh -c 'exec env -i true'
+same "and none with arguments" 126 $?
+alone -p "$T/etc/more.rules" --ask=deny -- sh -c 'exec env ""'
+same "nor with an empty one" 126 $?
 alone -p "$T/etc/ask.rules" --ask=deny -- true
 check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
 # The places that the list names for itself: each of them allows what was asked.

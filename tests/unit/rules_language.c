@@ -327,6 +327,12 @@ static void test_conditions(void **state)
 	decides("deny exec /s argv=\"** --force **\"\n", "exec /s argv --force", VERDICT_DENY);
 	decides("deny exec /s argv=\"** --force **\"\n", "exec /s argv x--force", VERDICT_NONE);
 	decides("deny exec /s argv=\"\"\n", "exec /s argv \"\"", VERDICT_DENY);
+	decides("deny exec /s argv=\"\"\n", "exec /s", VERDICT_DENY);
+	decides("deny exec /s argv=\"\"\n", "exec /s argv=\"\" uid 0", VERDICT_DENY);
+	decides("deny exec /s argv=\"\"\n", "exec /s argv x", VERDICT_NONE);
+	decides("deny exec /s argv=\"{,x}\"\n", "exec /s", VERDICT_DENY);
+	decides("deny exec /s argv=\"{,x}\"\n", "exec /s argv x", VERDICT_DENY);
+	decides("deny exec /s argv=\"**\"\n", "exec /s", VERDICT_NONE);
 	decides("allow read /a uid=0\n", "read /a uid 0", VERDICT_ALLOW);
 	decides("allow read /a uid=1-5\n", "read /a uid 6", VERDICT_NONE);
 	decides("allow read /a uid=$UID\n", "read /a uid 1000", VERDICT_ALLOW);
