@@ -45,7 +45,8 @@ struct settlement {
 
 /*
  * Answers question ID for all who wait for it. Returns 0, -ENOENT when it no longer waits (answered,
- * withdrawn, timed out), or -EINVAL for an answer that cannot be (nothing has happened then).
+ * withdrawn, timed out), -EINVAL for an answer that cannot be (nothing has happened then), or, positive, the errno for
+ * which an answer for ever could not be written: it holds for the session.
  */
 int question_answer(struct questions *qs, uint64_t id, const struct settlement *s);
 

@@ -23,6 +23,7 @@
 #include "policy/standing.h"
 
 #define NO_GRANTS "the file of grants cannot be written by this user: another scope can be answered"
+#define UNKEPT "answered for this session only: the file of grants could not be written (the journal has why: grant-always-failed)"
 
 bool desk_send(struct client *c, struct json_object *o)
 {
@@ -142,7 +143,7 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 		json_object_put(q);
 		bool kept = n->scope != SCOPE_ALWAYS || may_keep(d);
 		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
-		error = rc == 0 ? NULL : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" :
+		error = rc == 0 ? NULL : rc > 0 ? UNKEPT : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" :
 							 "no such question: answered, withdrawn or timed out";
 	}
 	free(r);

@@ -160,7 +160,7 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 }
 
 /* Writes the standing rule; an answer that could not be kept holds for the session. */
-static void make_standing(struct questions *qs, const struct asked *a, const struct settlement *s)
+static int make_standing(struct questions *qs, const struct asked *a, const struct settlement *s)
 {
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
@@ -171,17 +171,19 @@ static void make_standing(struct questions *qs, const struct asked *a, const str
 		rc = standing_append(file, line);
 	if (rc < 0)
 		question_note(qs, "grant-always-failed", strerror(-rc));
+	return file ? -rc : 0;
 }
 
-static void keep_answer(struct questions *qs, const struct asked *a, const struct settlement *s)
+/* Returns 0, or the errno for which an answer for ever could not be written. */
+static int keep_answer(struct questions *qs, const struct asked *a, const struct settlement *s)
 {
 	if (s->answer.kind == VERDICT_ALLOW)
 		policy_favour(qs->options.policy, &a->call);
 	if (s->answer.scope == SCOPE_ONCE || s->answer.kind == VERDICT_REWRITE)
-		return;
-	if (s->answer.scope == SCOPE_ALWAYS)
-		make_standing(qs, a, s);
+		return 0;
+	int unkept = s->answer.scope == SCOPE_ALWAYS ? make_standing(qs, a, s) : 0;
 	make_grants(qs, a, s);
+	return unkept;
 }
 
 /* Grants that were just made may answer other questions too. */
@@ -227,7 +229,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	qs->settling++;
 	pthread_mutex_unlock(&qs->lock);
 
-	keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
+	int unkept = keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
 
 	pthread_mutex_lock(&qs->lock);
 	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
@@ -240,7 +242,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	qs->settling--;
 	pthread_cond_broadcast(&qs->idle);
 	pthread_mutex_unlock(&qs->lock);
-	return 0;
+	return unkept;
 }
 
 /* The channel of STAGE has given up on G. */

@@ -132,6 +132,13 @@ assert len(rules) == 2 and all("/q\" by=" in r and len(r) > 3800 for r in rules)
 assert " scope=always channel=desk who=uid " in notes["grant"]
 P
 mv "$T/grants.kept" "$XDG_CONFIG_HOME/usher/grants.rules"
+session u cat q5
+wait_for asks /q5
+chmod 622 "$XDG_CONFIG_HOME/usher/grants.rules"
+desk allow 1 --always --yes >/dev/null 2>"$T/u.err"
+same "who answers for ever is told where that is not kept" "1 1" "$? $(grep -c 'for this session only' "$T/u.err")"
+check "and the program goes on" wait_for says u "content 5"
+chmod 600 "$XDG_CONFIG_HOME/usher/grants.rules"
 
 session e sh -c 'cat q3; cat q4; echo end'
 check "the next session asks for the rest only" wait_for asks /q4

@@ -436,6 +436,22 @@ static void always_begins_a_line(void **state)
 	assert_string_equal(text, "allow read \"/a\"\nallow read \"/b\"\n");
 }
 
+/* A file of the user's own is followed to by a link, in writing as in reading; one that others may write is not. */
+static void a_link_is_followed(void **state)
+{
+	struct fixture *f = *state;
+	char text[256];
+	assert_int_equal(standing_append(f->grants, ""), 0);
+	assert_int_equal(unlink(f->grants), 0);
+	put_text(f->file, "allow read \"/a\"\n");
+	assert_int_equal(symlink(f->file, f->grants), 0);
+	assert_int_equal(standing_append(f->grants, "allow read \"/b\"\n"), 0);
+	file_text(f->file, text, sizeof(text));
+	assert_string_equal(text, "allow read \"/a\"\nallow read \"/b\"\n");
+	assert_int_equal(chmod(f->file, 0622), 0);
+	assert_int_equal(standing_append(f->grants, "allow read \"/c\"\n"), -EPERM);
+}
+
 /* Where there is room for half a rule only, none of it stays: it might be wider than what was shown. */
 static void half_a_rule_is_taken_back(void **state)
 {
@@ -731,7 +747,7 @@ int main(void)
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
-		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
+		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
 		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
 		CASE(copy_is_whole), CASE(escapes_come_back),
