@@ -14,11 +14,6 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t len)
 	return (h ^ len) * 0x9e3779b97f4a7c15ull;
 }
 
-static bool span_equal(struct span a, struct span b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
-}
-
 uint64_t question_key(const struct question *q)
 {
 	const struct call *c = q->call;

@@ -92,11 +92,6 @@ static size_t bucket_of(const struct object *o, uint32_t len, struct span exe)
 	return (h ^ (h >> 32)) % BUCKETS;
 }
 
-static bool span_equal(struct span a, struct span b)
-{
-	return a.len == b.len && (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
-}
-
 static bool inet_equal(const struct inet_endpoint *a, const struct inet_endpoint *b)
 {
 	return a->port == b->port && a->scope == b->scope && a->proto == b->proto &&

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "rules/op.h"
@@ -18,6 +19,12 @@ struct span {
 	const char *bytes;
 	uint32_t len;
 };
+
+/* Of the same bytes. What is absent equals only what is: no argument is not an empty one. */
+static inline bool span_equal(struct span a, struct span b)
+{
+	return !a.bytes == !b.bytes && a.len == b.len && (a.len == 0 || memcmp(a.bytes, b.bytes, a.len) == 0);
+}
 
 #define SPAN_LITERAL(s) ((struct span){(s), sizeof(s) - 1})
 

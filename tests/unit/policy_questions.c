@@ -721,6 +721,12 @@ static void copy_is_whole(void **state)
 	bytes[c.object[2].sha256.bytes - bytes]++;
 	assert_false(question_same(a, &q));
 	asked_put(a);
+	c.argv = (struct span){ NULL, 0 };
+	assert_int_equal(asked_new(&q, &a), 0);
+	assert_true(question_same(a, &q));
+	c.argv = (struct span){ "", 0 }; /* one argument, which is empty */
+	assert_false(question_same(a, &q));
+	asked_put(a);
 }
 
 static void escapes_come_back(void **state)
