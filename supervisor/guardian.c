@@ -19,7 +19,7 @@
 #include "supervisor/rescue.h"
 
 #define WRITES 4 /* a signal may interrupt the command's */
-#define LAST_TRIES 80
+#define LAST_TRIES 40
 #define LAST_TRIES_MS 20
 
 static int report_write(int fd, const struct report *r)

@@ -12,7 +12,7 @@
 
 #include "supervisor/guardian.h"
 
-#define GRACE_MS 2000
+#define GRACE_MS 900
 
 void guardian_name(char *from, const char *to)
 {
