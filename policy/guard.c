@@ -128,8 +128,8 @@ static void guard_links(struct strbuf *to, const char *name, const char *whole)
 		(void)real_name_leads(name, guard_link, to);
 }
 
-/* As guard_closed(), for a name that may lead over links and whose end may not exist yet; PARTS: nor may others make its parents. */
-static void guard_real(struct strbuf *to, const char *name, bool parts)
+/* As guard_closed(), for a name that may lead over links and whose end may not exist yet: nor may others make its parents. */
+static void guard_real(struct strbuf *to, const char *name)
 {
 	char whole[PATH_MAX];
 	ssize_t real = real_name(name, whole);
@@ -138,7 +138,7 @@ static void guard_real(struct strbuf *to, const char *name, bool parts)
 		return;
 	guard_closed(to, whole);
 	guard_links(to, name, whole);
-	if (parts && whole[real])
+	if (whole[real])
 		guard_missing(to, whole, (size_t)real);
 }
 
@@ -147,7 +147,7 @@ static void guard_led(struct strbuf *to, const char *file)
 {
 	char target[1];
 	if (readlink(file, target, sizeof(target)) >= 0)
-		guard_real(to, file, true);
+		guard_real(to, file);
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */
@@ -159,7 +159,7 @@ static void guard_grants(struct strbuf *to, const char *file)
 	char *slash = strrchr(dir, '/');
 	if (slash && slash != dir)
 		*slash = '\0';
-	guard_real(to, dir, true);
+	guard_real(to, dir);
 }
 
 /* The directories between the first BASE bytes of PATH, which are not made, and its last part: the user's alone. That they cannot be made is no fault. */
@@ -195,10 +195,10 @@ static bool has_grants(const struct policy_options *o, const char *path)
 }
 
 /*
- * NAME below BASE, which another usher would use: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
+ * NAME below BASE, which an usher uses, this one or another: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
  * lies in, so that a session makes it for them.
  */
-static void guard_other(struct strbuf *to, const struct policy_options *o, const char *base, const char *name, bool make)
+static void guard_place(struct strbuf *to, const struct policy_options *o, const char *base, const char *name, bool make)
 {
 	char path[PATH_MAX], whole[PATH_MAX];
 
@@ -221,38 +221,32 @@ static void guard_other(struct strbuf *to, const struct policy_options *o, const
 		guard_led(to, path);
 }
 
-/* As guard_other(), for a place that a variable names. */
-static void guard_named(struct strbuf *to, const struct policy_options *o, const char *variable, const char *name, bool make)
+/* guard_place() for both bases, each of which may be NULL: the second where it is another. */
+static void guard_below(struct strbuf *to, const struct policy_options *o, const char *one, const char *two, const char *name, bool make)
 {
-	const char *base = getenv(variable);
-	if (base)
-		guard_other(to, o, base, name, make);
+	if (one)
+		guard_place(to, o, one, name, make);
+	if (two && (!one || strcmp(one, two) != 0))
+		guard_place(to, o, two, name, make);
 }
 
 /*
- * Sessions of the same user that were started elsewhere (from a login, by cron, through sudo) have other variables, and the usual places, where
- * this one may have none: their questions, answers and journals are as much out of reach.
+ * Where any session of this user has its desk, standing answers and journals. One that was started elsewhere (from a login, by cron, through sudo)
+ * has other variables, and the usual places where this one may have none.
  */
-static void guard_others(struct strbuf *to, const struct policy_options *o)
+static void guard_places(struct strbuf *to, const struct policy_options *o)
 {
-	static const char *const below_home[] = { "/.config/usher", "/.local/state/usher" };
-	const char *home = getenv("HOME");
+	const char *home = getenv("HOME"), *run = getenv("XDG_RUNTIME_DIR");
 	struct user user = { .home = "" };
-	char run[32];
+	char usual[32];
 
 	(void)user_find_local(getuid(), &user);
-	for (size_t i = 0; i < sizeof(below_home) / sizeof(below_home[0]); i++) {
-		if (home)
-			guard_other(to, o, home, below_home[i], true);
-		if (!home || strcmp(home, user.home) != 0)
-			guard_other(to, o, user.home, below_home[i], true);
-	}
-	snprintf(run, sizeof(run), "/run/user/%u", (unsigned)getuid());
-	guard_other(to, o, run, "/usher", false);
-	guard_other(to, o, run, "/usher-journals", false);
-	guard_named(to, o, "XDG_STATE_HOME", "/usher", true);
-	guard_named(to, o, "XDG_RUNTIME_DIR", "/usher", false);
-	guard_named(to, o, "XDG_RUNTIME_DIR", "/usher-journals", false);
+	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)getuid());
+	guard_below(to, o, home, user.home, "/.config/usher", true);
+	guard_below(to, o, home, user.home, "/.local/state/usher", true);
+	guard_below(to, o, getenv("XDG_STATE_HOME"), NULL, "/usher", true);
+	guard_below(to, o, run, usual, "/usher", false);
+	guard_below(to, o, run, usual, "/usher-journals", false);
 }
 
 static void guard_process(struct strbuf *to, pid_t self)
@@ -276,12 +270,9 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 	}
 	for (size_t i = 0; i < options->n_links; i++)
 		guard_link(&to, options->links[i]);
-	guard_others(&to, options); /* first: it makes what is missing */
+	guard_places(&to, options); /* first: it makes what is missing */
 	if (options->grants_file)
 		guard_grants(&to, options->grants_file);
-	char desk[PATH_MAX];
-	if (policy_desk_dir(desk, sizeof(desk)) == 0)
-		guard_real(&to, desk, true);
 	return strbuf_end(&to, out, len);
 }
 

@@ -52,13 +52,15 @@ void alerts_note(struct alerts *a, const struct call *call, const struct verdict
 {
 	char text[ALERT_TEXT];
 
+	if (atomic_load(&a->more)) /* nothing of it would be told: a call that is decided again and again takes no lock */
+		return;
 	describe(call, v, text);
 	pthread_mutex_lock(&a->lock);
 	if (!is_known(a, text)) {
 		if (a->shown < ALERTS_SHOWN)
 			memcpy(a->text[a->shown++], text, ALERT_TEXT);
 		else
-			a->more = true;
+			atomic_store(&a->more, true);
 	}
 	pthread_mutex_unlock(&a->lock);
 }

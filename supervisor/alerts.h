@@ -4,6 +4,7 @@
 #define USHER_SUPERVISOR_ALERTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "rules/call.h"
 #include "rules/verdict.h"
@@ -16,7 +17,7 @@
 struct alerts {
 	pthread_mutex_t lock;
 	unsigned shown;
-	bool more; /* than are shown */
+	atomic_bool more; /* than are shown */
 	char text[ALERTS_SHOWN][ALERT_TEXT]; /* printable ASCII, each once */
 };
 

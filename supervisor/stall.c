@@ -73,7 +73,7 @@ void stall_consider_locked(struct pool *p, struct parked *k)
 	if (p->listed <= STALL_KEEP || k->stall != STALL_NONE)
 		return;
 	struct stalls *s = stalls_of(p);
-	if (!s || !(k->letting = calloc(1, sizeof(*k->letting))))
+	if (!s || (!k->letting && !(k->letting = calloc(1, sizeof(*k->letting)))))
 		return;
 	k->stall = STALL_MOVING;
 	k->next_moving = s->moving;

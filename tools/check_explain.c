@@ -10,11 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/real_name.h"
 #include "rules/device.h"
 #include "tools/rule_files.h"
 
 #define BEATEN_SHOWN 20
-#define LINKS_MAX 40 /* as the kernel has it */
 
 static void identify(struct object *o)
 {
@@ -33,39 +33,7 @@ static void identify(struct object *o)
 	o->nlink = st.st_nlink;
 }
 
-/* REAL becomes the real name of as much of PATH as there is. Returns what is left of PATH ("" or "/..."), or NULL. */
-static const char *real_part(const char *path, char real[PATH_MAX])
-{
-	char part[PATH_MAX];
-	for (size_t n = strlen(path);;) {
-		memcpy(part, path, n);
-		part[n] = 0;
-		if (realpath(n ? part : "/", real))
-			return path + n;
-		if (!n)
-			return NULL;
-		while (n && path[--n] != '/')
-			;
-	}
-}
-
-/* REAL's first BASE bytes exist; the component behind them may be a link to what does not. Then PATH becomes where it leads, with all behind it. */
-static bool leads_on(const char *real, size_t base, char path[PATH_MAX])
-{
-	char link[PATH_MAX], target[PATH_MAX];
-	size_t end = base + 1 + strcspn(real + base + 1, "/");
-	memcpy(link, real, end);
-	link[end] = 0;
-	ssize_t n = readlink(link, target, sizeof(target) - 1);
-	if (n <= 0)
-		return false;
-	target[n] = 0;
-	int len = target[0] == '/' ? snprintf(path, PATH_MAX, "%s%s", target, real + end) :
-				     snprintf(path, PATH_MAX, "%.*s/%s%s", (int)base, real, target, real + end);
-	return len > 0 && len < PATH_MAX;
-}
-
-/* The name with links resolved, as far as it exists, as the supervisor would see it. */
+/* The name with links resolved, as the supervisor would see it. */
 static void resolve(struct object *o, char real[PATH_MAX])
 {
 	char path[PATH_MAX];
@@ -73,16 +41,8 @@ static void resolve(struct object *o, char real[PATH_MAX])
 		return;
 	memcpy(path, o->name.bytes, o->name.len);
 	path[o->name.len] = 0;
-	for (unsigned links = 0; links < LINKS_MAX; links++) {
-		const char *rest = real_part(path, real);
-		size_t base = rest && real[1] ? strlen(real) : 0;
-		if (!rest || base + strlen(rest) >= PATH_MAX)
-			return;
-		if (*rest)
-			strcpy(real + base, rest);
-		if (!*rest || !leads_on(real, base, path))
-			break;
-	}
+	if (real_name(path, real) < 0)
+		return;
 	if (o->name.len == strlen(real) && memcmp(o->name.bytes, real, o->name.len) == 0)
 		return;
 	o->named = o->name;

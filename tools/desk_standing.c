@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/json_build.h"
 #include "policy/policy.h"
 #include "policy/show.h"
 #include "rules/cleanup.h"
@@ -24,19 +25,14 @@ static void print_text(const char *file, unsigned line, const char *rule)
 
 static void print_json(const char *file, unsigned line, const char *rule)
 {
-	struct json_object *o = json_object_new_object(), *where = json_object_new_string(file);
-	struct json_object *number = json_object_new_int64(line), *text = json_object_new_string(rule);
+	struct json_build b = json_build_new();
 
-	if (o && where && number && text) {
-		json_object_object_add(o, "file", where);
-		json_object_object_add(o, "line", number);
-		json_object_object_add(o, "rule", text);
+	json_put(&b, "file", json_object_new_string(file));
+	json_put(&b, "line", json_object_new_int64(line));
+	json_put(&b, "rule", json_object_new_string(rule));
+	struct json_object *o = json_build_done(&b);
+	if (o)
 		puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
-		where = number = text = NULL;
-	}
-	json_object_put(where);
-	json_object_put(number);
-	json_object_put(text);
 	json_object_put(o);
 }
 
