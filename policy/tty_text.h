@@ -14,10 +14,10 @@ struct tty_frame {
 	const char *mark; /* what the command cannot know */
 };
 
-/* The whole question; NUMBER of OF in the queue. ARMED: keys are accepted. */
 /* One line at the bottom: PROMPT and what was typed so far. */
 void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed, struct text_buffer *t);
 
+/* The whole question, one of OF in the queue. ARMED: keys are accepted. */
 void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t);
 
 /* Into and out of the question's screen. FULL: a full-screen program draws itself again afterwards. */

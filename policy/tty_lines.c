@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a person types at a question that is more than a key: a line, and the keys that want one.
+ *
+ * MUST: a rule for ever is shown as it will be written, and agreed to, before it is an answer.
+ */
+#include <poll.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "policy/guard.h"
+#include "policy/policy_state.h"
+#include "policy/screen.h"
+#include "policy/standing.h"
+#include "policy/tty_state.h"
+#include "policy/tty_text.h"
+#include "rules/cleanup.h"
+
+void tty_show_line(struct tty_channel *c, const char *words, const char *typed)
+{
+	char buf[4096];
+	struct text_buffer t;
+	text_start(&t, buf, sizeof(buf));
+	tty_prompt(&c->frame, words, typed, &t);
+	tty_write(c, &t);
+}
+
+/* Takes over what is printable of a burst; Enter in one is no end. Returns 1 at the end, -1 when given up, 0 to go on. */
+static int edit(char *line, size_t cap, const char *keys, ssize_t n)
+{
+	size_t len = strlen(line);
+	if (n == 1 && (keys[0] == '\r' || keys[0] == '\n'))
+		return 1;
+	if (n == 1 && (keys[0] == '\033' || keys[0] == 3))
+		return -1;
+	if (n > 1 && keys[0] == '\033')
+		return 0;
+	for (ssize_t i = 0; i < n; i++) {
+		if ((keys[i] == 127 || keys[i] == 8) && len > 0)
+			line[--len] = '\0';
+		else if (keys[i] == 21)
+			line[len = 0] = '\0';
+		else if (keys[i] >= 0x20 && keys[i] < 0x7f && len + 1 < cap) {
+			line[len++] = keys[i];
+			line[len] = '\0';
+		}
+	}
+	return 0;
+}
+
+/* A line from the person, LINE being what it starts as. False when given up, or when the question is no longer to be shown. */
+static bool read_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
+{
+	for (;;) {
+		struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
+		uint64_t count;
+		char keys[256];
+		tty_show_line(c, words, line);
+		if (poll(p, 2, 1000) > 0 && p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
+			return false;
+		if (tty_disturbed(c, a))
+			return false;
+		if (!(p[0].revents & POLLIN))
+			continue;
+		int done = edit(line, cap, keys, read(c->screen->fd, keys, sizeof(keys)));
+		if (done)
+			return done > 0;
+	}
+}
+
+static bool agree(struct tty_channel *c, const struct asked *a, const char *words)
+{
+	char line[8] = "";
+	return read_line(c, a, words, line, sizeof(line)) && strcmp(line, "y") == 0;
+}
+
+/* What is typed stands for more than this object: a directory with all below it, or any pattern. It starts as the directory. */
+static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick *k)
+{
+	const struct object *o = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
+	uint32_t len = o->name.len;
+	while (len > 0 && o->name.bytes[len - 1] != '/')
+		len--;
+	struct strbuf text = { 0 };
+	CLEANUP_FREE char *quoted = NULL;
+	size_t n = 0;
+	if (o->kind != OBJECT_FILE)
+		return false;
+	guard_pattern(&text, "", (struct span){ o->name.bytes, len }, "**"); /* a star in a name stands for itself */
+	if (strbuf_end(&text, &quoted, &n) < 0 || n - 3 >= sizeof(k->pattern))
+		return false;
+	memcpy(k->pattern, quoted + 2, n - 3); /* without the blank and the quotes */
+	k->pattern[n - 3] = '\0';
+	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
+}
+
+/* The rule of S is shown exactly as it will be written, then asked for. */
+static bool read_always(struct tty_channel *c, const struct asked *a, struct settlement *s)
+{
+	CLEANUP_FREE char *rule = malloc(STANDING_TEXT);
+	CLEANUP_FREE char *screen = malloc(2 * STANDING_TEXT);
+	const char *file = policy_grants_file(questions_policy(c->qs));
+	struct text_buffer t;
+	s->answer.scope = SCOPE_ALWAYS;
+	if (!standing_writable(file)) {
+		agree(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
+		return false;
+	}
+	if (!rule || !screen || standing_rule(a, s, rule, STANDING_TEXT) < 0)
+		return false;
+	text_start(&t, screen, 2 * STANDING_TEXT);
+	text_add(&t, "%s  to ", c->frame.dumb ? "" : "\033[H\033[2J");
+	text_show(&t, (struct span){ file, (uint32_t)strlen(file) }, 0);
+	text_add(&t, ":\r\n\r\n");
+	for (const char *at = rule; *at; at++)
+		text_add(&t, *at == '\n' ? "\r\n" : "%c", *at);
+	tty_write(c, &t);
+	return agree(c, a, "  write it? y and Enter: ");
+}
+
+/* How long S holds, SCOPE being what is proposed. False when given up, or for what is no scope. */
+static bool read_for(struct tty_channel *c, const struct asked *a, const char *words, const char *scope, struct settlement *s)
+{
+	char line[32];
+	snprintf(line, sizeof(line), "%s", scope);
+	if (!read_line(c, a, words, line, sizeof(line)) || !tty_scope(line, &s->answer))
+		return false;
+	return s->answer.scope != SCOPE_ALWAYS || read_always(c, a, s);
+}
+
+bool tty_read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k)
+{
+	if (key == 'p') {
+		s->pattern = read_scope(c, a, k) ? k->pattern : NULL;
+		return false;
+	}
+	s->answer.kind = key == 'D' ? VERDICT_DENY : VERDICT_ALLOW;
+	if (key == 'a')
+		return read_always(c, a, s);
+	if (key == 'm')
+		return read_for(c, a, "  allow for (10m, 2h): ", "10m", s);
+	if (key == 'D')
+		return read_for(c, a, "  deny for (session, tree, 10m, always): ", "session", s);
+	if (key == 'k') {
+		s->answer.kind = VERDICT_KILL;
+		return agree(c, a, "  kill every process of the command? y and Enter: ");
+	}
+	if (key == 'x') {
+		s->answer.kind = VERDICT_DENY;
+		return read_line(c, a, "  denied, and say: ", s->answer.message, sizeof(s->answer.message));
+	}
+	if (key != 'r')
+		return false;
+	s->answer.kind = VERDICT_REWRITE;
+	return read_line(c, a, "  the object instead: ", s->answer.target, sizeof(s->answer.target)) && s->answer.target[0];
+}
