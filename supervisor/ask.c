@@ -183,21 +183,26 @@ int ask_park(struct worker *w, const struct call *call)
 }
 
 /* What a person has to say about a denial, on the command's terminal; its text is printable ASCII. Never waits for the terminal. */
+static void say(const struct session *s, const char *what, const char *text)
+{
+	char line[ANSWER_TEXT + 256];
+
+	if (s->tell < 0) {
+		voice_say(s->voice, "\r\nusher: %s%s\r\n", what, text);
+		return;
+	}
+	int n = snprintf(line, sizeof(line), "\r\nusher: %s%s\r\n", what, text);
+	if (write(s->tell, line, (size_t)n) < 0)
+		return; /* hung up, or somebody has stopped its output */
+}
+
 static void tell(const struct session *s, const struct answer *a)
 {
-	char line[ANSWER_TEXT + 64];
-
 	if (a->kind != VERDICT_DENY || !a->message[0] || (s->tell < 0 && !s->tell_aloud))
 		return;
 	if (strcmp(a->channel, "tty") != 0 && strcmp(a->channel, "desk") != 0 && strcmp(a->channel, "exec") != 0)
 		return;
-	if (s->tell < 0) {
-		voice_say(s->voice, "\r\nusher: denied: %s\r\n", a->message);
-		return;
-	}
-	int n = snprintf(line, sizeof(line), "\r\nusher: denied: %s\r\n", a->message);
-	if (write(s->tell, line, (size_t)n) < 0)
-		return; /* hung up, or somebody has stopped its output */
+	say(s, "denied: ", a->message);
 }
 
 void ask_deliver_locked(struct pool *p, struct parked *k)
@@ -243,6 +248,15 @@ static void tell_failed(struct session *s, const char *text)
 	(void)voice_finish(s->voice, TOLD_MS);
 }
 
+/* The answer counts all the same, but in the next session the person is asked again and would not know why. The desk tells who answers there, too. */
+static void tell_unkept(struct session *s, const char *why)
+{
+	if (atomic_exchange(&s->unkept, true))
+		return;
+	say(s, "answered for this session only: the file of grants (~/.config/usher/grants.rules), which has to be yours alone to write, was not written: ", why);
+	(void)voice_finish(s->voice, TOLD_MS);
+}
+
 /* TEXT is as long as the rules of an answer for ever may be, with an escape for each quote in them. */
 static int append_note(struct session *s, const char *event, const char *text)
 {
@@ -269,6 +283,8 @@ int ask_note(void *context, const char *event, const char *text)
 		session_journal_failed(s, rc);
 	if (strcmp(event, "channel-failed") == 0)
 		tell_failed(s, text);
+	if (strcmp(event, "grant-always-failed") == 0)
+		tell_unkept(s, text);
 	return rc;
 }
 

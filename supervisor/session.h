@@ -84,6 +84,7 @@ struct session {
 	atomic_uint verdicts[VERDICT_NONE + 1]; /* records of calls, by verdict */
 	struct alerts alerts;    /* what the person is told of at the end */
 	atomic_bool channel_failed; /* that a channel gave no answer was said */
+	atomic_bool unkept;      /* that an answer for ever could not be written was said */
 	const char *channel;     /* who is asked, for the start record; NULL: nobody was named */
 	struct redactor *redactor; /* what does not go into the journal as it is; NULL: nothing */
 	atomic_uint refused;     /* denied calls, for the closing line */

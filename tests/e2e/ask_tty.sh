@@ -201,6 +201,22 @@ see "the next session does not ask" "content of secret"
 rm -r "$XDG_CONFIG_HOME/usher"
 
 begin
+run "cat secret"
+wait_text "$ARMED"
+keys a
+wait_text "write it?"
+mkdir -p "$XDG_CONFIG_HOME/usher" # comes to be one that anybody may write, after usher has looked
+touch "$XDG_CONFIG_HOME/usher/grants.rules"
+chmod 666 "$XDG_CONFIG_HOME/usher/grants.rules"
+keys y
+sleep 0.3
+keys Enter
+see "an answer for ever that cannot be written is an answer" "content of secret"
+see "that it will not be one in the next session is said" "for this session only"
+check "nothing is written" test ! -s "$XDG_CONFIG_HOME/usher/grants.rules"
+rm -r "$XDG_CONFIG_HOME/usher"
+
+begin
 run "sh -c 'cat secret; echo sur''vived'"
 wait_text "$ARMED"
 keys k
