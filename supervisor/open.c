@@ -284,7 +284,7 @@ static void leave_fifo(struct job *j, int dir, const char *name)
 	struct stat st;
 
 	if (atomic_load(&p->at_fifos) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode))
-		watch_fifo(p, st.st_dev, st.st_ino);
+		watch_fifo(p, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
 }
 
 static int perform_tentative(struct job *j, struct target *t)
@@ -388,7 +388,7 @@ static int perform_existing(struct job *j, const struct target *t)
 	if (is_own_tty(&st))
 		return inject(j, open_terminal(j));
 	if (S_ISFIFO(st.st_mode))
-		watch_fifo(j->session->pool, st.st_dev, st.st_ino);
+		watch_fifo(j->session->pool, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
 	int fd = open_by_name(j, t, &st);
 	return inject_special(j, fd >= 0 ? fd : open_held(j, t->fd, &st), &st);
 }

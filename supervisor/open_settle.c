@@ -56,7 +56,7 @@ static int open_as_caller(struct job *j, int held, int flags)
 static int open_waiting(struct job *j, int held, bool fifo)
 {
 	if (fifo)
-		worker_at_fifo(j->worker, held);
+		worker_at_fifo(j->worker, held, (again_flags(j) & O_ACCMODE) == O_RDONLY);
 	else
 		worker_blocking(j->worker);
 	for (;;) {
@@ -110,7 +110,7 @@ static int read_fifo(struct job *j, int fd)
 	atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
-	worker_at_fifo(j->worker, own);
+	worker_at_fifo(j->worker, own, true);
 	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) < 0)
 		return -errno;
 	timer_settime(timer, 0, &every, NULL);

@@ -60,6 +60,7 @@ struct pool {
 	unsigned blocked;         /* workers that may be waiting */
 	atomic_uint at_fifos;     /* of them, in the open of a FIFO; written under the lock, read without */
 	struct worker *workers;   /* all of them */
+	struct worker *next_blocked; /* that the watch looks at, if it waits; NULL: the first */
 	struct parked *parked;    /* waiting for an answer */
 	unsigned listed;          /* of them in the kernel's list of notifications */
 	struct stalls *stalls;    /* who holds the others; NULL: there are none yet */

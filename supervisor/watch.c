@@ -7,6 +7,7 @@
 #include "supervisor/watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -23,6 +24,11 @@
 #include "supervisor/proc_text.h"
 #include "supervisor/stall.h"
 
+/*
+ * Blocked workers that are looked at in one round: each costs a look into /proc and the kernel a walk past all that wait, with the lock held.
+ * Of a thousand each is seen every sixth of a second.
+ */
+#define LOOKS 64
 /* For how long who was interrupted at a FIFO is waited for: a wait there ends at once. */
 #define FIFO_PAUSE_NS 50000
 #define FIFO_LOOKS 2000
@@ -86,38 +92,57 @@ bool pool_thread_ended(pid_t tid)
 	return at && (at[8] == 'Z' || at[8] == 'X');
 }
 
-/* A blocked worker whose caller cannot wait: interrupted again in every round, since the signal may come before the wait. */
-static void look_after_locked(struct worker *w)
+/* A blocked worker whose caller cannot wait: interrupted again at every look, since the signal may come before the wait. Whether it is blocked. */
+static bool look_after_locked(struct worker *w)
 {
 	if (!w->blocking || w->job.replied)
-		return;
+		return false;
 	if (!job_alive(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
 		atomic_store(&w->interrupted, true);
 		pthread_kill(w->thread, POOL_SIGNAL);
 	}
+	return true;
+}
+
+/* Those whose turn it is, of all that wait. */
+static void look_round_locked(struct pool *p)
+{
+	unsigned looks = 0;
+	struct worker *w = p->next_blocked ? p->next_blocked : p->workers;
+
+	for (; w && p->blocked && looks < LOOKS; w = w->next)
+		looks += look_after_locked(w);
+	p->next_blocked = w;
+}
+
+/* Whether W waits for who opens FIFO for ACCESS. */
+static bool waits_for(const struct worker *w, const struct stat *fifo, int access)
+{
+	return w->at_fifo && w->fifo_ino == fifo->st_ino && w->fifo_dev == fifo->st_dev &&
+	       access != (w->fifo_reads ? O_RDONLY : O_WRONLY);
 }
 
 /* Interrupts those who wait at this FIFO for a caller that has ended. Whether there was any. */
-static bool leave_fifo_locked(struct pool *p, dev_t dev, ino_t ino)
+static bool leave_fifo_locked(struct pool *p, const struct stat *fifo, int access)
 {
 	bool any = false;
 
 	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!w->at_fifo || w->fifo_ino != ino || w->fifo_dev != dev || job_alive(&w->job))
+		if (!waits_for(w, fifo, access) || job_alive(&w->job))
 			continue;
-		look_after_locked(w);
+		(void)look_after_locked(w);
 		any = true;
 	}
 	return any;
 }
 
-void watch_fifo(struct pool *p, dev_t dev, ino_t ino)
+void watch_fifo(struct pool *p, const struct stat *fifo, int access)
 {
 	const struct timespec pause = { 0, FIFO_PAUSE_NS };
 
 	for (unsigned looks = 0; atomic_load(&p->at_fifos) && looks < FIFO_LOOKS; looks++) {
 		pthread_mutex_lock(&p->lock);
-		bool any = leave_fifo_locked(p, dev, ino);
+		bool any = leave_fifo_locked(p, fifo, access);
 		pthread_mutex_unlock(&p->lock);
 		if (!any)
 			return;
@@ -145,8 +170,7 @@ bool watch_round(struct pool *p)
 
 	(void)eventfd_read(p->watch, &woken);
 	pthread_mutex_lock(&p->lock);
-	for (struct worker *w = p->workers; w && p->blocked; w = w->next)
-		look_after_locked(w);
+	look_round_locked(p);
 	stall_look_locked(p);
 	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning;
 	bool parked = p->parked != NULL, go_on = p->watching;

@@ -4,7 +4,7 @@
 #define USHER_SUPERVISOR_WATCH_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+#include <sys/stat.h>
 
 struct pool;
 
@@ -18,10 +18,11 @@ void watch_wake_locked(struct pool *p);
 
 /*
  * To be called before a FIFO is opened: who waits in another open of it counts as its reader or writer, and must not any more when its caller
- * has ended and whoever collected it opens the other end. Costs one load while nobody waits at a FIFO, and asks about those alone that wait at
- * this one. Any worker, without the lock.
+ * has ended and whoever collected it opens the other end. ACCESS is how it will be opened: a reader does not care who else reads, nor a writer
+ * who writes, and all that wait at one FIFO are of one kind. Costs one load while nobody waits at a FIFO, and asks about those alone that wait for
+ * the other end of this one. Any worker, without the lock.
  */
-void watch_fifo(struct pool *p, dev_t dev, ino_t ino);
+void watch_fifo(struct pool *p, const struct stat *fifo, int access);
 
 /* One look, by the main thread, WATCH_ROUND_MS after p->watch was readable or after the last. False: nothing waits any more. */
 bool watch_round(struct pool *p);

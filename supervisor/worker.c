@@ -101,7 +101,7 @@ void worker_blocking(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void worker_at_fifo(struct worker *w, int fd)
+void worker_at_fifo(struct worker *w, int fd, bool reads)
 {
 	struct pool *p = w->session->pool;
 	struct stat st = { 0 };
@@ -110,6 +110,7 @@ void worker_at_fifo(struct worker *w, int fd)
 	pthread_mutex_lock(&p->lock);
 	w->fifo_dev = st.st_dev;
 	w->fifo_ino = st.st_ino;
+	w->fifo_reads = reads;
 	if (!w->blocking)
 		worker_blocking_locked(w);
 	if (!w->at_fifo)

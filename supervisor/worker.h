@@ -51,6 +51,7 @@ struct worker {
 	bool told;                /* that it is stuck */
 	bool blocking;            /* reception was handed on for the current job */
 	bool at_fifo;             /* ... which opens a FIFO, this one: while it waits it counts as a reader or a writer */
+	bool fifo_reads;          /* ... as a reader */
 	dev_t fifo_dev;
 	ino_t fifo_ino;
 	atomic_bool walking;      /* has a call: see pool_settle() */
@@ -93,8 +94,8 @@ void worker_blocking(struct worker *w);
 /* The same said for W, which waits in patience, by the main thread with the pool's lock held. */
 void worker_blocking_locked(struct worker *w);
 
-/* worker_blocking() before the FIFO that FD holds is opened: see watch_fifo(). */
-void worker_at_fifo(struct worker *w, int fd);
+/* worker_blocking() before the FIFO that FD holds is opened, to read it or to write: see watch_fifo(). */
+void worker_at_fifo(struct worker *w, int fd, bool reads);
 
 /*
  * Holds the worker on the core it runs on, which is its caller's, until it receives again. To be called before a wait that the caller ends: where

@@ -4,6 +4,7 @@
  * The control of each is that the same program succeeds natively.
  */
 #include <dirent.h>
+#include <pthread.h>
 #include <sys/resource.h>
 
 #include "probe.h"
@@ -11,6 +12,9 @@
 #define FLOODERS 128
 #define OPENS 50
 #define KILLS 200
+#define HERDS 16
+#define HERD 64
+#define HERD_CPU_S 5 /* usher's work for all of them takes a fifth of it; where each call looks at all the others, three times as much */
 
 static int open_often(int times)
 {
@@ -43,6 +47,78 @@ static int flood(void)
 			return 1;
 	}
 	return wait_all() ? 1 : 0;
+}
+
+/* Processor time of the processes above: usher, its keeper and its guardian. */
+static long ticks_above(void)
+{
+	long sum = 0;
+
+	for (int pid = getppid(), i = 0; pid > 1 && i < 3; pid = parent_of(pid), i++) {
+		char name[64], text[512];
+		long user = 0, system = 0;
+
+		snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+		FILE *f = fopen(name, "r");
+		char *paren = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+		if (paren && sscanf(paren + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %ld %ld", &user, &system) == 2)
+			sum += user + system;
+		if (f)
+			fclose(f);
+	}
+	return sum;
+}
+
+static void *read_fifo(void *name)
+{
+	int fd = open(name, O_RDONLY);
+
+	if (fd < 0)
+		_exit(1);
+	close(fd);
+	return NULL;
+}
+
+static int herd(void)
+{
+	pthread_t thread[HERD];
+	pthread_attr_t small;
+
+	pthread_attr_init(&small);
+	pthread_attr_setstacksize(&small, 65536);
+	for (int i = 0; i < HERD; i++) {
+		if (pthread_create(&thread[i], &small, read_fifo, (void *)(uintptr_t)"herd") != 0)
+			return 1;
+	}
+	for (int i = 0; i < HERD; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+
+/* Row 72: a thousand threads wait at one FIFO. Nobody is behind them: what usher does for each does not grow with the others. */
+static int one_fifo(void)
+{
+	long before = ticks_above();
+
+	if (mkfifo("herd", 0600) < 0)
+		return 1;
+	for (int i = 0; i < HERDS; i++) {
+		int pid = fork();
+		if (pid == 0)
+			_exit(herd());
+		if (pid < 0)
+			return 1;
+	}
+	sleep(2);
+	int late = open_often(10);
+	long ticks = ticks_above() - before;
+	int fd = open("herd", O_WRONLY);
+	int bad = wait_all();
+	unlink("herd");
+	close(fd);
+	if (ticks > HERD_CPU_S * sysconf(_SC_CLK_TCK))
+		fprintf(stderr, "%ld ticks of usher's\n", ticks);
+	return late || fd < 0 || bad || ticks > HERD_CPU_S * sysconf(_SC_CLK_TCK) ? 1 : 0;
 }
 
 /* Rows 10 and 12: callers die in the middle of a call; those that come later are served, with the right file. */
@@ -113,6 +189,7 @@ static const struct {
 	int (*run)(void);
 } cases[] = {
 	{ "row 72: 128 processes flood opens", flood },
+	{ "row 72: 1,024 threads wait at one FIFO", one_fifo },
 	{ "rows 10 and 12: 200 callers die in a call", storm },
 	{ "row 74: the caller's descriptors run out", exhaust },
 	{ "row 73: 300 processes at once", bomb_in_group },
