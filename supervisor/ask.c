@@ -26,6 +26,9 @@
 
 #define STACK_TEXT 1024
 #define PARKED_EACH 256 /* questions of one process that wait at once: one that floods leaves room for others */
+/* ... and what they keep here: an exec's arguments are two megabytes at most, in memory that no limit of the tree's counts */
+#define PARKED_EACH_BYTES ((size_t)16 << 20)
+#define PARKED_BYTES ((size_t)128 << 20)
 #define TOLD_MS 100u
 #define NOTE_FRAME 1024 /* what is around a note's text in its record */
 #define NOTE_ESCAPE 6   /* characters that a byte of it may take */
@@ -113,18 +116,26 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Whether the caller's process has as many questions waiting as one may have. */
+/* Whether the caller's process has as many questions waiting as one may have, or they or all of the session would keep too much. */
 static bool asks_too_much(struct worker *w)
 {
 	struct pool *p = w->session->pool;
 	pid_t process = proc_pid(w->job.proc);
+	size_t own = job_packed_size(&w->job), all = own;
 	unsigned n = 0;
 
 	pthread_mutex_lock(&p->lock);
-	for (const struct parked *k = p->parked; k; k = k->next)
-		n += proc_pid(k->job->proc) == process;
+	for (const struct parked *k = p->parked; k; k = k->next) {
+		size_t size = job_packed_size(k->job);
+
+		all += size;
+		if (proc_pid(k->job->proc) != process)
+			continue;
+		own += size;
+		n++;
+	}
 	pthread_mutex_unlock(&p->lock);
-	return n >= PARKED_EACH;
+	return n >= PARKED_EACH || own > PARKED_EACH_BYTES || all > PARKED_BYTES;
 }
 
 static int park(struct worker *w, const struct call *call)

@@ -204,12 +204,17 @@ static int own_lent(struct job *j)
 	return 0;
 }
 
+size_t job_packed_size(const struct job *j)
+{
+	return offsetof(struct job, arena) + j->used;
+}
+
 int job_pack(struct job *j, struct job **out)
 {
 	int rc = own_lent(j);
 	if (rc < 0)
 		return rc;
-	size_t size = offsetof(struct job, arena) + j->used;
+	size_t size = job_packed_size(j);
 	struct job *packed = malloc(size);
 	if (!packed)
 		return -ENOMEM;

@@ -131,4 +131,37 @@ for after in 1.8 1.9 2.0 2.1; do
 	wait $usher
 	same "its end ($after s)" 0 $?
 done
+# Arguments that wait with their questions are in usher's memory, which no limit of the tree's counts: 128 megabytes of them, and others are denied at once.
+cat >"$T/long.py" <<'P'
+import os
+args = ["true"] + ["a" * 120000] * 15
+kids = set()
+for i in range(90):
+    pid = os.fork()
+    if pid == 0:
+        try: os.execv("/bin/true", args)
+        except PermissionError: os._exit(1)
+    kids.add(pid)
+def ended():
+    pid, status = os.wait()
+    kids.remove(pid)
+    return status != 0
+denied = ended()
+while len(kids) > 128 * 1024 * 1024 // (15 * 120000): denied += ended()
+open("full", "w").close()
+while kids: denied += ended()
+print(denied)
+P
+printf 'default allow\nask exec /bin/true /usr/bin/true timeout=120s\n' >"$T/etc/long.rules"
+chmod 600 "$T/etc/long.rules"
+same "natively all run" 0 "$(timeout 60 python3 "$T/long.py")"
+rm -f full
+"$USHER" run -p "$T/etc/long.rules" --ask=desk --journal "$T/jlong" -- python3 "$T/long.py" >"$T/out4" 2>"$T/err4" </dev/null &
+usher=$!
+check "beyond 128 megabytes they are denied while the others wait" eval "WITHIN=60 wait_for test -e full"
+for id in $("$USHER" desk list | grep -o '^[^ ]*:[0-9]*'); do "$USHER" desk allow "$id"; done >"$T/long.out" 2>&1
+wait $usher
+same "who waited is answered" "0 yes" "$? $([ "$(cat "$T/out4")" -ge 16 ] && [ "$(cat "$T/out4")" -le 60 ] && echo yes || cat "$T/out4")"
+check "and the journal is whole" "$USHER" verify "$T/jlong"
+
 finish
