@@ -65,7 +65,12 @@ int reader_open_inflight(const char *dir, struct reader **out);
 /* The process that writes the journal in DIR now, or 0. */
 pid_t journal_writer(const char *dir);
 
-/* The newest session below the default place, into OUT. Returns 0 or a negative errno. */
+/*
+ * The newest session below the default place, into OUT. Returns 0, -ENOENT where there is none, or a negative errno where OUT names a place
+ * that cannot be looked into.
+ */
 int journal_newest(char *out, size_t cap);
+/* What journal_newest() returned, and left in OUT, as a sentence for a person. */
+const char *journal_newest_error(int rc, const char *out, char *text, size_t cap);
 
 #endif

@@ -33,17 +33,17 @@ static bool is_session(int home, const char *name)
 	return fstatat(home, first, &st, 0) == 0;
 }
 
-/* The newest name in PATH that is later than BEST goes there. */
-static bool newest_in(const char *path, char best[NAME_MAX + 1])
+/* The newest name in PATH that is later than BEST goes there. Returns 1, 0 where there is none, or a negative errno. */
+static int newest_in(const char *path, char best[NAME_MAX + 1])
 {
-	bool found = false;
+	int found = 0;
 	DIR *d = opendir(path);
 	if (!d)
-		return false;
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
 	for (const struct dirent *e; (e = readdir(d));) {
 		if (strcmp(e->d_name, best) > 0 && is_session(dirfd(d), e->d_name)) {
 			strcpy(best, e->d_name);
-			found = true;
+			found = 1;
 		}
 	}
 	closedir(d);
@@ -55,10 +55,22 @@ int journal_newest(char *out, size_t cap)
 	char best[NAME_MAX + 1] = "", place[PATH_MAX];
 	int rc = -ENOENT;
 	for (unsigned i = 0; journal_place(i, place, sizeof place) != 1; i++) {
-		if (journal_place(i, place, sizeof place) != 0 || (i && !journal_place_ours(place)) || !newest_in(place, best))
+		if (journal_place(i, place, sizeof place) != 0 || (i && !journal_place_ours(place)))
 			continue;
-		int n = snprintf(out, cap, "%s/%s", place, best);
-		rc = n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : 0;
+		int found = newest_in(place, best);
+		if (found == 0 || (found < 0 && rc != -ENOENT)) /* what was found elsewhere is an answer */
+			continue;
+		int n = snprintf(out, cap, "%s%s%s", place, found < 0 ? "" : "/", found < 0 ? "" : best);
+		rc = n < 0 || (size_t)n >= cap ? -ENAMETOOLONG : found < 0 ? found : 0;
 	}
 	return rc;
+}
+
+const char *journal_newest_error(int rc, const char *out, char *text, size_t cap)
+{
+	if (rc == -ENOENT || rc == -ENAMETOOLONG)
+		return "there is no session in the default place; name a directory";
+	snprintf(text, cap, "%s: %s; whether a session is there cannot be told: give the directories above it back their modes, or name a directory", out,
+		 strerror(-rc));
+	return text;
 }

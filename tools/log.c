@@ -202,8 +202,10 @@ static int find_session(struct log *l, char *dir, size_t cap)
 {
 	if (l->dir)
 		return 0;
-	if (journal_newest(dir, cap) != 0)
-		return complain("there is no session in the default place; name a directory");
+	char text[PATH_MAX + 256];
+	int rc = journal_newest(dir, cap);
+	if (rc != 0)
+		return complain(journal_newest_error(rc, dir, text, sizeof text));
 	l->dir = dir;
 	l->newest = true;
 	return 0;

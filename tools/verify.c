@@ -172,8 +172,10 @@ static int verify_main(int argc, char **argv)
 	}
 	if (parse(argc, argv, &a) != 0)
 		return UNREADABLE;
-	if (!a.dir && journal_newest(dir, sizeof dir) != 0) {
-		fprintf(stderr, "usher verify: there is no session in the default place; name a directory\n");
+	char text[PATH_MAX + 256];
+	int rc = a.dir ? 0 : journal_newest(dir, sizeof dir);
+	if (rc != 0) {
+		fprintf(stderr, "usher verify: %s\n", journal_newest_error(rc, dir, text, sizeof text));
 		return UNREADABLE;
 	}
 	if (!a.dir)
@@ -181,7 +183,7 @@ static int verify_main(int argc, char **argv)
 	const char *base = strrchr(a.dir, '/');
 	if (!strcmp(base ? base + 1 : a.dir, TOMBSTONE_FILE))
 		return verify_tombstones(&a);
-	int rc = a.anchor ? anchor_parse(a.anchor, &anchors, &n) : 0;
+	rc = a.anchor ? anchor_parse(a.anchor, &anchors, &n) : 0;
 	if (rc != 0) {
 		fprintf(stderr, "usher verify: anchor %s: %s\n", a.anchor,
 			rc == -EINVAL ? "expected SEQ:HASH, a key of 64 digits, or a file with either" : strerror(-rc));

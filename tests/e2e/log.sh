@@ -178,4 +178,14 @@ unset XDG_STATE_HOME
 HOME=$T/nohome XDG_RUNTIME_DIR=$T/etc "$USHER" run -p "$T/etc/l.rules" -- true >"$T/out" 2>&1; same "runs without a home to write" 0 $?
 has "and says where the journal goes" "$T/etc/usher-journals" "$T/out"
 HOME=$T/nohome XDG_RUNTIME_DIR=$T/etc "$USHER" log type:end >"$T/out" 2>&1; has "log finds it" "end" "$T/out"
+
+# A place that a tree has closed (who may change modes in a home may do it above the journals) is not one without sessions.
+if ! is_root && [ ! -e "/tmp/usher-$(id -u)" ]; then
+	mkdir -p "$T/closed/usher"
+	chmod 0 "$T/closed"
+	same "log says that a place is closed" "usher log: $T/closed/usher: Permission denied" "$(XDG_STATE_HOME=$T/closed XDG_RUNTIME_DIR=$T/none "$USHER" log 2>&1 | cut -d';' -f1)"
+	same "so does verify" "usher verify: $T/closed/usher: Permission denied" "$(XDG_STATE_HOME=$T/closed XDG_RUNTIME_DIR=$T/none "$USHER" verify 2>&1 | cut -d';' -f1)"
+	chmod 700 "$T/closed"
+fi
+
 finish
