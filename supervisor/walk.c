@@ -190,6 +190,16 @@ static int redirected(struct worker *w, bool answered)
 	return v.kind == VERDICT_DENY && v.error > 0 ? -v.error : -EACCES;
 }
 
+/* What could not be resolved there has still been led there: its record must not say that it stayed what was asked for. */
+static void led_to(struct job *j, struct target *t, const struct object *to)
+{
+	if (to->kind == OBJECT_INET)
+		t->inet = to->inet;
+	else if (t->name.off == j->asked_name.off)
+		t->name = j->rewritten;
+	t->kind = to->kind;
+}
+
 /* Points the target that decided at the rule's (or the person's) other object. */
 static int redirect(struct worker *w, const struct call *call, const char *answered_name)
 {
@@ -215,7 +225,7 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 		to.name = (struct span){ w->path, (uint32_t)len };
 		j->rewritten = job_copy(j, w->path, len);
 	}
-	const struct target *t = &j->target[j->verdict.object];
+	struct target *t = &j->target[j->verdict.object];
 	j->redirected = true;
 	j->redirected_index = j->verdict.object;
 	j->asked_kind = t->kind;
@@ -223,6 +233,8 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	j->asked_named = t->named;
 	j->asked_inet = t->inet;
 	int rc = j->row->redirect(j, j->verdict.object, &to);
+	if (rc < 0)
+		led_to(j, t, &to);
 	return rc < 0 ? rc : redirected(w, answered_name != NULL);
 }
 

@@ -3,7 +3,7 @@
 # A subtree that is only where a rule leads: every call of the file family on it, and programs that live in it, say what they
 # say natively of a real one.
 . "$(dirname "$0")/lib.sh"
-need python3 tar
+need python3 tar jq
 
 cat >"$T/etc/calls" <<'S'
 ls -d real; stat -c %F real; echo one >real/f; cat real/f; echo two >>real/f; wc -l <real/f
@@ -68,4 +68,31 @@ moved() { # NAME SCRIPT
 moved "every call" calls
 if command -v git >/dev/null; then moved git git; else skip git "no git"; fi
 if command -v sqlite3 >/dev/null; then moved sqlite sqlite; else skip sqlite "no sqlite3"; fi
+
+# Where the rule leads is in the record though nothing is there: what was asked for is there, and no record may say that it was what failed.
+fresh; mkdir real; echo r >real/f
+cat >"$T/etc/nowhere.rules" <<S
+rewrite read,write,stat $T/project/real/** -> $T/project/nowhere/**
+rewrite connect tcp:127.0.0.1:9 -> unix:$T/project/nowhere/sock
+rewrite exec $T/project/prog -> $T/project/nowhere/prog
+default allow
+S
+chmod 600 "$T/etc/nowhere.rules"; cp /bin/true prog
+supervise "$T/etc/nowhere.rules" python3 -c '
+import os, socket
+for call in (lambda: os.open("real/f", 0), lambda: os.open("real/n", os.O_CREAT), lambda: os.unlink("real/f"), lambda: os.rename("real/f", "q"), lambda: os.mkdir("real/d"),
+             lambda: os.link("prog", "real/l"), lambda: os.chmod("real/f", 0o600), lambda: socket.socket().connect(("127.0.0.1", 9)), lambda: os.execv("prog", ["prog"])):
+    try: call(); print("done")
+    except FileNotFoundError: pass' >"$T/out" 2>&1
+same "nothing is where the rule leads" "" "$(sed '/^usher: /d' "$T/out")"
+same "each record says so" "f nowhere/f
+n nowhere/n
+f nowhere/f
+f nowhere/f
+d nowhere/d
+l nowhere/l
+f nowhere/f
+tcp:127.0.0.1:9 unix:nowhere/sock
+prog nowhere/prog" "$(records "$JOURNAL" | jq -r 'select(.verdict == "rewrite" and .result == "ENOENT") | ((.objects // [.])[-1].object as $last | if .call == "rename" then .object else $last end) + " " + .to' |
+	sed "s,$T/project/\(real/\)*,,g")"
 finish
