@@ -327,6 +327,7 @@ void reader_tail(const struct reader *r, struct tail *out)
 	*out = r->tail;
 	struct stat st;
 	out->file = r->name;
+	out->segment = r->segment;
 	out->number = r->number + 1;
 	out->size = fstat(r->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
 }

@@ -36,6 +36,7 @@ struct tail {
 	uint64_t fill; /* newlines written ahead, its own not counted */
 	uint64_t torn; /* bytes of a record that was being written */
 	const char *file;
+	uint32_t segment;
 	uint64_t number;
 	uint64_t size; /* of the last file */
 };

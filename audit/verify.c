@@ -14,6 +14,7 @@
 #include "audit/reader.h"
 #include "audit/record.h"
 #include "audit/stamp.h"
+#include "audit/stray.h"
 #include "rules/cleanup.h"
 
 /* Files grow by whole pages until they are closed. */
@@ -316,6 +317,20 @@ static int walk(struct state *s, struct reader *r, char *last)
 	return 0;
 }
 
+/* While a session lives its writer may go on to the next segment at any moment: what is there then is not looked at. */
+static int check_strays(struct state *s, const struct reader *r, const char *dir)
+{
+	char name[SEGMENT_NAME_MAX];
+	struct tail tail;
+	if (s->proof->damaged || (s->proof->writer && !s->proof->closed))
+		return 0;
+	reader_tail(r, &tail);
+	int rc = stray_find(dir, tail.segment, name);
+	if (rc > 0)
+		damage(s, &(struct line){ .file = name }, "the file is no part of the journal, and has lines that would pass for its records");
+	return rc < 0 ? rc : 0;
+}
+
 int verify_journal(const char *dir, const struct anchor *anchors, size_t n, struct proof *out)
 {
 	struct reader *r;
@@ -329,6 +344,8 @@ int verify_journal(const char *dir, const struct anchor *anchors, size_t n, stru
 		return rc;
 	CLEANUP_FREE char *last = malloc(RECORD_MAX + HEAD_MAX);
 	rc = last ? walk(&s, r, last) : -ENOMEM;
+	if (rc == 0)
+		rc = check_strays(&s, r, dir);
 	reader_close(r);
 	out->intents = out->closed ? 0 : count_intents(dir);
 	return rc;

@@ -110,6 +110,9 @@ def verify(directory):
     data = [open(n, "rb").read() for n in names]
     while len(data) > 1 and data[-1][:1] in (b"", b"\n"):  # made ahead of use
         data.pop(), names.pop()
+    for stray in set(glob.glob(os.path.join(glob.escape(directory), "journal-*.jsonl"))) - set(names):
+        if os.path.islink(stray) or re.search(rb"^\{", open(stray, "rb").read(), re.M):
+            raise Damage(os.path.basename(stray) + " is no part of the journal")
     seq, head, key, leaves, epoch, first, closed, last = 0, bytes(32), None, [], 1, 1, False, None
     for i, content in enumerate(data):
         lines, torn, fill = split(content, i == len(data) - 1)

@@ -138,6 +138,56 @@ static bool is_seal(const struct text *t, size_t line)
 }
 
 /* Keys and signatures that change places; each with the chain left and with the chain made good. */
+/* A closed journal, and one whose writer was killed, of a whole session; and beside it a file that is none of its segments. */
+static void put_stray(const struct two *s, bool closed, const char *name, const char *bytes)
+{
+	char path[128];
+	put_segment(s->dir, 1, &s->a, 0, closed ? s->a.n : s->a.n - 2, closed ? 0 : FILL);
+	snprintf(path, sizeof path, "%s/%s", s->dir, name);
+	FILE *f = fopen(path, "w");
+	fputs(bytes, f);
+	fclose(f);
+}
+
+static void assert_beside(struct two *s, bool found, const char *name)
+{
+	char said[160];
+	struct proof p = prove(s->dir);
+	assert_int_equal(p.damaged, found);
+	if (found)
+		assert_string_equal(p.file, name);
+	if (system("command -v python3 >/dev/null") == 0 && *python_says(s->dir, said))
+		assert_int_equal(!strncmp(said, "damaged", 7), found);
+	remove_dir(s->dir);
+	mkdir(s->dir, 0700);
+}
+
+static void nothing_stands_beside(void **state)
+{
+	/* After a blank line, as in a segment that was made ahead of use, and where the numbers lead nobody. */
+	static const char *const names[] = { "journal-000002.jsonl", "journal-000007.jsonl", "journal-000000.jsonl", "journal-1.jsonl", "journal-x.jsonl" };
+	/* What a session leaves: room that was made, a record that did not get its brace. */
+	static const char *const left[] = { "", "\n\n\n\n", "\n\"seq\":9,\"a\":\"{\"}\n\n", "\n\"se" };
+	struct two *s = two_sessions();
+	char path[128];
+	for (int closed = 0; closed < 2; closed++) {
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+			put_stray(s, closed, names[i], "\n{\"seq\":1,\"type\":\"call\"}\n");
+			assert_beside(s, true, names[i]);
+		}
+		for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+			put_stray(s, closed, "journal-000002.jsonl", left[i]);
+			assert_beside(s, false, NULL);
+		}
+		put_stray(s, closed, "other.jsonl", "{}\n");
+		snprintf(path, sizeof path, "%s/journal-x.jsonl", s->dir);
+		assert_int_equal(symlink("other.jsonl", path), 0);
+		assert_beside(s, true, "journal-x.jsonl");
+	}
+	drop(s);
+	(void)state;
+}
+
 static void keys_cannot_move(void **state)
 {
 	struct two *s = two_sessions();
@@ -330,7 +380,8 @@ static void tombstones_cannot_be_forged(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(segments_cannot_move),		     cmocka_unit_test(keys_cannot_move),
+		cmocka_unit_test(segments_cannot_move),		     cmocka_unit_test(nothing_stands_beside),
+		cmocka_unit_test(keys_cannot_move),
 		cmocka_unit_test(ends_cannot_be_forged),	     cmocka_unit_test(anchors_tell_of_a_journal_set_back),
 		cmocka_unit_test(proofs_cannot_be_forged),	     cmocka_unit_test(tombstones_cannot_be_forged),
 	};
