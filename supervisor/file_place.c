@@ -5,7 +5,7 @@
  * chdir, fchdir and chroot can only be done by the caller itself. They go on after the decision, though the name in its memory
  * may have changed by then: a working directory or a root grants nothing, since every later
  * use of it is decided on the object, under its name in usher's own root. Only a directory that a rule leads to from where none is
- * is taken by a descriptor.
+ * is taken by a descriptor. What the caller may not do is found here nevertheless, as the record would say of it that it was done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,7 @@
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/inside.h"
+#include "supervisor/privileges.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
@@ -83,9 +84,17 @@ int fchdir_at_once(struct job *j)
 	return goes(j);
 }
 
+static long may_enter(struct job *j)
+{
+	return syscall(SYS_faccessat2, j->target[0].fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH);
+}
+
 int chdir_perform(struct job *j)
 {
-	return j->word[CHDIR_INSIDE] ? chdir_inside(j) : goes(j);
+	if (j->word[CHDIR_INSIDE])
+		return chdir_inside(j);
+	int rc = file_act(j, false, may_enter);
+	return j->reply.kind == REPLY_ERROR ? rc : goes(j);
 }
 
 /* The caller goes where it said, if that is there: names below are led elsewhere from there. */
@@ -116,8 +125,22 @@ int chroot_resolve(struct job *j)
 	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_READ | OPS_WRITE, &t);
 }
 
+static long may_root(struct job *j)
+{
+	long rc = may_enter(j);
+
+	if (rc == 0 && !privileges_change_root()) {
+		errno = EPERM;
+		rc = -1;
+	}
+	return rc;
+}
+
 int chroot_perform(struct job *j)
 {
+	int rc = file_act(j, false, may_root);
+	if (j->reply.kind == REPLY_ERROR)
+		return rc;
 	/* From before the change on, roots are looked at. */
 	atomic_store_explicit(&j->session->roots_moved, true, memory_order_release);
 	return job_continue(j);

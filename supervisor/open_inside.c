@@ -144,8 +144,10 @@ int open_path(struct job *j)
 	bool in_registers = !j->data[0].off;
 	struct target *t;
 
-	if (in_registers && (!j->redirected || !INSIDE_CAN))
-		return job_continue(j);
+	if (in_registers && (!j->redirected || !INSIDE_CAN)) {
+		int rc = open_room(j); /* or the record would say that it was opened */
+		return rc < 0 ? job_error(j, rc) : job_continue(j);
+	}
 	if (!INSIDE_CAN)
 		return job_error(j, -ENOSYS);
 	if (!j->redirected && !j->word[OPEN_RESOLVE])

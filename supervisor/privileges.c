@@ -28,11 +28,21 @@ bool privileges_held(void)
 	return (c.word[0].effective | c.word[1].effective | c.word[0].permitted | c.word[1].permitted) != 0;
 }
 
-bool privileges_read_any(void)
+static bool caps_has(unsigned cap)
 {
 	struct caps c;
 
-	return caps_read(&c) && (c.word[CAP_TO_INDEX(CAP_SYS_PTRACE)].effective & CAP_TO_MASK(CAP_SYS_PTRACE)) != 0;
+	return caps_read(&c) && (c.word[CAP_TO_INDEX(cap)].effective & CAP_TO_MASK(cap)) != 0;
+}
+
+bool privileges_read_any(void)
+{
+	return caps_has(CAP_SYS_PTRACE);
+}
+
+bool privileges_change_root(void)
+{
+	return caps_has(CAP_SYS_CHROOT);
 }
 
 int privileges_lay_down(const unsigned *caps, size_t n)

@@ -12,6 +12,9 @@ bool privileges_held(void);
 /* Whether usher can read processes that hide themselves, or that changed their user (CAP_SYS_PTRACE). Errs towards false. */
 bool privileges_read_any(void);
 
+/* Whether the calling thread may take another root (CAP_SYS_CHROOT): between creds_enter() and creds_leave(), whether the caller may. */
+bool privileges_change_root(void);
+
 /*
  * The calling thread lays down the N capabilities CAPS. Where it may not drop them from its bounding set (CAP_SETPCAP) no_new_privs must keep an
  * exec from having them again. Returns 0 or a negative errno.

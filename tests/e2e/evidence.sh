@@ -223,4 +223,40 @@ echo x >.netrc
 "$USHER" run -p "$R" --ask=deny --journal "$T/told" -- sh -c 'cat .netrc; cat .netrc; : >told1; : >told2' >"$T/out" 2>"$T/err"
 same "alerts are told, each once" "3 1" "$(grep -c '^usher: alert: ' "$T/err") $(grep -c '^usher: alert: deny read .*/.netrc by ' "$T/err")"
 has "with the way to all" "usher: 'usher log $T/told alert' shows" "$T/err"
+
+# What only the caller can do goes on after the decision; what it may not do is found before, so that no record says it was done.
+fresh
+mkdir -m 700 closed; is_root || chmod 000 closed
+rules carried <<'S'
+allow stat /**
+default allow
+S
+cat >"$T/etc/carried.py" <<'S'
+import ctypes, os, resource
+def say(name, call):
+    try: call(); print(name, 0)
+    except OSError as e: print(name, "E" + {1: "PERM", 13: "ACCES", 24: "MFILE"}.get(e.errno, str(e.errno)))
+if os.geteuid() == 0:
+    libc, head, caps = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    libc.capget(head, caps); caps[0] &= ~(1 << 18); libc.capset(head, caps)
+    say("chroot", lambda: os.chroot("."))
+    if os.fork() == 0:
+        os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
+        say("chdir", lambda: os.chdir("closed")); os._exit(0)
+    os.wait()
+else: say("chdir", lambda: os.chdir("closed"))
+resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
+say("openat", lambda: os.close(os.open("/usr", os.O_PATH)))
+try:
+    while True: os.dup(0)
+except OSError: pass
+say("openat", lambda: os.open("/usr", os.O_PATH)); say("chdir", lambda: os.chdir("/usr"))
+S
+want=$(python3 "$T/etc/carried.py")
+supervise "$R" python3 "$T/etc/carried.py" >"$T/out" 2>"$T/err"
+same "what the caller itself does and may not" "$want" "$(cat "$T/out")"
+same "is recorded as it went" "$want" "$(records "$JOURNAL" | python3 -c '
+import json, sys
+for r in map(json.loads, sys.stdin):
+    if r.get("call") in ("chroot", "chdir") or r.get("call") == "openat" and r.get("object") == "/usr" and r["op"] == ["stat"]: print(r["call"], r["result"])')"
 finish
