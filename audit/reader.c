@@ -224,7 +224,18 @@ static int take_line(struct reader *r, struct line *out)
 	return 1;
 }
 
-/* Whether only newlines follow the line, and this is the last segment: then it is a record that was being written. */
+/* Whether segment N has something in it: one that was made ahead of use is blank. 1, 0, or a negative errno. */
+static int begun(const struct reader *r, uint32_t n)
+{
+	char name[SEGMENT_NAME_MAX], first = '\n';
+	segment_name(name, n);
+	CLEANUP_FD int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	return pread(fd, &first, 1, 0) == 1 && first != '\n';
+}
+
+/* Whether only newlines follow the line, and no later segment was begun: then it is a record that was being written. */
 static int is_tail(struct reader *r, const struct line *l)
 {
 	uint64_t here = r->offset + r->pos, after, len = l->len;
@@ -233,8 +244,10 @@ static int is_tail(struct reader *r, const struct line *l)
 	seek_to(r, here);
 	if (rc < 0)
 		return rc;
-	if (rc > 0 || (r->segment && segment_after(r->dir, r->segment)))
-		return 0;
+	uint32_t next = rc == 0 && r->segment ? segment_after(r->dir, r->segment) : 0;
+	int later = next ? begun(r, next) : 0;
+	if (rc > 0 || later)
+		return later < 0 ? later : 0;
 	r->tail.torn = len;
 	r->tail.fill = after ? after - 1 : 0; /* one newline is its own */
 	return 1;
@@ -256,18 +269,14 @@ static int advance(struct reader *r, uint64_t offset)
 	uint32_t next = r->segment ? segment_after(r->dir, r->segment) : 0;
 	if (!next)
 		return 0;
-	char name[SEGMENT_NAME_MAX], first = '\n';
-	segment_name(name, next);
-	CLEANUP_FD int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (pread(fd, &first, 1, 0) < 1 || first == '\n')
-		return 0; /* made ahead of use */
+	int rc = begun(r, next);
+	if (rc <= 0)
+		return rc;
 	if (was_filled(r, offset)) /* between our read and the rotation, after which the old segment is at rest */
 		return 1;
-	memcpy(r->name, name, sizeof name);
+	segment_name(r->name, next);
 	r->segment = next;
-	int rc = open_file(r);
+	rc = open_file(r);
 	return rc < 0 ? rc : 1;
 }
 
@@ -309,6 +318,10 @@ int reader_next(struct reader *r, struct line *out)
 			if (rc > 0) {
 				seek_to(r, start);
 				return 0;
+			}
+			if (blanks && was_filled(r, start)) { /* it got its brace, and others followed, while it was looked at */
+				seek_to(r, start);
+				continue;
 			}
 			rc = take_line(r, out);
 			if (rc < 0)

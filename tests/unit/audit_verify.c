@@ -133,6 +133,35 @@ static void torn_records_do_not_count(void **state)
 	free(t);
 }
 
+/* A kill leaves a record without its brace, and often the next segment ready: blank, that is no record behind it. */
+static void room_made_ahead_is_nothing_behind_it(void **state)
+{
+	char dir[64], path[128], *out = malloc(2 * MAX_BYTES);
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 6, 3);
+	load(dir, t);
+	snprintf(path, sizeof path, "%s/journal-000002.jsonl", dir);
+	for (size_t i = 0, at = 0; i + 1 < t->n; at += t->line_len[i++]) {
+		memcpy(out, t->bytes, at);
+		for (size_t k = 1; k < t->line_len[i] - 2; k += 16) {
+			memset(out + at, '\n', k + 101);
+			memcpy(out + at + 1, t->bytes + at + 1, k);
+			for (int begun = 0; begun < 2; begun++) {
+				FILE *f = fopen(path, "w");
+				fputs(begun ? "{\n\n\n" : "\n\n\n\n", f);
+				fclose(f);
+				struct proof p = prove_bytes(dir, out, at + k + 101);
+				if (p.damaged != begun || p.records != i || (!begun && p.torn != k))
+					fail_msg("line %zu torn at %zu, %d: damaged %d (%s), torn %lu, records %lu", i + 1, k, begun, p.damaged, p.what, (unsigned long)p.torn, (unsigned long)p.records);
+			}
+		}
+	}
+	remove_dir(dir);
+	free(out);
+	free(t);
+	(void)state;
+}
+
 static void tails_cannot_be_signed_again(void **state)
 {
 	char dir[64], *out = malloc(MAX_BYTES);
@@ -280,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
 		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(torn_records_do_not_count),
+		cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
 		cmocka_unit_test(tails_cannot_be_signed_again),
 		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
 	};
