@@ -66,12 +66,14 @@ struct comparison {
 	uint64_t value;
 };
 
+#define CONDITION_TESTS 3
+
 /* A register test of a decided call: all of its comparisons true means the action. */
 struct condition {
 	int nr;
 	uint16_t when;
 	int16_t error; /* >= 0: the filter answers with this errno (0: pretends success); CONDITION_TRAP: goes to usher */
-	struct comparison test[2];
+	struct comparison test[CONDITION_TESTS];
 	const char *what; /* for people: "TIOCSTI" */
 	const char *reason;
 };

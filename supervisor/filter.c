@@ -191,7 +191,7 @@ static void decided(struct code *c, uint32_t nr, const void *context)
 			loaded = k->test[0].arg;
 			test_values(c, value, n, action_of(k));
 		} else {
-			for (unsigned j = 0; j < 2 && k->test[j].how != COMPARE_NONE; j++)
+			for (unsigned j = 0; j < CONDITION_TESTS && k->test[j].how != COMPARE_NONE; j++)
 				test(c, &next, &k->test[j]);
 			code_add(c, STATEMENT(BPF_RET | BPF_K, action_of(k)));
 			land(c, &next);

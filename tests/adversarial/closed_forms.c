@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows 3, 14, 34, 35, 37, 46, 62 and 66 to 71: one attack at least for each, on files and addresses that the rules close. The rules
+ * Rows 3, 14, 34, 35, 37, 46, 62 and 65 to 71: one attack at least for each, on files and addresses that the rules close. The rules
  * are those of rules_for(); a process outside listens, and gives away a descriptor of the secret.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <linux/in6.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -229,6 +230,34 @@ static int anywhere(void)
 	return verdict(met(AF_INET, &to, sizeof(to)));
 }
 
+/* A loose source route: the datagram goes to 127.0.0.2 first. */
+static int detour(void)
+{
+	const unsigned char route[] = { 131, 7, 4, 127, 0, 0, 2, 0 };
+	int s = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = setsockopt(s, IPPROTO_IP, IP_OPTIONS, route, sizeof(route));
+
+	close(s);
+	return result(rc == 0);
+}
+
+/* What is sent under a label goes by the options that were leased with it. The label alone is anybody's. */
+static int detour_of_label(void)
+{
+	struct {
+		struct in6_flowlabel_req label;
+		char options[CMSG_SPACE(sizeof(int))];
+	} with = { .label = { .flr_dst = IN6ADDR_LOOPBACK_INIT, .flr_action = IPV6_FL_A_GET, .flr_share = IPV6_FL_S_EXCL, .flr_flags = IPV6_FL_F_CREATE } };
+	struct in6_flowlabel_req alone = with.label;
+	struct cmsghdr class = { .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = IPPROTO_IPV6, .cmsg_type = IPV6_TCLASS };
+	int s = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	memcpy(with.options, &class, sizeof(class));
+	int fair = setsockopt(s, IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, &alone, sizeof(alone));
+	int rc = setsockopt(s, IPPROTO_IPV6, IPV6_FLOWLABEL_MGR, &with, sizeof(with));
+	close(s);
+	return fair < 0 ? IMPOSSIBLE : result(rc == 0);
+}
+
 static int by_name(void)
 {
 	struct addrinfo *all = NULL, want = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
@@ -305,6 +334,8 @@ static const struct attack attacks[] = {
 	{ "row 37: a mapping", by_mapping, false },
 	{ "row 46: a core dump", core_dump, false },
 	{ "row 62: a descriptor from outside", given, false },
+	{ "row 65: a source route", detour, false },
+	{ "row 65: a source route that comes with a flow label", detour_of_label, false },
 	{ "row 66: no family", no_family, false },
 	{ "row 67: an IPv4 address in IPv6", mapped, false },
 	{ "row 67: no address", anywhere, false },

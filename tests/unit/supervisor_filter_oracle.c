@@ -47,10 +47,10 @@ static struct scmp_arg_cmp compare(const struct comparison *c)
 
 static void add_condition(scmp_filter_ctx ctx, const struct condition *k)
 {
-	struct scmp_arg_cmp args[2];
+	struct scmp_arg_cmp args[CONDITION_TESTS];
 	unsigned n = 0;
 
-	while (n < 2 && k->test[n].how != COMPARE_NONE) {
+	while (n < CONDITION_TESTS && k->test[n].how != COMPARE_NONE) {
 		args[n] = compare(&k->test[n]);
 		n++;
 	}
@@ -133,6 +133,7 @@ static void registers_around(const struct condition *k, const struct sock_fprog 
 
 	for (unsigned i = 0; i < 24; i++) {
 		for (unsigned j = 0; j < 24; j++) {
+			d.args[k->test[2].arg] = around(&k->test[2], (i + j) % 24);
 			d.args[k->test[1].arg] = around(&k->test[1], j);
 			d.args[k->test[0].arg] = around(&k->test[0], i);
 			agree(ours, theirs, &d, when);
@@ -171,7 +172,7 @@ static void conditions_can_be_said(void **state)
 
 	for (unsigned i = 0; (k = condition_at(i)); i++) {
 		assert_int_equal(disposition_of(k->nr)->kind, CALL_DECIDED);
-		for (unsigned j = 0; j < 2; j++) {
+		for (unsigned j = 0; j < CONDITION_TESTS; j++) {
 			if (k->test[j].how == COMPARE_INT || k->test[j].how == COMPARE_BITS || k->test[j].how == COMPARE_ANY)
 				assert_int_equal((k->test[j].mask | k->test[j].value) >> 32, 0);
 		}
