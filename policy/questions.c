@@ -224,6 +224,23 @@ static void questions_free(struct questions *qs)
 	pages_free(qs, sizeof(*qs));
 }
 
+/* Where no rule asks no terminal was made to ask on, and none is missed: whoever else was named is there for reviews. */
+static void leave_out_terminal(struct questions *qs)
+{
+	const struct questions_options *o = &qs->options;
+	int n = 0;
+
+	if (o->screen || !o->policy || policy_may_ask(o->policy))
+		return;
+	for (int i = 0; i < qs->n_stages; i++) {
+		if (qs->stage[i].row != &channel_tty)
+			qs->stage[n++] = qs->stage[i];
+	}
+	if (n == 0)
+		qs->stage[n++] = (struct stage){ .row = &channel_deny };
+	qs->n_stages = n;
+}
+
 static int open_stages(struct questions *qs, const char **why)
 {
 	for (int i = 0; i < qs->n_stages; i++) {
@@ -261,6 +278,7 @@ int questions_start(const struct questions_options *options, struct questions **
 		rc = channels_parse(options->channel, qs->stage, &qs->together, why);
 	if (rc > 0) {
 		qs->n_stages = rc;
+		leave_out_terminal(qs);
 		rc = open_stages(qs, why);
 	}
 	if (rc == 0 && (!options->policy || policy_may_ask(options->policy))) {

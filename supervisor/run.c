@@ -79,8 +79,6 @@ static int build_filter(struct run *run)
 /* Without --ask: a person at the terminal, when there is one. */
 static const char *channel_of(const struct run *run, const struct run_options *o)
 {
-	if (o->ask && strcmp(o->ask, "tty") == 0 && !run->relay) /* no rule asks: no terminal was made for it */
-		return "deny";
 	return o->ask ? o->ask : run->relay ? "any:desk,tty" : "deny";
 }
 

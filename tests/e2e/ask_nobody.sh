@@ -57,6 +57,13 @@ alone -- true
 same "the built-in rules start without a terminal" 0 $?
 check "and say that nobody answers" grep -q "nobody answers questions here" "$T/err"
 
+for list in tty any:tty any:desk,tty chain:tty,desk chain:tty,exec:true; do
+	XDG_RUNTIME_DIR=$T/w alone -p "$T/etc/allow.rules" --ask="$list" -- echo ran
+	same "--ask=$list wants no terminal where no rule asks" "0 ran" "$? $(cat "$T/out" "$T/err")"
+done
+alone -p "$T/etc/ask.rules" --ask=any:desk,tty -- echo ran
+same "and one where a rule does" "125" "$?$(cat "$T/out")"
+
 if [ "$(id -u)" = 0 ]; then
 	mkdir -m 700 "$T/closed"
 	chmod 755 "$T"
