@@ -20,6 +20,7 @@
 #include "rules/pages.h"
 #include "supervisor/ahead.h"
 #include "supervisor/ask.h"
+#include "supervisor/emptied.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -400,6 +401,8 @@ int run_session(const struct run_options *o, int *by_signal)
 	*by_signal = 0;
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
 		return run_inside(o, -1, -1, 0, by_signal);
+	if (emptied_names(o) < 0)
+		return RUN_FAILED;
 	int rc = spaces_enter(&want, &link, &peers, &other, &step);
 	if (rc == 1)
 		return outside_main(other, link, peers, by_signal);

@@ -20,6 +20,7 @@
 #include "supervisor/ahead.h"
 #include "supervisor/compat.h"
 #include "supervisor/cover.h"
+#include "supervisor/emptied.h"
 #include "supervisor/environment.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -104,6 +105,8 @@ static int name_journal(struct run *run, const struct run_options *o)
 		int rc = journal_default_dir(run->journal, sizeof(run->journal));
 		if (rc < 0)
 			return run_complain("make a directory for the journal; name one with --journal DIR", rc, NULL);
+		if (emptied_journal(o, run->journal) < 0)
+			return -1;
 	}
 	if (!*dir)
 		return run_complain("make the journal: --journal takes the name of a directory", -EINVAL, NULL);

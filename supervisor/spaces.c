@@ -82,6 +82,13 @@ static bool below(const char *name, const char *dir)
 	return strncmp(name, dir, n) == 0 && (name[n] == '/' || !name[n]);
 }
 
+const char *spaces_emptied(const struct spaces *s, const char *name)
+{
+	if (s->tmp && below(name, "/tmp"))
+		return "/tmp";
+	return s->shm && below(name, "/dev/shm") ? "/dev/shm" : NULL;
+}
+
 static int cover_with_memory(const char *dir)
 {
 	char cwd[PATH_MAX];

@@ -24,6 +24,9 @@ int spaces_parse(const char *list, struct spaces *out);
 /* Whether anything but net is wished for. */
 bool spaces_any(const struct spaces *s);
 
+/* The directory around NAME, which has no links in it, that they make empty; NULL: none. */
+const char *spaces_emptied(const struct spaces *s, const char *name);
+
 /*
  * Makes them, all but net. Call before there are threads. Returns 0 inside them, or a negative errno with *STEP saying what could not be done:
  * then the process must end. With pid this returns twice, as fork(): also 1 in the process that stays outside, with *OTHER the other's

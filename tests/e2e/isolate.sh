@@ -64,6 +64,22 @@ same "tmp: empty, and can be written" "written" "$(away tmp sh -c "ls -A /tmp; e
 same "tmp: gone afterwards" outside "$(cat $mark)"
 check "mount: both" away mount sh -c '[ -z "$(ls -A /tmp /dev/shm | grep -v :)" ]'
 check "all together" away pid,ipc,uts,cgroup,net,mount sh -c '[ $$ -lt 100 ] && [ -z "$(ls -A /tmp)" ]'
+# What usher itself is told to read or to keep there.
+echo 'default allow' >$mark.rules
+chmod 600 $mark.rules
+ln -s $mark.rules led.rules
+at_exit "rm -rf $mark.rules $mark.j $mark.state $mark.a"
+lies() { # WHAT WHERE COMMAND...: refused, with why
+	same "tmp: $1 in it is refused" "125 yes" "$("${@:3}" -- echo ran 2>"$T/err"; echo $? $(grep -q "$1 .* lies in $2, and .*: \(put\|it would be gone .* Name a\)" "$T/err" && echo yes))"
+	grep -q "lies in" "$T/err" || cat "$T/err"
+}
+lies "the rule file" /tmp ./usher run --isolate=tmp -p $mark.rules
+lies "the rule file" /tmp ./usher run --isolate=pid,mount -p allow.rules -p led.rules
+lies "the journal" /tmp ./usher run --isolate=tmp -p allow.rules --journal $mark.j
+lies "the journal" /dev/shm ./usher run --isolate=shm -p allow.rules --journal /dev/shm/usher-isolate.$$
+lies "the journal" /tmp env XDG_STATE_HOME=$mark.state ./usher run --isolate=tmp -p allow.rules
+lies "the anchor" /tmp ./usher run --isolate=tmp -p allow.rules --anchor=file:$mark.a --journal "$PWD/anchored"
+same "and shm minds nothing of /tmp" "0 ran" "$(./usher run --ask=deny --isolate=shm -p $mark.rules --journal $mark.j -- echo ran >"$T/out" 2>&1; echo $? "$(cat "$T/out")")"
 cd "$T/project" || exit 1
 
 inside tmp true 2>"$T/err"

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/emptied.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/run.h"
+#include "supervisor/spaces.h"
+
+#define FILE_ANCHOR "file:"
+
+/* NAME without links; of one that is not there yet, its directory. False where that is not there either: whoever opens it says so. */
+static bool real(const char *name, char out[PATH_MAX])
+{
+	char copy[PATH_MAX];
+
+	if (realpath(name, out))
+		return true;
+	if (strlen(name) >= sizeof(copy))
+		return false;
+	strcpy(copy, name);
+	return realpath(dirname(copy), out);
+}
+
+#define LOST "it would be gone with the session. Name a place elsewhere"
+
+/* WHAT lies at NAME, THEN says what to do. */
+static int look(const struct run_options *o, const struct spaces *s, const char *name, const char *what, const char *then)
+{
+	char at[PATH_MAX];
+	const char *dir = name && real(name, at) ? spaces_emptied(s, at) : NULL;
+
+	if (!dir)
+		return 0;
+	fprintf(stderr, "usher: --isolate=%s: %s %s lies in %s, and the session has an empty one of its own: %s\n", o->isolate, what, name, dir, then);
+	return -EBUSY;
+}
+
+int emptied_names(const struct run_options *o)
+{
+	struct spaces s;
+	char cwd[PATH_MAX];
+	int rc = spaces_parse(o->isolate, &s);
+
+	if (rc < 0 || (!s.tmp && !s.shm))
+		return rc;
+	if (getcwd(cwd, sizeof(cwd)) && spaces_emptied(&s, cwd)) /* spaces_enter() says so */
+		return 0;
+	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
+		rc = strncmp(o->files[i], "builtin:", 8) == 0 ? 0 : look(o, &s, o->files[i], "the rule file", "put the file elsewhere");
+	if (rc == 0)
+		rc = look(o, &s, o->journal, "the journal", LOST " (--journal=DIR)");
+	if (rc == 0 && o->anchor && strncmp(o->anchor, FILE_ANCHOR, strlen(FILE_ANCHOR)) == 0)
+		rc = look(o, &s, o->anchor + strlen(FILE_ANCHOR), "the anchor", LOST);
+	return rc;
+}
+
+int emptied_journal(const struct run_options *o, const char *journal)
+{
+	struct spaces s;
+
+	return spaces_parse(o->isolate, &s) < 0 || o->journal ? 0 : look(o, &s, journal, "the journal", LOST " (--journal=DIR)");
+}
