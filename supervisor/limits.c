@@ -294,18 +294,30 @@ int limits_new(struct session *s, struct limits **out)
 	return 0;
 }
 
-/* No process gets more than AT_MOST of RESOURCE, whatever it had. */
-static int wall(__rlimit_resource_t resource, uint64_t at_most)
+/* No process gets more than AT_MOST, whatever it had; 0: what it had. */
+static void lower(struct rlimit *l, uint64_t at_most)
+{
+	if (!at_most)
+		return;
+	l->rlim_max = l->rlim_max < at_most ? l->rlim_max : at_most;
+	l->rlim_cur = l->rlim_cur < l->rlim_max ? l->rlim_cur : l->rlim_max;
+}
+
+void limits_lower_files(const struct limits *l, struct rlimit *files)
+{
+	lower(files, limits_of(l, LIMIT_FILES));
+}
+
+static int wall_filesize(uint64_t at_most)
 {
 	struct rlimit l;
 
 	if (!at_most)
 		return 0;
-	if (getrlimit(resource, &l) < 0)
+	if (getrlimit(RLIMIT_FSIZE, &l) < 0)
 		return -errno;
-	l.rlim_max = l.rlim_max < at_most ? l.rlim_max : at_most;
-	l.rlim_cur = l.rlim_cur < l.rlim_max ? l.rlim_cur : l.rlim_max;
-	return setrlimit(resource, &l) < 0 ? -errno : 0;
+	lower(&l, at_most);
+	return setrlimit(RLIMIT_FSIZE, &l) < 0 ? -errno : 0;
 }
 
 int limits_enter(const struct limits *l)
@@ -314,9 +326,7 @@ int limits_enter(const struct limits *l)
 		return 0;
 	int rc = cgroup_join(&l->group);
 	if (rc == 0)
-		rc = wall(RLIMIT_NOFILE, l->limit[LIMIT_FILES]);
-	if (rc == 0)
-		rc = wall(RLIMIT_FSIZE, l->limit[LIMIT_FILESIZE]);
+		rc = wall_filesize(l->limit[LIMIT_FILESIZE]);
 	/* Root could lift them again. */
 	if (rc == 0 && (l->limit[LIMIT_FILES] || l->limit[LIMIT_FILESIZE]) && prctl(PR_CAPBSET_READ, CAP_SYS_RESOURCE) == 1 &&
 	    prctl(PR_CAPBSET_DROP, CAP_SYS_RESOURCE) < 0 && geteuid() == 0)

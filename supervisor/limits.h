@@ -16,6 +16,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "rules/ruleset.h"
 #include "supervisor/session.h"
@@ -28,8 +29,11 @@ struct policy;
 /* What the layers say: *out is NULL where none has limits. Makes the control group. 0 or a negative errno. */
 int limits_new(struct session *s, struct limits **out);
 
-/* In the command, before its filter: joins the control group and takes on what the kernel enforces for each process. 0 or a negative errno. */
+/* In the command, before its filter: joins the control group and takes on what the kernel enforces for each process, but the number of open files. 0 or a negative errno. */
 int limits_enter(const struct limits *l);
+
+/* The same of the command's open files, which it takes on last. L may be NULL. */
+void limits_lower_files(const struct limits *l, struct rlimit *files);
 
 /* After the launch: writes down what holds and by what means, and starts to measure. 0 or a negative errno. L may be NULL. */
 int limits_start(struct limits *l);

@@ -54,6 +54,8 @@
 
 int run_complain(const char *what, int rc, const char *why)
 {
+	if (rc == -EMFILE && !why)
+		why = "usher itself needs more descriptors: raise the hard limit on open files (ulimit -Hn)";
 	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), why ? ": " : "", why ? why : "");
 	return rc;
 }

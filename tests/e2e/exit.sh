@@ -50,6 +50,18 @@ exec 8<"$T/etc/kept"
 same "inherited descriptors are closed" "0 1 2 3" "$(u sh -c 'exec ls /proc/self/fd' | tr '\n' ' ' | sed 's/ $//')"
 same "--keep-fd keeps one" "default allow" "$("$USHER" run -p "$T/etc/allow.rules" --keep-fd 8 --journal "$T/kf" -- cat /dev/fd/8 2>/dev/null)"
 exec 8<&-
+# A limit on open files is the command's: what usher has open does not count against it.
+few() { (ulimit -Sn 4; "$@"); }
+same "few open files: natively" "4 0" "$(few sh -c "ulimit -n; cat /dev/null; echo \$?" | xargs)"
+same "few open files: the same" "4 0" "$(few "$USHER" run -p "$T/etc/allow.rules" --journal "$T/few1" -- sh -c 'ulimit -n; cat /dev/null; echo $?' | xargs)"
+rules files.rules <<<$'default allow\nlimit files 4'
+same "limit files: as few are enough to start" "4 0" "$("$USHER" run -p "$R" --journal "$T/few2" -- sh -c 'ulimit -n; cat /dev/null; echo $?' | xargs)"
+rules none.rules <<<$'default allow\nlimit files 1'
+"$USHER" run -p "$R" --journal "$T/few3" -- cat /dev/null 2>"$T/err"
+same "limit files: too few are said to be" "124 yes" "$? $(grep -q 'the limit on files was reached' "$T/err" && echo yes)"
+(ulimit -Sn 12; ulimit -Hn 12; exec "$USHER" run -p "$T/etc/allow.rules" --journal "$T/few4" -- true) 2>"$T/err"
+same "too few for usher itself: it says what to do" "125 yes" "$? $(grep -q 'raise the hard limit on open files (ulimit -Hn)' "$T/err" && echo yes)"
+
 # As many as are taken: each option is followed, the last as the first.
 many=$(seq 10 73)
 same "--keep-fd keeps 64" "$many" "$(
