@@ -359,3 +359,9 @@ bool filter_flags_known(unsigned flags)
 	/* The flags are looked at before the program: EFAULT for a null one means that they are known. */
 	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, (unsigned long)flags, NULL) < 0 && errno == EFAULT;
 }
+
+bool filter_inside(void)
+{
+	/* As above, but that usher's filter answers by the flag alone. */
+	return syscall(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, NULL) < 0 && errno == EBUSY;
+}

@@ -50,4 +50,7 @@ int filter_install(const struct sock_fprog *program, int *listener);
 /* Whether the kernel knows these SECCOMP_FILTER_FLAG_* (each together with those it depends on). */
 bool filter_flags_known(unsigned flags);
 
+/* Whether this process is in a session of usher already: there can be no second one within. */
+bool filter_inside(void);
+
 #endif

@@ -399,6 +399,11 @@ int run_session(const struct run_options *o, int *by_signal)
 	int link, peers, other, status = RUN_FAILED;
 
 	*by_signal = 0;
+	if (filter_inside()) {
+		fputs("usher: this is inside a session of usher already, and there can be but one: start the command as it is, the rules of that session hold for it\n",
+		      stderr);
+		return RUN_FAILED;
+	}
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
 		return run_inside(o, -1, -1, 0, by_signal);
 	if (emptied_names(o) < 0)

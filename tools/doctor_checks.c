@@ -70,6 +70,8 @@ static void check_notifications(struct report *r, const struct selftest *t)
 	bool killable = filter_flags_known(SECCOMP_FILTER_FLAG_NEW_LISTENER | SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV);
 	struct finding *f;
 
+	tried(add(r, "outside", true, "this is inside a session of usher, whose rules are what the rest speaks of: ask outside of it"), filter_inside() ? EBUSY : 0,
+	      "not in a session of usher already");
 	tried(add(r, "wait-killable", true, "Linux 5.19 or newer is needed: without it a signal repeats calls that have taken effect"),
 	      killable ? 0 : EINVAL, "a signal does not repeat a call (Linux 5.19)");
 	tried(add(r, "filter", true, "seccomp is off, or another supervisor holds this process already"), t->filter,
