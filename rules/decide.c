@@ -3,8 +3,8 @@
  * The decision of one layer.
  *
  * MUST: for each operation the lowest rule that names it, whose pattern or pin matches the
- * object and whose conditions hold (a firm refusal of an address yields only to rules that name that very
- * address, wherever they stand, and to a refusal before it); no allocation, no lock; where the index has no room
+ * object and whose conditions hold (where a firm refusal of an address matches, only rules that name that very
+ * address, wherever they stand, and refusals count beside it); no allocation, no lock; where the index has no room
  * every rule is asked in turn, with the same result.
  */
 #include <errno.h>
@@ -21,6 +21,7 @@ struct decision {
 	const struct object *object;
 	uint32_t best[OP_COUNT];
 	uint32_t firm[OP_COUNT]; /* the first firm rule; these are not among the best */
+	uint32_t held[OP_COUNT]; /* the first of the others that a firm one leaves standing: it refuses, or names the very address */
 	op_set literal;  /* operations for which a rule that is not firm names the very address */
 	uint32_t bound;  /* a rule from here on cannot be the first for any operation */
 	unsigned known;  /* conditions (enum fork_by) that hold of every rule behind the present fork */
@@ -54,6 +55,14 @@ static void consider(struct decision *d, uint32_t number, op_set ops)
 	set_bound(d);
 }
 
+static void lower(uint32_t first[OP_COUNT], op_set ops, uint32_t number)
+{
+	for (; ops; ops &= (op_set)(ops - 1)) {
+		uint32_t *at = &first[__builtin_ctz(ops)];
+		*at = number < *at ? number : *at;
+	}
+}
+
 /* As consider(), where firm rules are: every rule that matches counts, not the first alone. */
 static void consider_firmly(struct decision *d, uint32_t number, const struct pattern *p)
 {
@@ -61,24 +70,23 @@ static void consider_firmly(struct decision *d, uint32_t number, const struct pa
 	op_set ops = rule->pub.ops & d->object->ops;
 	if (!ops || !conditions_hold(rule->when, d->call, d->object, d->known))
 		return;
-	if (!rule->pub.firm) {
-		d->literal |= p->inet.prefix == 128 ? ops : 0;
-		consider(d, number, ops);
+	if (rule->pub.firm) {
+		lower(d->firm, ops, number);
 		return;
 	}
-	for (op_set left = ops; left; left &= (op_set)(left - 1)) {
-		unsigned bit = (unsigned)__builtin_ctz(left);
-		d->firm[bit] = number < d->firm[bit] ? number : d->firm[bit];
-	}
+	bool literal = p->inet.prefix == 128;
+	d->literal |= literal ? ops : 0;
+	if (literal || rule->pub.kind == VERDICT_DENY || rule->pub.kind == VERDICT_KILL)
+		lower(d->held, ops, number);
+	consider(d, number, ops);
 }
 
+/* What opens without naming the address is as if it were not there. */
 static void settle_firm(struct decision *d)
 {
 	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
-		const struct rule *best = d->best[bit] == NO_RULE ? NULL : &d->rs->rule[d->best[bit]].pub;
-		bool refused = best && (best->kind == VERDICT_DENY || best->kind == VERDICT_KILL) && d->best[bit] < d->firm[bit];
-		if (d->firm[bit] != NO_RULE && !(d->literal >> bit & 1) && !refused)
-			d->best[bit] = d->firm[bit];
+		if (d->firm[bit] != NO_RULE)
+			d->best[bit] = d->literal >> bit & 1 || d->held[bit] < d->firm[bit] ? d->held[bit] : d->firm[bit];
 	}
 }
 
@@ -251,7 +259,7 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 {
 	struct decision d = { .rs = rs, .call = call, .object = &call->object[object], .bound = NO_RULE };
 	for (unsigned bit = 0; bit < OP_COUNT; bit++)
-		d.best[bit] = d.firm[bit] = NO_RULE;
+		d.best[bit] = d.firm[bit] = d.held[bit] = NO_RULE;
 	if ((d.object->ops & rs->ops) != 0) {
 		ask_pins(&d);
 		if (!index_walk(rs, d.object, seen, &d) || d.full)

@@ -754,6 +754,11 @@ static void test_firm(void **state)
 	decides("allow connect tcp:10.0.0.1:80 uid=7\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80 uid 8", VERDICT_DENY);
 	decides("kill connect tcp:10.0.0.0/8:*\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80", VERDICT_KILL);
 	decides("allow connect tcp:*:*\ndeny connect tcp:10.0.0.1:* firm uid=7\n", "connect tcp:10.0.0.1:80 uid 8", VERDICT_ALLOW);
+	/* A rule that names the address speaks for itself alone. */
+	decides("allow connect tcp:*:*\ndeny net tcp:10.0.0.1:* firm\ndeny connect tcp:10.0.0.1:80\n", "connect tcp:10.0.0.1:80", VERDICT_DENY);
+	decides("allow connect tcp:*:*\nask connect tcp:10.0.0.1:80\ndeny net tcp:10.0.0.1:* firm\n", "connect tcp:10.0.0.1:80", VERDICT_ASK);
+	decides("ask connect tcp:*:*\ndeny net tcp:10.0.0.1:* firm\nallow connect tcp:10.0.0.1:80\n", "connect tcp:10.0.0.1:80", VERDICT_ALLOW);
+	decides("kill connect tcp:10.0.0.0/8:*\ndeny net tcp:10.0.0.1:* firm\nallow connect tcp:10.0.0.1:80\n", "connect tcp:10.0.0.1:80", VERDICT_KILL);
 	refused("allow connect tcp:*:* firm\n", 1, 23, "firm belongs to deny and kill");
 	refused("deny read /x firm\n", 1, 14, "addresses alone");
 	decides("include builtin:secrets\nallow connect tcp:*:*\n", "connect tcp:169.254.169.254:80", VERDICT_DENY);
