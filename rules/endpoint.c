@@ -125,6 +125,9 @@ int endpoint_parse(const char *text, struct glob_error *wrong, struct inet_patte
 	if (!colon || (bracket && colon < bracket))
 		return fail(wrong, strlen(text), "the port is missing; HOST:PORT was expected, '*' stands for any");
 	size_t len = (size_t)(colon - host);
+	/* Without brackets a forgotten port would be the address's last group. */
+	if (*host != '[' && memchr(host, ':', len) && strspn(host, "0123456789abcdefABCDEF:./") >= len)
+		return fail(wrong, 4, "an IPv6 address stands in brackets; [IPv6]:PORT was expected");
 	int r = *host == '[' ? parse_bracketed(host, len, 4, wrong, out) : parse_host(host, len, 4, wrong, out);
 	if (r)
 		return r;
