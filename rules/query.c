@@ -175,6 +175,8 @@ static int set_detail(struct asked *a, size_t *index)
 			return -ENOMEM;
 		if (k == 2)
 			return set_uid(a, v, value);
+		if (*value != '/') /* programs have whole names: no by= or tree= would match */
+			return parser_fail(a->p, v->from + (apart ? 0 : len + 1), "a program's absolute name was expected, such as /usr/bin/cat");
 		if (k == 1)
 			return set_tree(a, value);
 		a->call->by.image.exe = span_of(value);
