@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/policy.h"
 #include "supervisor/run.h"
 #include "supervisor/spaces.h"
 
@@ -41,10 +42,18 @@ static int look(const struct run_options *o, const struct spaces *s, const char 
 	return -EBUSY;
 }
 
+/* What follows exec: is a command. */
+static bool names_desk(const char *channel)
+{
+	const char *desk = channel ? strstr(channel, "desk") : NULL, *exec = channel ? strstr(channel, "exec:") : NULL;
+
+	return desk && (!exec || desk < exec);
+}
+
 int emptied_names(const struct run_options *o)
 {
 	struct spaces s;
-	char cwd[PATH_MAX];
+	char cwd[PATH_MAX], desk[PATH_MAX];
 	int rc = spaces_parse(o->isolate, &s);
 
 	if (rc < 0 || (!s.tmp && !s.shm))
@@ -57,6 +66,8 @@ int emptied_names(const struct run_options *o)
 		rc = look(o, &s, o->journal, "the journal", LOST " (--journal=DIR)");
 	if (rc == 0 && o->anchor && strncmp(o->anchor, FILE_ANCHOR, strlen(FILE_ANCHOR)) == 0)
 		rc = look(o, &s, o->anchor + strlen(FILE_ANCHOR), "the anchor", LOST);
+	if (rc == 0 && names_desk(o->ask) && policy_desk_dir(desk, sizeof(desk)) == 0)
+		rc = look(o, &s, desk, "the desk's directory", "nobody could answer there. Set XDG_RUNTIME_DIR to a place elsewhere");
 	return rc;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a private /tmp or /dev/shm (`--isolate=tmp,shm`) would take from usher itself: rule files there would not be found, and what is kept
- * there would be gone with the session.
+ * What a private /tmp or /dev/shm (`--isolate=tmp,shm`) would take from usher itself: rule files there would not be found, what is kept
+ * there would be gone with the session, and nobody outside would find its desk.
  */
 #ifndef USHER_SUPERVISOR_EMPTIED_H
 #define USHER_SUPERVISOR_EMPTIED_H
