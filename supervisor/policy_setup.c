@@ -142,6 +142,7 @@ static void print_findings(const struct diagnostics *found, bool failed)
 struct pins {
 	const char *name[MAX_PINNED];
 	size_t n;
+	const char *failed; /* the file, as it was given, whose name could not be had; NULL: none */
 };
 
 /* The real name of FILE. One that does not exist is nothing to pin; one whose name cannot be had must not stay open to change. */
@@ -199,8 +200,10 @@ static int pin_files(struct pins *p, struct links *links, const struct run_optio
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
+	for (size_t i = 0; rc == 0 && i < o->n_files; i++) {
 		rc = pin(p, links, o->files[i]);
+		p->failed = rc < 0 ? o->files[i] : NULL;
+	}
 	return rc;
 }
 
@@ -309,7 +312,8 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	if (rc < 0) {
 		policy_free(*out);
 		*out = NULL;
-		fprintf(stderr, "usher: find the rule files to guard: %s\n", strerror(-rc));
+		fprintf(stderr, "usher: find %s%s to guard: %s\n", pins.failed ? "the rule file " : "the rule files", pins.failed ? pins.failed : "",
+			strerror(-rc));
 	}
 	free_pins(&program);
 	free_pins(&pins);

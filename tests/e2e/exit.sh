@@ -40,6 +40,13 @@ same "not a program: as env(1)" "$(env "$T/project/garbage" 2>/dev/null; echo $?
 "$USHER" run -p "$T/etc/allow.rules" -- >"$T/out" 2>&1; same "no command: 125" 125 $?
 "$USHER" run --no-such-option -- true >"$T/out" 2>&1; same "unknown option: 125" 125 $?
 "$USHER" run -p "$T/none.rules" -- true >"$T/out" 2>&1; same "missing rule file: 125" 125 $?
+mkdir -m 0 "$T/shut"
+if is_root; then
+	skip "a rule file out of reach" "root reaches all"
+else
+	"$USHER" run -p "$T/shut/x.rules" -- true >"$T/out" 2>&1
+	same "a rule file out of reach is named" "125 usher: find the rule file $T/shut/x.rules to guard: Permission denied" "$? $(cat "$T/out")"
+fi
 "$USHER" run -p "$T/etc/allow.rules" --ask=nobody --journal "$T/jn" -- true >"$T/out" 2>&1; same "unknown channel: 125" 125 $?
 "$USHER" run -p "$T/etc/allow.rules" --journal "$T/no/such/parent" -- touch "$T/project/ran" >"$T/out" 2>&1; same "journal without a parent: 125" 125 $?
 [ ! -e "$T/project/ran" ] && ok "and nothing ran" || not_ok "and nothing ran"
