@@ -336,14 +336,14 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 {
 	struct start s;
 
-	if (!l->path.len && !(l->flags & LOOK_EMPTY))
-		return -ENOENT;
-	if (!l->path.len)
+	if (!l->path.len && (l->flags & LOOK_EMPTY))
 		return resolve_fd(j, l->dirfd, ops, out);
 	struct target *t = job_target(j, OBJECT_FILE, ops);
 	if (!t)
 		return -ENOMEM;
 	t->named = l->path;
+	if (!l->path.len)
+		return -ENOENT;
 	t->nofollow = (l->flags & LOOK_NOFOLLOW) && !(l->path.len && job_text(j, l->path)[l->path.len - 1] == '/');
 	int rc = tentative(j, l, t);
 	if (rc == 0) {

@@ -259,4 +259,18 @@ same "is recorded as it went" "$want" "$(records "$JOURNAL" | python3 -c '
 import json, sys
 for r in map(json.loads, sys.stdin):
     if r.get("call") in ("chroot", "chdir") or r.get("call") == "openat" and r.get("object") == "/usr" and r["op"] == ["stat"]: print(r["call"], r["result"])')"
+
+# A call that fails before there is an object to decide on says what it was after, no more.
+fresh
+rules early <<'S'
+default allow
+S
+supervise "$R" python3 -c '
+import os
+for flags in os.O_RDONLY, os.O_RDWR, os.O_WRONLY | os.O_CREAT:
+    try: os.open("", flags)
+    except FileNotFoundError: pass' >"$T/out" 2>&1
+same "an open of no name is recorded as what it was for" '["read"] ["read","modify"] ["modify","create"]' "$(records "$JOURNAL" | python3 -c '
+import json, sys
+print(*(json.dumps(r["op"], separators=(",", ":")) for r in map(json.loads, sys.stdin) if r.get("named") == "" and r.get("result") == "ENOENT"))')"
 finish
