@@ -116,26 +116,54 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* Whether the caller's process has as many questions waiting as one may have, or they or all of the session would keep too much. */
-static bool asks_too_much(struct worker *w)
+/* Questions that wait, or are about to: all, and one process's. */
+struct waiting {
+	pid_t process;
+	unsigned n;
+	size_t own;
+	size_t all;
+};
+
+static void count(struct waiting *w, pid_t process, size_t size)
+{
+	w->all += size;
+	if (process != w->process)
+		return;
+	w->own += size;
+	w->n++;
+}
+
+/*
+ * False when the caller's process has as many questions waiting as one may have, or they or all of the session would keep too much. Else room is
+ * taken, for others that ask at the same moment, until room_given().
+ */
+static bool room_taken(struct worker *w)
 {
 	struct pool *p = w->session->pool;
-	pid_t process = proc_pid(w->job.proc);
-	size_t own = job_packed_size(&w->job), all = own;
-	unsigned n = 0;
+	struct waiting sum = { .process = proc_pid(w->job.proc) };
+	size_t size = job_packed_size(&w->job);
 
 	pthread_mutex_lock(&p->lock);
-	for (const struct parked *k = p->parked; k; k = k->next) {
-		size_t size = job_packed_size(k->job);
-
-		all += size;
-		if (proc_pid(k->job->proc) != process)
-			continue;
-		own += size;
-		n++;
+	for (const struct parked *k = p->parked; k; k = k->next)
+		count(&sum, proc_pid(k->job->proc), job_packed_size(k->job));
+	for (const struct worker *o = p->workers; o; o = o->next) {
+		if (o->parking)
+			count(&sum, o->parking_for, o->parking);
+	}
+	bool room = sum.n < PARKED_EACH && sum.own + size <= PARKED_EACH_BYTES && sum.all + size <= PARKED_BYTES;
+	if (room) {
+		w->parking = size;
+		w->parking_for = sum.process;
 	}
 	pthread_mutex_unlock(&p->lock);
-	return n >= PARKED_EACH || own > PARKED_EACH_BYTES || all > PARKED_BYTES;
+	return room;
+}
+
+static void room_given(struct worker *w)
+{
+	pthread_mutex_lock(&w->session->pool->lock);
+	w->parking = 0;
+	pthread_mutex_unlock(&w->session->pool->lock);
 }
 
 static int park(struct worker *w, const struct call *call)
@@ -149,7 +177,7 @@ static int park(struct worker *w, const struct call *call)
 
 	if (!k)
 		return -ENOMEM;
-	if (asks_too_much(w)) {
+	if (!room_taken(w)) {
 		free(k);
 		return -EACCES;
 	}
@@ -159,6 +187,7 @@ static int park(struct worker *w, const struct call *call)
 	w->job.stack = unwound_fit(w->job.stack);
 	int rc = job_pack(&w->job, &k->job);
 	if (rc < 0) {
+		room_given(w);
 		facts_free(facts);
 		free(k);
 		return rc;
@@ -167,6 +196,7 @@ static int park(struct worker *w, const struct call *call)
 	pthread_mutex_lock(&p->lock);
 	uint64_t token = k->token = ++p->next_token;
 	parked_link(p, k);
+	w->parking = 0;
 	pthread_mutex_unlock(&p->lock);
 
 	struct question q = { .call = call, .verdict = &verdict };

@@ -54,6 +54,8 @@ struct worker {
 	bool fifo_reads;          /* ... as a reader */
 	dev_t fifo_dev;
 	ino_t fifo_ino;
+	size_t parking;           /* bytes of the question that it is about to let wait, of this process; 0: none. Under the lock */
+	pid_t parking_for;
 	atomic_bool walking;      /* has a call: see pool_settle() */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	atomic_bool gone;         /* has ended by itself: there are no callers any more */
