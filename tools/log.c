@@ -134,12 +134,18 @@ static int compile_query(struct log *l)
 	return 1;
 }
 
-/* Meant as a journal, a name that is no directory is a word of the query; and of several sessions the newest need not be the one that is meant. */
+/* Meant as a journal, a name that is no directory is a word of the query. */
+static bool names_nothing(const struct log *l)
+{
+	return l->n_words && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0;
+}
+
+/* ... and of several sessions the newest need not be the one that is meant. */
 static void tell_nothing(const struct log *l)
 {
 	if (l->shown)
 		return;
-	if (l->n_words && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0)
+	if (names_nothing(l))
 		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", l->words[0], l->dir,
 			l->n_words == 1 ? "is about it" : "answers every word");
 	else if (l->newest)
@@ -204,6 +210,8 @@ static int find_session(struct log *l, char *dir, size_t cap)
 		return 0;
 	char text[PATH_MAX + 256];
 	int rc = journal_newest(dir, cap);
+	if (rc != 0 && names_nothing(l))
+		fprintf(stderr, "usher log: %s is no directory, and the newest session is not to be had\n", l->words[0]);
 	if (rc != 0)
 		return complain(journal_newest_error(rc, dir, text, sizeof text));
 	l->dir = dir;
