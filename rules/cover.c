@@ -86,6 +86,48 @@ bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t in
 	return false;
 }
 
+static bool one_address(const struct pattern *p)
+{
+	return p->kind == OBJECT_INET && p->inet.prefix == 128;
+}
+
+bool rule_names(const struct rule *rule, const struct rule *other, uint32_t index)
+{
+	const struct compiled_rule *r = compiled(rule), *o = compiled(other);
+	for (uint32_t i = 0; index < o->n_patterns && i < r->n_patterns; i++)
+		if (one_address(&r->pattern[i]) && covers(&r->pattern[i], &o->pattern[index]))
+			return true;
+	return false;
+}
+
+/* Whether A and B have an endpoint in common: the address of the narrower one is among those of the other. */
+static bool meet(const struct pattern *a, const struct pattern *b)
+{
+	const struct pattern *wide = a->inet.prefix < b->inet.prefix ? a : b, *narrow = wide == a ? b : a;
+	if (a->kind != OBJECT_INET || b->kind != OBJECT_INET || narrow->inet.port_lo > wide->inet.port_hi)
+		return false;
+	struct inet_endpoint e = { .proto = narrow->inet.proto, .port = narrow->inet.port_lo };
+	memcpy(e.addr, narrow->inet.addr, sizeof(e.addr));
+	if (e.port < wide->inet.port_lo)
+		e.port = wide->inet.port_lo;
+	return e.port <= narrow->inet.port_hi && endpoint_matches(&wide->inet, &e);
+}
+
+bool rule_beside_firm(const struct ruleset *rs, const struct rule *rule, uint32_t index)
+{
+	const struct compiled_rule *r = compiled(rule);
+	bool refuses = rule->kind == VERDICT_DENY || rule->kind == VERDICT_KILL;
+	if (!rs->firm || index >= r->n_patterns || (!refuses && !one_address(&r->pattern[index])))
+		return false;
+	for (uint32_t i = 0; i < rs->n_rules; i++) {
+		const struct compiled_rule *f = &rs->rule[i];
+		for (uint32_t k = 0; f->pub.firm && (f->pub.ops & rule->ops) && k < f->n_patterns; k++)
+			if (meet(&f->pattern[k], &r->pattern[index]))
+				return true;
+	}
+	return false;
+}
+
 bool rule_speaks(const struct rule *rule, const struct object *object)
 {
 	const struct compiled_rule *r = compiled(rule);

@@ -180,6 +180,15 @@ bool rule_conditional(const struct rule *rule);
  */
 bool rule_covers(const struct rule *wide, const struct rule *narrow, uint32_t index);
 
+/* The same where some pattern of RULE is one address, with all its bits: OTHER's pattern INDEX is that very address, then. */
+bool rule_names(const struct rule *rule, const struct rule *other, uint32_t index);
+
+/*
+ * Whether RULE's pattern INDEX counts beside a firm rule of RS that may speak of the same endpoints: it refuses, or is one address. What opens
+ * them without naming the address is as if it were not there, then.
+ */
+bool rule_beside_firm(const struct ruleset *rs, const struct rule *rule, uint32_t index);
+
 /* Whether some pattern of RULE matches OBJECT, conditions and operations aside. */
 bool rule_speaks(const struct rule *rule, const struct object *object);
 

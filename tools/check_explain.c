@@ -78,12 +78,22 @@ static void print_layer(const struct ruleset *layer, const char *name, const str
 	printf("  %-24s %-8s %s\n", name, verdict_name(v.kind), v.kind == VERDICT_NONE ? "-" : v.where);
 }
 
-/* Later rules of the deciding layer that match as well, in order; of a firm one also those before it. */
+/* Whether a rule of LAYER that stands firm speaks of the address. */
+static bool stands_firm(const struct ruleset *layer, const struct call *call)
+{
+	const struct rule *r;
+	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++)
+		if (r->firm && rule_matches(layer, r, call, 0, call->object[0].ops))
+			return true;
+	return false;
+}
+
+/* Later rules of the deciding layer that match as well, in order; where one stands firm also those before it. */
 static void print_beaten(const struct ruleset *layer, const struct verdict *v, const struct call *call, bool json)
 {
 	const struct rule *r;
 	size_t shown = 0, more = 0;
-	bool behind = v->rule && v->rule->firm;
+	bool firm = stands_firm(layer, call), behind = firm;
 	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++) {
 		if (r == v->rule) {
 			behind = true;
@@ -102,7 +112,7 @@ static void print_beaten(const struct ruleset *layer, const struct verdict *v, c
 			put_json(r->text, strlen(r->text), stdout);
 			fputs("}", stdout);
 		} else {
-			printf("%s  %s: %s\n", shown ? "" : "it comes before, and so beats:\n", r->where, r->text);
+			printf("%s  %s: %s\n", shown ? "" : firm ? "as the address stands firm, it beats:\n" : "it comes before, and so beats:\n", r->where, r->text);
 		}
 		shown++;
 	}

@@ -36,6 +36,8 @@ struct shadow {
 	const struct rule *rule;
 	const struct rule *first;
 	op_set left;
+	uint32_t pattern;
+	bool held; /* it counts beside what stands firm: of the others only what refuses, or names the address, too, comes first */
 };
 
 /* Rules come in their order: behind what leaves nothing no other is the first. */
@@ -46,6 +48,8 @@ static bool note_shadow(void *context, const struct rule *r)
 		return false;
 	if (!(s->rule->ops & r->ops) || rule_conditional(r) || r->firm)
 		return true;
+	if (s->held && !refuses(r) && !rule_names(r, s->rule, s->pattern))
+		return true;
 	s->left &= (op_set)~(unsigned)r->ops;
 	s->first = s->first && rule_before(s->first, r) ? s->first : r;
 	return s->left != 0;
@@ -54,10 +58,14 @@ static bool note_shadow(void *context, const struct rule *r)
 /* The first of the earlier rules that leave nothing to RULE's pattern; NULL when something is left for it. */
 static const struct rule *shadow(const struct ruleset *layer, const struct rule *rule, uint32_t pattern)
 {
-	struct shadow s = { .rule = rule, .left = rule->ops };
+	struct shadow s = { .rule = rule, .left = rule->ops, .pattern = pattern };
 	if (rule->firm)
 		return NULL;
 	rules_covering(layer, rule, pattern, note_shadow, &s);
+	if (!s.left && rule_beside_firm(layer, rule, pattern)) {
+		s = (struct shadow){ .rule = rule, .left = rule->ops, .pattern = pattern, .held = true };
+		rules_covering(layer, rule, pattern, note_shadow, &s);
+	}
 	return s.left ? NULL : s.first;
 }
 

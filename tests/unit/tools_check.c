@@ -115,6 +115,22 @@ static void test_warnings(void **state)
 	says("/w:2:20: warning: this pattern can never match");
 	run(&tool_check, file("w", "allow connect tcp:10.0.0.0/8:*\ndeny connect tcp:10.1.0.0/16:443\n"), NULL);
 	says("can never match");
+	/* Beside what stands firm wider rules that open the address do not count: what names it, or refuses, comes first. */
+	run(&tool_check, file("w", "allow connect tcp:*:*\ndeny net tcp:10.0.0.0/8:* firm\nallow connect tcp:10.0.0.1:80\n"), NULL);
+	silent_about("can never match");
+	run(&tool_check, file("w", "deny net tcp:10.0.0.1:90 firm\nallow connect tcp:*:*\nask connect tcp:10.0.0.1:80-99\n"), "--ask=desk", NULL);
+	silent_about("can never match");
+	run(&tool_check, file("w", "allow connect tcp:*:*\nkill connect tcp:10.0.0.0/8:*\ndeny net tcp:10.0.0.1:80 firm\n"), NULL);
+	silent_about("can never match");
+	static const char *const first[] = { "allow connect tcp:*:*\ndeny net tcp:10.0.0.2:* udp:10.0.0.1:* firm\n", "deny net tcp:10.0.0.1:* firm\nkill connect tcp:10.0.0.0/8:*\n",
+					     "deny net tcp:10.0.0.1:* firm\nask connect tcp:10.0.0.1:*\n", "allow connect tcp:*:*\ndeny bind tcp:10.0.0.1:* firm\n",
+					     "allow connect tcp:*:*\ndeny net tcp:10.0.0.1:81 firm\n" };
+	for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++) {
+		char text[256];
+		snprintf(text, sizeof(text), "%sallow connect tcp:10.0.0.1:80\n", first[i]);
+		run(&tool_check, file("w", text), "--ask=desk", NULL);
+		says("/w:3:1: warning: this rule can never match");
+	}
 	run(&tool_check, file("w", "ask read /etc/**\n"), "--ask=deny", NULL);
 	says("nobody answers");
 	run(&tool_check, file("w", "ask read /etc/**\ndefault ask\n"), "--ask=desk", NULL);
@@ -180,6 +196,11 @@ static void test_explain(void **state)
 	says("/x:1\n");
 	says("/x:2: deny read /opt/**");
 	says("/x:3: ask read,write /opt/**");
+	const char *f = file("f", "allow connect tcp:*:*\ndeny net tcp:10.0.0.1:* firm\nask connect tcp:10.0.0.1:80\n");
+	assert_int_equal(run(&tool_check, "--explain", "connect tcp:10.0.0.1:80", f, NULL), 0);
+	says("/f:3\n");
+	says("as the address stands firm, it beats:\n");
+	says("/f:1: allow connect tcp:*:*");
 	assert_int_equal(run(&tool_check, "--explain", "read /opt/x/z", x, y, NULL), 0);
 	says("deny by ");
 	says("/y:1");
