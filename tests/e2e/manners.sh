@@ -66,8 +66,12 @@ out=$("$USHER" log "$T/j.alarm" /no/journal 2>&1)
 same "a journal that is not there, taken for a query" "/no/journal is no directory" "$(grep -o '/no/journal is no directory' <<<"$out")"
 out=$("$USHER" log /no/journal denied 2>&1)
 same "with more words, too" "/no/journal is no directory" "$(grep -o '/no/journal is no directory' <<<"$out")"
-out=$(XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/none HOME=$T/none "$USHER" log /no/journal denied 2>&1)
-same "where there is no session, too" "2 /no/journal is no directory" "$? $(grep -o '/no/journal is no directory' <<<"$out")"
+if sessions_in_tmp; then
+	skip "where there is no session, too" "there is one of this user's in /tmp"
+else
+	out=$(XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/none HOME=$T/none "$USHER" log /no/journal denied 2>&1)
+	same "where there is no session, too" "2 /no/journal is no directory" "$? $(grep -o '/no/journal is no directory' <<<"$out")"
+fi
 XDG_STATE_HOME=$T/state "$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true
 out=$(XDG_STATE_HOME=$T/state "$USHER" log /no/journal denied 2>&1)
 same "and where there is one" "0 /no/journal is no directory, and no record" "$? $(grep -o '/no/journal is no directory, and no record' <<<"$out")"
