@@ -242,7 +242,7 @@ if os.geteuid() == 0:
     say("chroot", lambda: os.chroot("."))
     if os.fork() == 0:
         os.setgroups([]); os.setresgid(65534, 65534, 65534); os.setresuid(65534, 65534, 65534)
-        say("chdir", lambda: os.chdir("closed")); os._exit(0)
+        say("chdir", lambda: os.chdir("closed")); say("chdir", lambda: os.chdir("/proc/self/fd")); os._exit(0)
     os.wait()
 else: say("chdir", lambda: os.chdir("closed"))
 resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))
