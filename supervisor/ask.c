@@ -26,7 +26,7 @@
 
 #define STACK_TEXT 1024
 #define PARKED_EACH 256 /* questions of one process that wait at once: one that floods leaves room for others */
-/* ... and what they keep here: an exec's arguments are two megabytes at most, in memory that no limit of the tree's counts */
+/* ... and what they keep here: an exec's arguments are two megabytes at most, twice, in memory that no limit of the tree's counts */
 #define PARKED_EACH_BYTES ((size_t)16 << 20)
 #define PARKED_BYTES ((size_t)128 << 20)
 #define TOLD_MS 100u
@@ -141,11 +141,11 @@ static bool room_taken(struct worker *w)
 {
 	struct pool *p = w->session->pool;
 	struct waiting sum = { .process = proc_pid(w->job.proc) };
-	size_t size = job_packed_size(&w->job);
+	size_t size = job_kept_size(&w->job);
 
 	pthread_mutex_lock(&p->lock);
 	for (const struct parked *k = p->parked; k; k = k->next)
-		count(&sum, proc_pid(k->job->proc), job_packed_size(k->job));
+		count(&sum, proc_pid(k->job->proc), job_kept_size(k->job));
 	for (const struct worker *o = p->workers; o; o = o->next) {
 		if (o->parking)
 			count(&sum, o->parking_for, o->parking);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -204,9 +205,14 @@ static int own_lent(struct job *j)
 	return 0;
 }
 
-size_t job_packed_size(const struct job *j)
+static size_t packed_size(const struct job *j)
 {
 	return offsetof(struct job, arena) + j->used;
+}
+
+size_t job_kept_size(const struct job *j)
+{
+	return packed_size(j) + (j->heap ? malloc_usable_size(j->heap) : 0);
 }
 
 int job_pack(struct job *j, struct job **out)
@@ -214,7 +220,7 @@ int job_pack(struct job *j, struct job **out)
 	int rc = own_lent(j);
 	if (rc < 0)
 		return rc;
-	size_t size = job_packed_size(j);
+	size_t size = packed_size(j);
 	struct job *packed = malloc(size);
 	if (!packed)
 		return -ENOMEM;
@@ -228,7 +234,7 @@ void job_unpack(struct job *packed, struct job *j)
 {
 	struct worker *worker = j->worker;
 
-	memcpy(j, packed, offsetof(struct job, arena) + packed->used);
+	memcpy(j, packed, packed_size(packed));
 	j->worker = worker;
 	free(packed);
 }

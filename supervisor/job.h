@@ -146,8 +146,8 @@ void job_drop_targets(struct job *j);
 
 /* Moves J, with all it holds, into memory of its own size (job_unpack() or job_discard() frees it). 0 or -ENOMEM. */
 int job_pack(struct job *j, struct job **out);
-/* The bytes that J takes when it is packed. */
-size_t job_packed_size(const struct job *j);
+/* The bytes that J keeps when it is packed, with what its row has in memory of its own. */
+size_t job_kept_size(const struct job *j);
 /* Moves PACKED into J, which must be freshly reset. Frees PACKED. */
 void job_unpack(struct job *packed, struct job *j);
 /* Releases what PACKED holds, and itself. */
