@@ -4,7 +4,8 @@
  * there wherever they do not need another register, which is so in most code compiled without frame pointers. Where
  * one is needed and not known the stack ends and is called partial: nothing is guessed.
  *
- * MUST: libunwind reads only through the accessors below, whose budget ends every loop that the tables could make it run.
+ * MUST: libunwind reads only through the accessors below, whose budget ends every loop that the tables could make it run;
+ * what it would use as a place in its own tables is looked at first.
  */
 #include "supervisor/unwind.h"
 
@@ -32,6 +33,12 @@
 #define LIMIT_NS (UNWIND_LIMIT_MS * 1000 * 1000)
 #define FDES_MAX 1000000
 #define NAME_MAX_SHOWN 256
+
+#ifdef __x86_64__
+#define RETURN_COLUMN UNW_X86_64_RIP
+#else
+#define RETURN_COLUMN UNW_AARCH64_X30
+#endif
 
 struct unwinding {
 	const struct unwind_lib *lib;
@@ -67,6 +74,22 @@ static bool search_table(struct view *v, const struct module *m, unw_dyn_info_t 
 	return true;
 }
 
+/* How libunwind begins what it keeps of a CIE. Were it otherwise in some version, no column would be the right one, and stacks end early. */
+struct kept_cie {
+	unw_word_t instructions[4], code_align, data_align, return_column;
+};
+
+/* Compilers write one number for each architecture. libunwind takes any, and looks there without asking whether its table is as long. */
+static bool column_put_right(unw_proc_info_t *pi)
+{
+	struct kept_cie *cie = pi->unwind_info;
+
+	if (!cie || pi->unwind_info_size < (int)sizeof(*cie) || cie->return_column == RETURN_COLUMN)
+		return false;
+	cie->return_column = RETURN_COLUMN;
+	return true;
+}
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need, void *arg)
 {
 	struct unwinding *u = arg;
@@ -74,7 +97,7 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	unw_dyn_info_t di;
 
 	int rc = m && search_table(u->view, m, &di) ? u->lib->search(as, ip, &di, pi, need, arg) : -UNW_ENOINFO;
-	u->unknown = rc < 0;
+	u->unknown = rc < 0 || column_put_right(pi);
 	return rc;
 }
 

@@ -291,9 +291,45 @@ static void hostile_tables(void **state)
 #endif
 }
 
+/* A CIE names the column of the return address by a number of any length. Those that there are not led libunwind out of its own tables. */
+static void columns_that_are_none(void **state)
+{
+#ifdef __x86_64__
+	static const uint8_t nothing[1] = { 0 };
+	/* Version 3: a ULEB128. 17, 100, 2^20, 2^40, 2^63. */
+	static const uint8_t column[][10] = {
+		{ 0x91, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 },    { 0xe4, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 },
+		{ 0x80, 0x80, 0xc0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 },    { 0x80, 0x80, 0x80, 0x80, 0x80, 0xa0, 0x80, 0x80, 0x80, 0 },
+		{ 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01 },
+	};
+	char *map;
+	pid_t pid = waits_in("made-up", &map);
+
+	for (size_t i = 0; i < sizeof(column) / sizeof(column[0]); i++) {
+		/* Length 28, id 0, version 3, augmentation "zR", code 1, data -8, the column, pcrel sdata4, CFA: rsp + 8. */
+		uint8_t cie[32] = { 28, 0, 0, 0, 0, 0, 0, 0, 3, 'z', 'R', 0, 1, 0x78 };
+		struct fixed_header hdr = { 1, 0x1b, 0x03, 0x3b, FRAME_AT - HDR_AT - 4, 1, CODE_AT - HDR_AT, FRAME_AT + 32 - HDR_AT };
+		int32_t fde[4] = { 60, 36, CODE_AT - (FRAME_AT + 32 + 8), 64 };
+
+		memcpy(cie + 14, column[i], 10);
+		memcpy(cie + 24, (const uint8_t[]){ 1, 0x1b, 0x0c, 7, 8 }, 5);
+		module_build(map, nothing, 1);
+		memset(map + FRAME_AT, 0, 128);
+		memcpy(map + HDR_AT, &hdr, sizeof(hdr));
+		memcpy(map + FRAME_AT, cie, sizeof(cie));
+		memcpy(map + FRAME_AT + 32, fde, sizeof(fde));
+		assert_non_null(strstr(stack_of(pid), "\"unwind\":"));
+	}
+	end(pid);
+	munmap(map, MODULE_LEN);
+#else
+	skip();
+#endif
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables), cmocka_unit_test(columns_that_are_none) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
