@@ -7,14 +7,15 @@
 
 /*
  * DEC private modes that outlive a question. The first three mean "alternate screen"; then the cursor and how text is placed (reversed, wrapped,
- * between margins, inserted: an ANSI mode, as its negative number), and what makes the terminal send something: as after a reset while a question is up.
+ * between margins, inserted: an ANSI mode, as its negative number), what makes the terminal send something, and 2026, behind which nothing is shown: as
+ * after a reset while a question is up.
  */
 static const struct {
 	int number;
 	bool set; /* its state after a reset */
 } scan_modes[] = {
 	{ 1049, false }, { 1047, false }, { 47, false },   { 25, true },    { 5, false },    { 7, true },     { 69, false },   { -4, false },
-	{ 1, false },    { 9, false },    { 1000, false }, { 1001, false }, { 1002, false }, { 1003, false }, { 1004, false }, { 2004, false },
+	{ 1, false },    { 9, false },    { 1000, false }, { 1001, false }, { 1002, false }, { 1003, false }, { 1004, false }, { 2004, false }, { 2026, false },
 };
 
 #define MODES (sizeof(scan_modes) / sizeof(scan_modes[0]))
@@ -63,7 +64,7 @@ static void keys_end(struct scan *s, char final)
 		s->other_keys = s->csi[2] == ';' ? (unsigned)strtoul(s->csi + 3, NULL, 10) & 0x3 : 0;
 }
 
-static void csi_end(struct scan *s, char final)
+static void csi_known(struct scan *s, char final)
 {
 	s->csi[s->len] = '\0';
 	if (final == 'h' || final == 'l')
@@ -72,6 +73,23 @@ static void csi_end(struct scan *s, char final)
 		margins_end(s);
 	else if (final == 'u' || final == 'm')
 		keys_end(s, final);
+}
+
+/* In a string that goes on for some terminals (tmux, screen) and has ended for others: what it takes back may still be. */
+static void csi_end(struct scan *s, char final)
+{
+	const struct scan before = *s;
+
+	csi_known(s, final);
+	if (!s->open)
+		return;
+	s->modes |= before.modes;
+	if (!s->top) {
+		s->top = before.top;
+		s->bottom = before.bottom;
+	}
+	s->keys |= before.keys;
+	s->other_keys |= before.other_keys;
 }
 
 /* Colours: OSC 4, 10 and 11 with a value. */
@@ -94,7 +112,12 @@ static void step_escape(struct scan *s, char c)
 	} else if (c == ']' || c == 'P' || c == '^' || c == '_' || c == 'X') {
 		s->state = SCAN_STRING;
 		s->len = c == ']' ? 0 : 4; /* of the others nothing is wanted */
-	} else if (c == 'c') {
+		s->open = s->open ? s->open : c;
+	} else if (c == 'k') {
+		s->open = s->open ? s->open : c; /* screen's title: letters for all others */
+	} else if (c == '\\') {
+		s->open = 0;
+	} else if (c == 'c' && !s->open) {
 		*s = (struct scan){ .state = SCAN_GROUND };
 	} else if (c == '\033') {
 		s->state = SCAN_ESCAPE;
@@ -135,6 +158,8 @@ static void step(struct scan *s, char c)
 		step_csi(s, c);
 		break;
 	case SCAN_STRING:
+		if (c == '\a' && s->open == ']')
+			s->open = 0;
 		if (c == '\a' || c == 0x18 || c == 0x1a)
 			s->state = SCAN_GROUND;
 		else if (c == '\033')
@@ -143,10 +168,7 @@ static void step(struct scan *s, char c)
 			string_byte(s, c);
 		break;
 	case SCAN_STRING_ESCAPE:
-		if (c == '\\')
-			s->state = SCAN_GROUND;
-		else
-			step_escape(s, c);
+		step_escape(s, c);
 		break;
 	}
 }
@@ -169,6 +191,11 @@ bool scan_full_screen(const struct scan *s)
 	return (s->modes & FULL_SCREEN) != 0;
 }
 
+static size_t put(char *buf, size_t cap, size_t len, const char *text)
+{
+	return len + strlen(text) < cap ? (size_t)(stpcpy(buf + len, text) - buf) : len;
+}
+
 static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t cap)
 {
 	size_t len = 0;
@@ -180,11 +207,6 @@ static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t ca
 		len += (size_t)snprintf(buf + len, cap - len, "\033[%s%d%c", number > 0 ? "?" : "", abs(number), on ? 'h' : 'l');
 	}
 	return len;
-}
-
-static size_t put(char *buf, size_t cap, size_t len, const char *text)
-{
-	return len + strlen(text) < cap ? (size_t)(stpcpy(buf + len, text) - buf) : len;
 }
 
 static size_t put_keys(const struct scan *s, bool restore, char *buf, size_t cap, size_t len)
@@ -201,9 +223,13 @@ static size_t put_keys(const struct scan *s, bool restore, char *buf, size_t cap
 	return len;
 }
 
-size_t scan_calm(const struct scan *s, char *buf, size_t cap)
+size_t scan_calm(struct scan *s, char *buf, size_t cap)
 {
-	size_t len = put_modes(s, false, buf, cap);
+	/* A sequence ends with CAN, a string with ST: tmux would take all of a question for the rest of it. */
+	size_t len = s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
+	s->open = 0;
+	s->state = SCAN_GROUND;
+	len += put_modes(s, false, buf + len, cap - len);
 	len = put_keys(s, false, buf, cap, len);
 	return s->palette ? put(buf, cap, len, "\033]104\a\033]110\a\033]111\a") : len;
 }

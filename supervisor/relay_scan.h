@@ -13,6 +13,7 @@ struct scan {
 	enum scan_state state;
 	uint32_t modes;  /* bits: scan_modes[] */
 	bool palette;    /* colours were given other meanings */
+	char open;       /* what began a string that some terminals take to go on: only its end (ST, of OSC a BEL, too) is one for all of them; 0: none */
 	unsigned top, bottom; /* scroll margins, 0: none */
 	unsigned keys;   /* kitty's flags of how keys are sent */
 	unsigned other_keys; /* xterm's modifyOtherKeys */
@@ -33,11 +34,11 @@ static inline bool scan_between(const struct scan *s)
 bool scan_full_screen(const struct scan *s);
 
 /*
- * Sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
+ * Ends a sequence or string that is not complete, and gives sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
  * BUF of CAP bytes. Return the length. Character sets and the origin of lines are restored with the cursor. Colours that were changed are the
  * terminal's own afterwards.
  */
-size_t scan_calm(const struct scan *s, char *buf, size_t cap);
+size_t scan_calm(struct scan *s, char *buf, size_t cap);
 size_t scan_restore(const struct scan *s, char *buf, size_t cap);
 
 #endif

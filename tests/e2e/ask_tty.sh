@@ -278,6 +278,17 @@ if command -v vim >/dev/null; then
 	wait_gone "content of secret"
 else skip "question over vim" "no vim"; fi
 
+# What begins a string that never ends keeps a question off the screen of a tmux or screen.
+for begun in '\033Pq' '\033Pq\033[m'; do
+	begin
+	run "sh -c 'printf \"$begun\"; cat secret'"
+	sleep 2
+	if screen | grep -qF -- "$ARMED"; then ok "a question is seen behind $begun"; else not_ok "a question is seen behind $begun" "$(screen)"; fi
+	wait_text "$ARMED"
+	keys d
+	wait_gone "$ARMED"
+done
+
 # The mouse is the program's, and no answer.
 cat >mouse.sh <<'M'
 stty raw -echo
