@@ -59,6 +59,17 @@ static int classify(struct job *j, struct target *t)
 	return 0;
 }
 
+/* A person's answer is about the files as they were: a write since then has moved their ctime, but for one through a mapping (content_bind()). */
+static int bind_image(struct exec_plan *p, uint32_t index, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	p->changed[index] = st.st_ctim;
+	return 0;
+}
+
 /* A further image of the chain, named by the bytes NAME relative to the caller's working directory. */
 static int add_image(struct job *j, struct span name, struct target **out)
 {
@@ -69,6 +80,8 @@ static int add_image(struct job *j, struct span name, struct target **out)
 	if (j->n_targets == JOB_TARGETS)
 		return -ELOOP;
 	int err = resolve(j, &look, OP_EXEC, out);
+	if (!err && plan_of(j)->bound && bind_image(plan_of(j), (uint32_t)(*out - j->target), (*out)->fd))
+		return -EPERM;
 	return err ? err : classify(j, *out);
 }
 
@@ -305,17 +318,6 @@ static int script_hash(int fd, uint8_t out[PLAN_HASH])
 	return 0;
 }
 
-/* A person's answer is about the files as they were: any write since then has moved their ctime. */
-static int bind_image(struct exec_plan *p, uint32_t index, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	p->changed[index] = st.st_ctim;
-	return 0;
-}
-
 static bool image_changed(const struct exec_plan *p, uint32_t index, int fd)
 {
 	const struct timespec *then = &p->changed[index];
@@ -329,7 +331,7 @@ int chain_unchanged(struct job *j)
 	const struct exec_plan *p = plan_of(j);
 	uint8_t now[PLAN_HASH];
 
-	for (uint32_t i = 0; p->bound && i <= p->image; i++) {
+	for (uint32_t i = 0; p->bound && i < j->n_targets; i++) {
 		if (image_changed(p, i, j->target[i].fd))
 			return -ESTALE;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What rules with sha256= and trusted ask of an image: its content, and whether anybody but root could change it.
+ * What rules with sha256= and trusted ask of an image: its content, and whether anybody but root could change it. And the content that
+ * somebody is asked about.
  *
  * MUST: what cannot be read has no hash, and so is not what a rule names; what was hashed is hashed again before the new
  * image runs, unless the tree cannot have written it since.
@@ -18,6 +19,7 @@
 #include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/resolve.h"
+#include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
 #include "supervisor/stat_same.h"
 
@@ -101,6 +103,22 @@ int content_note(struct job *j)
 		t->sha256 = (struct text){ 0 };
 		t->trusted = j->session->asks_trust && image(t) && trusted(j, t);
 		if (!j->session->pins_content || !image(t) || hash_of_target(j, t, hex))
+			continue;
+		t->sha256 = job_copy(j, hex, HASH_HEX - 1);
+		if (!t->sha256.off)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int content_bind(struct job *j)
+{
+	char hex[HASH_HEX];
+
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		struct target *t = &j->target[i];
+
+		if (t->sha256.off || !image(t) || hash_of_target(j, t, hex))
 			continue;
 		t->sha256 = job_copy(j, hex, HASH_HEX - 1);
 		if (!t->sha256.off)

@@ -77,7 +77,7 @@ int chain_unchanged(struct job *j);
 /* Notes the content and the trust of each image, where rules ask for them. 0 or -ENOMEM. */
 int content_note(struct job *j);
 
-/* Whether each image has the content that was noted. */
+/* Whether each image has the content that was noted or bound. */
 bool content_same(struct job *j);
 
 /* Starts the plan from the caller's argv at ADDR and, where rules ask for it, its environment at ENV. Returns 0 or a negative errno. */

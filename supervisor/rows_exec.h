@@ -13,6 +13,10 @@ const char *exec_refusal(const struct job *j);
 
 /* The error that the kernel is known to answer an allowed exec with, so that nobody need be asked about it: a negative errno, or 0. */
 int exec_hopeless(const struct job *j);
+
+/* Somebody will be asked: the content of each image, which the answer is about. 0 or -ENOMEM. */
+int content_bind(struct job *j);
+
 int exec_redirect(struct job *j, uint32_t index, const struct object *to);
 
 /* fork, vfork and clone of a process, where rules ask for ancestors: the child is in the table before it runs. */

@@ -307,6 +307,21 @@ static int charge(struct worker *w, struct call *call)
 	return rc;
 }
 
+/* Programs of other content are other questions: an answer to one is none to what has come into its place. */
+static int put_question(struct worker *w, const struct call *call)
+{
+	struct job *j = &w->job;
+	struct call bound;
+
+	if (j->row->class != CLASS_EXEC)
+		return ask_park(w, call);
+	int rc = content_bind(j);
+	if (rc < 0)
+		return rc;
+	job_call(j, &bound);
+	return ask_park(w, &bound);
+}
+
 /* Returns PERFORM_AGAIN when a tentative name turned out to be a link. */
 static int carry_out(struct worker *w, const struct call *call)
 {
@@ -324,7 +339,7 @@ static int carry_out(struct worker *w, const struct call *call)
 			return perform(w, call);
 		return 0;
 	case VERDICT_ASK:
-		rc = ask_park(w, call);
+		rc = put_question(w, call);
 		if (rc < 0)
 			refuse(w, rc);
 		return 0;

@@ -63,6 +63,81 @@ attack "exchanged for a link" ./script 'ln -sf evil script'
 attack "its folder exchanged" ./script 'mkdir other; cp evil other/script; cp script keep; cp other/script script'
 attack "its interpreter exchanged" ./chained 'cat evil-runner >runner'
 attack "a program exchanged for a script" ./program 'rm program; cp evil program'
+# What else runs by that answer: a loader of the program's own, the program that a loader is given; and what a mapping changes, which moves no times.
+cat >"$T/program.c" <<'END'
+#include <unistd.h>
+static const char text[] = "GOOD\n";
+int main(void) { return write(1, text, 5) != 5; }
+END
+cat >"$T/loader.c" <<'END'
+static const char text[] = "GOOD\n";
+void _start(void)
+{
+	long r;
+	__asm__ volatile("syscall" : "=a"(r) : "a"(1L), "D"(1L), "S"(text), "d"(5L) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall" : : "a"(231L), "D"(0L));
+	__builtin_unreachable();
+}
+END
+cat >"$T/mapping.py" <<'END'
+import mmap, os, sys, time
+f = open(sys.argv[1], "r+b")
+m = mmap.mmap(f.fileno(), 0)
+at = m.find(b"GOOD")
+m[at:at + 4] = b"GOOD"
+f.close()
+open(sys.argv[2] + "/mapped", "w").close()
+while not os.path.exists(sys.argv[2] + "/asked"): time.sleep(0.02)
+m[at:at + 4] = b"EVIL"
+m.close()
+END
+loader=$(readelf -p .interp /bin/true 2>/dev/null | grep -oE '/[^ ]+')
+if [ "$(uname -m)" = x86_64 ] && gcc -O1 -o "$T/good" "$T/program.c" 2>/dev/null && gcc -O1 -nostdlib -static-pie -fPIE -o "$T/loads" "$T/loader.c" 2>/dev/null &&
+	gcc -O1 -Wl,--dynamic-linker="$T/work/loader" -o "$T/loaded" "$T/program.c" 2>/dev/null; then
+	files() {
+		fresh
+		rm -f "$T/mapped"
+		cp "$T/good" "$T/work/program"
+		cp "$T/loads" "$T/work/loader"
+		cp "$T/loaded" "$T/work/loaded"
+		sed s/GOOD/EVIL/ "$T/good" >"$T/work/evil"
+		sed s/GOOD/EVIL/ "$T/loads" >"$T/work/evil-loader"
+	}
+	elf_attack() { # NAME COMMAND CHANGE
+		local out
+		files
+		out=$(cd "$T/work" && touch "$T/asked" && sh -c "$3" && $2 2>/dev/null)
+		grep -q EVIL <<<"$out" || say "row 42: $1" "the control does not work: $out"
+		files
+		out=$(ASK=exec:$T/answer usher "$T/ask.rules" sh -c "cd $T/work; { while [ ! -e $T/asked ]; do sleep 0.05; done; $3; touch $T/changed; } & ${4:-:}; $2; wait")
+		say "row 42: $1" "$(grep EVIL <<<"$out")"
+		[ -e "$T/asked" ] || say "row 42: $1" "nobody was asked"
+	}
+	elf_attack "a program written in place" ./program 'cat evil >program'
+	elf_attack "its own loader written in place" ./loaded 'cat evil-loader >loader'
+	elf_attack "what a loader is given, written in place" "$loader ./program" 'cat evil >program'
+	if command -v python3 >/dev/null; then
+		files
+		out=$(ASK=exec:$T/answer usher "$T/ask.rules" sh -c "cd $T/work; { python3 $T/mapping.py program $T; touch $T/changed; } & while [ ! -e $T/mapped ]; do sleep 0.05; done; ./program; wait")
+		say "row 42: a program changed through a mapping" "$(grep EVIL <<<"$out")"
+		files
+		(cd "$T/work" && touch "$T/asked" && python3 "$T/mapping.py" program "$T")
+		say "row 42: (the control)" "$("$T/work/program" | grep -q EVIL || echo "the control does not work")"
+	fi
+fi
+# The same command line asks again when the program is another already: a question of its own, which nobody says yes to.
+cat >"$T/first" <<END
+#!/bin/sh
+cat >/dev/null
+mkdir "$T/once" 2>/dev/null || { echo '{"answer":"deny"}'; exit; }
+touch "$T/asked"
+sleep 2
+echo '{"answer":"allow"}'
+END
+chmod 755 "$T/first"
+fresh
+out=$(ASK=exec:$T/first usher "$T/ask.rules" sh -c "cd $T/work; ./script & while [ ! -e $T/asked ]; do sleep 0.05; done; cat evil >script; ./script; wait")
+say "row 42: an answer is none to another content of that name" "$(grep EVIL <<<"$out")"
 fresh
 out=$(ASK=exec:$T/answer usher "$T/ask.rules" sh -c "cd $T/work; touch $T/changed; ./script")
 say "row 42: unchanged it runs" "$([ "$out" = GOOD ] || echo "$out $(cat "$T/err")")"
