@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -13,6 +14,7 @@
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
+#include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 
@@ -200,11 +202,25 @@ int readlinkat_resolve(struct job *j)
 	return look_at(j, (int)j->arg[0], AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH);
 }
 
+/* /proc/self and /proc/thread-self say who reads them: what the caller would read. Returns the length, 0 when it is neither. */
+static size_t read_self(struct job *j, char *out, size_t cap)
+{
+	const char *name = job_text(j, j->target[0].name);
+	pid_t pid = proc_pid(j->proc);
+
+	if (strcmp(name, "/proc/self") == 0)
+		return (size_t)snprintf(out, cap, "%d", (int)pid);
+	if (strcmp(name, "/proc/thread-self") == 0)
+		return (size_t)snprintf(out, cap, "%d/task/%d", (int)pid, (int)j->notif.pid);
+	return 0;
+}
+
 int readlink_perform(struct job *j)
 {
 	char text[4096];
 	size_t room = j->word[FILE_B] < sizeof(text) ? j->word[FILE_B] : sizeof(text);
-	ssize_t n = readlinkat(j->target[0].fd, "", text, room);
+	size_t own = read_self(j, text, sizeof(text));
+	ssize_t n = own ? (ssize_t)(own < room ? own : room) : readlinkat(j->target[0].fd, "", text, room);
 
 	/* An empty path on something else than a link is ENOENT, a name that is no link EINVAL. */
 	if (n < 0)

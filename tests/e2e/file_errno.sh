@@ -14,6 +14,11 @@ chmod 600 "$T/etc/stat.rules"
 MODES=allow OPTIONS="-p $T/etc/stat.rules" both file_errno_stat <<'S'
 "$BIN/file_errno" .
 S
+MODES=allow OPTIONS="-p $T/etc/stat.rules" both proc_self_stat <<'S'
+sh -c 'echo $$; exec readlink /proc/self' | uniq | wc -l
+sh -c 'echo $$; cd /proc; exec readlink self' | uniq | wc -l
+sh -c 'echo $$/task/$$; exec readlink /proc/thread-self' | uniq | wc -l
+S
 for p in file_places file_rights file_limits file_moves; do
 	MODES=allow OPTIONS="-p $T/etc/stat.rules" both ${p}_stat <<<"\"\$BIN/$p\" ."
 done
