@@ -33,6 +33,13 @@ def in_front():
         if raw == (what != "native"): return
         time.sleep(0.05)
     print("never in front")
+def stopped_again():
+    # natively it reads in the background and is stopped for it; brought to the front just before, it is stopped there
+    state = lambda child: open(f"/proc/{child}/stat").read().rsplit(")", 1)[1].split()[0]
+    for _ in range(200):
+        if all(state(child) == "T" for child in open(f"/proc/{pid}/task/{pid}/children").read().split()): return
+        time.sleep(0.05)
+    print("never stopped")
 def fg():
     # it names the job when it has read the line, which is when the terminal stops being its line editor's
     type(b"fg\r")
@@ -64,6 +71,8 @@ print("stopped" if expect(rb"Stopped") else "not stopped")
 expect(PROMPT)
 type(b"bg\r")
 expect(PROMPT)
+if what == "native":
+    stopped_again()
 fg()
 in_front()
 type(b"again\r")
