@@ -50,6 +50,8 @@ struct relay {
 	bool hung_up;        /* the terminal or the command's side is gone */
 	int64_t redraw_at;   /* ms: the next step of making a full-screen program draw itself anew; 0: none */
 	bool shrunk;         /* ... of which the first is done */
+	int64_t stopped_at;  /* ms: the next look for a vfork(2) that a key has stopped in the middle; 0: none */
+	int stopped_after;   /* ms: that look's distance to the one before */
 	struct scan scan;
 	struct flow out;     /* to the terminal */
 	struct flow in;      /* to the command */

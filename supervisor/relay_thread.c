@@ -9,12 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/clock.h"
 #include "supervisor/relay_state.h"
+#include "supervisor/vfork_stop.h"
 
 #define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
 #define SEQUENCE_MS 100   /* how long an unfinished escape sequence may hold up a question */
@@ -22,6 +24,8 @@
 #define BURSTS 8          /* pieces of output before anything else is looked at */
 #define REDRAW_AFTER_MS 200 /* a signal would interrupt the call that asks the next question: let it come first */
 #define REDRAW_MS 60
+#define STOPPED_MS 100      /* from the key to the first look for who is stopped by it, and from the last to the end of looking: */
+#define STOPPED_MOST_MS 800
 
 void relay_kick(struct relay *r)
 {
@@ -118,6 +122,31 @@ static int redraw_step(struct relay *r)
 	return r->shrunk ? REDRAW_MS : -1;
 }
 
+/* The bytes from FROM on, on their way to the command: is a key among them that stops? */
+static void see_stop(struct relay *r, size_t from)
+{
+	struct termios t;
+	if (r->in.to == from || tcgetattr(r->master, &t) < 0 || !(t.c_lflag & ISIG) || t.c_cc[VSUSP] == _POSIX_VDISABLE ||
+	    !memchr(r->in.bytes + from, t.c_cc[VSUSP], r->in.to - from))
+		return;
+	r->stopped_after = STOPPED_MS;
+	r->stopped_at = now_ms() + STOPPED_MS;
+}
+
+/* Returns the ms until the next step, -1: none. */
+static int stopped_step(struct relay *r)
+{
+	int64_t now = now_ms();
+	if (!r->stopped_at)
+		return -1;
+	if (now < r->stopped_at)
+		return (int)(r->stopped_at - now);
+	pid_t group = tcgetpgrp(r->master);
+	r->stopped_after = group > 0 && vfork_stop_end(group) ? STOPPED_MS : 2 * r->stopped_after;
+	r->stopped_at = r->stopped_after <= STOPPED_MOST_MS ? now + r->stopped_after : 0;
+	return r->stopped_at ? r->stopped_after : -1;
+}
+
 /* The terminal is nobody's for a moment: whoever waits for it gets it. */
 static void hand_over(struct relay *r, int64_t *since)
 {
@@ -149,9 +178,12 @@ static void transfer(struct relay *r, const struct pollfd p[3])
 	}
 	if (may_use_terminal(r) && !flow_write(&r->out, r->tty, &r->scan))
 		r->hung_up = true;
-	if (p[0].revents && r->raw && r->keyboard && may_use_terminal(r) && flow_room(&r->in, RELAY_CHUNK) > 0 &&
-	    !flow_read(&r->in, r->tty))
-		r->hung_up = true;
+	if (p[0].revents && r->raw && r->keyboard && may_use_terminal(r) && flow_room(&r->in, RELAY_CHUNK) > 0) {
+		size_t had = r->in.to;
+		if (!flow_read(&r->in, r->tty))
+			r->hung_up = true;
+		see_stop(r, had);
+	}
 	flow_write(&r->in, r->master, NULL);
 }
 
@@ -171,9 +203,9 @@ static int prepare(struct relay *r, struct pollfd p[3])
 	p[2] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
 	if (r->wanted && !r->taken)
 		return 10;
-	int redraw = redraw_step(r);
-	if (redraw >= 0)
-		return redraw;
+	int redraw = redraw_step(r), stopped = stopped_step(r);
+	if (redraw >= 0 || stopped >= 0)
+		return redraw < 0 || (stopped >= 0 && stopped < redraw) ? stopped : redraw;
 	return r->keyboard && !r->raw && !r->taken ? BACKGROUND_MS : -1;
 }
 

@@ -133,5 +133,26 @@ for how in native relayed; do
 	relayed) same "no shell above" "$native" "$(python3 "$T/etc/orphan.py" "$USHER" run --ask=tty -p "$R" --journal "$T/j5" -- sh "$T/etc/stops.sh")" ;;
 	esac
 done
+
+# The key comes while a child has its parent's memory: stopped there, it held its parent up for ever.
+cat >"$T/etc/vforked.py" <<'P'
+import os, pty, select, sys, time
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+said = b""
+def hear(until, seconds=20):
+    global said
+    end = time.monotonic() + seconds
+    while until not in said and time.monotonic() < end:
+        if not select.select([fd], [], [], 0.05)[0]: continue
+        try: said += os.read(fd, 4096)
+        except OSError: break
+    return until in said
+os.write(fd, b"\x1a") if hear(b"begins") else print("silent")
+print("goes on" if hear(b"number") else "held up")
+P
+fresh
+same "a child of vfork and the key (native)" "goes on" "$(python3 "$T/etc/vforked.py" "$BIN/vforked")"
+same "a child of vfork and the key" "goes on" "$(python3 "$T/etc/vforked.py" "$USHER" run --ask=tty -p "$R" --journal "$T/j6" -- "$BIN/vforked")"
 same "no shell above (native)" "goes on after the key stays stopped resumed" "$(paste -sd' ' <<<"$native")"
 finish
