@@ -223,7 +223,7 @@ int ask_park(struct worker *w, const struct call *call)
 	return rc;
 }
 
-/* What a person has to say about a denial, on the command's terminal; its text is printable ASCII. Never waits for the terminal. */
+/* A line for the person, on the command's terminal where there is one; TEXT is printable ASCII. Never waits for the terminal. */
 static void say(const struct session *s, const char *what, const char *text)
 {
 	char line[ANSWER_TEXT + 256];
@@ -237,6 +237,7 @@ static void say(const struct session *s, const char *what, const char *text)
 		return; /* hung up, or somebody has stopped its output */
 }
 
+/* What a person has to say about a denial. */
 static void tell(const struct session *s, const struct answer *a)
 {
 	if (a->kind != VERDICT_DENY || !a->message[0] || (s->tell < 0 && !s->tell_aloud))

@@ -34,9 +34,9 @@ static inline bool scan_between(const struct scan *s)
 bool scan_full_screen(const struct scan *s);
 
 /*
- * Ends a sequence or string that is not complete, and gives sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
- * BUF of CAP bytes. Return the length. Character sets and the origin of lines are restored with the cursor. Colours that were changed are the
- * terminal's own afterwards.
+ * Sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
+ * BUF of CAP bytes. Return the length. The first ends what *s has seen the beginning of, a sequence or a string. Character sets and the origin of
+ * lines are restored with the cursor. Colours that were changed are the terminal's own afterwards.
  */
 size_t scan_calm(struct scan *s, char *buf, size_t cap);
 size_t scan_restore(const struct scan *s, char *buf, size_t cap);

@@ -344,7 +344,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 	t->named = l->path;
 	if (!l->path.len)
 		return -ENOENT;
-	t->nofollow = (l->flags & LOOK_NOFOLLOW) && !(l->path.len && job_text(j, l->path)[l->path.len - 1] == '/');
+	t->nofollow = (l->flags & LOOK_NOFOLLOW) && job_text(j, l->path)[l->path.len - 1] != '/';
 	int rc = tentative(j, l, t);
 	if (rc == 0) {
 		unhold(t);
