@@ -137,5 +137,8 @@ int open_room(struct job *j)
 	if (count_files(j, &st) < 0 || (uint64_t)st.st_size < limit)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
-	return all_taken(path, limit) ? -EMFILE : 0;
+	if (!all_taken(path, limit))
+		return 0;
+	limits_no_number(j);
+	return -EMFILE;
 }

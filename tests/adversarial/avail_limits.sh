@@ -46,6 +46,11 @@ f = []
 for i in range(100): f.append(open(\"/etc/passwd\"))"; sleep 20' "files 400" 'python3 -c "
 f = []
 for i in range(100): f.append(open(\"/etc/passwd\"))"'
+	try "$u" "files 40" files 'cd "$HOME"; python3 -c "
+f = []
+for i in range(100): f.append(open(\"made\", \"w\"))"; sleep 20' "files 400" 'cd "$HOME"; python3 -c "
+f = []
+for i in range(100): f.append(open(\"made\", \"w\"))"'
 	# Many writers, one of which goes too far; the size by write, by truncate and by a raised limit.
 	try "$u" "filesize 1M" filesize 'cd "$HOME"; for i in 1 2 3 4 5 6 7 8; do head -c ${i}00K /dev/zero >f$i & done; head -c 2M /dev/zero >g; wait; sleep 20' \
 		"filesize 4M" 'cd "$HOME"; for i in 1 2 3 4 5 6 7 8; do head -c ${i}00K /dev/zero >f$i & done; head -c 2M /dev/zero >g; wait'
