@@ -12,6 +12,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -67,10 +68,26 @@ static int enter_user(void)
 	return unshare(CLONE_NEWUSER) < 0 ? -errno : user_map_set(&map);
 }
 
+#define QUEUES "/dev/mqueue"
+#define QUEUES_MAGIC 0x19800202 /* MQUEUE_MAGIC, linux/magic.h since 5.17 */
+
+/* A mount shows the queues of the namespace it was made in, whoever looks: mq_overview(7). */
+static bool shows_queues(const struct spaces *s)
+{
+	struct statfs st;
+
+	return s->ipc && statfs(QUEUES, &st) == 0 && st.f_type == QUEUES_MAGIC;
+}
+
+static bool wants_mounts(const struct spaces *s)
+{
+	return s->pid || s->tmp || s->shm || shows_queues(s);
+}
+
 static int unshare_rest(const struct spaces *s)
 {
 	int flags = (s->ipc ? CLONE_NEWIPC : 0) | (s->uts ? CLONE_NEWUTS : 0) | (s->cgroup ? CLONE_NEWCGROUP : 0) |
-		    (s->pid || s->tmp || s->shm ? CLONE_NEWNS : 0);
+		    (wants_mounts(s) ? CLONE_NEWNS : 0);
 
 	return flags && unshare(flags) < 0 ? -errno : 0;
 }
@@ -101,13 +118,16 @@ static int cover_with_memory(const char *dir)
 
 static int make_mounts(const struct spaces *s, const char **step)
 {
-	if (!s->pid && !s->tmp && !s->shm)
+	if (!wants_mounts(s))
 		return 0;
 	*step = "keep mounts to itself";
 	if (mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return -errno;
 	*step = "mount /proc (a container that hides parts of it does not allow that)";
 	if (s->pid && mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+		return -errno;
+	*step = "mount a private " QUEUES;
+	if (shows_queues(s) && mount("mqueue", QUEUES, "mqueue", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
 		return -errno;
 	*step = "mount a private /tmp (not while the working directory is in it)";
 	int rc = s->tmp ? cover_with_memory("/tmp") : 0;

@@ -46,6 +46,25 @@ same "pid: the one outside is killed: all end" none "$(victims outer)"
 same "pid: usher inside is killed: all end" none "$(victims inner)"
 
 same "ipc" different "$(test "$(readlink /proc/self/ns/ipc)" = "$(inside ipc readlink /proc/self/ns/ipc)" || echo different)"
+# A mounted /dev/mqueue shows the queues of the namespace it was mounted in; made here in namespaces of the test's own.
+cat >"$T/etc/queues.sh" <<'S'
+mkdir "$1/dev" && mount -t tmpfs dev "$1/dev" && cp -a /dev/null /dev/tty /dev/ptmx /dev/urandom "$1/dev/" && mkdir "$1/dev/mqueue" "$1/dev/shm" &&
+	mount --move "$1/dev" /dev && mount -t mqueue queues /dev/mqueue && : >/dev/mqueue/outside || exit
+shift
+"$@" sh -c 'ls /dev/mqueue; : >/dev/mqueue/inside; ls /dev/mqueue' | xargs
+S
+if ! is_root; then
+	: # who mounts one is root
+elif grep -qw mqueue /proc/filesystems && unshare -mi true 2>/dev/null; then
+	queues() { unshare -mi sh "$T/etc/queues.sh" "$T/etc" "$@"; }
+	same "ipc: the queues outside (native)" "outside inside outside" "$(queues env)"
+	rmdir "$T/etc/dev"
+	same "ipc: the queues inside alone" inside "$(queues "$USHER" run -p "$T/etc/allow.rules" --isolate=ipc --journal "$T/queues" --)"
+	rmdir "$T/etc/dev"
+	same "pid: the queues outside" "outside inside outside" "$(queues "$USHER" run -p "$T/etc/allow.rules" --isolate=pid --journal "$T/queues2" --)"
+else
+	skip "ipc and /dev/mqueue" "no POSIX message queues"
+fi
 same "uts, cgroup" different "$(test "$(readlink /proc/self/ns/uts)" = "$(inside uts,cgroup readlink /proc/self/ns/uts)" || echo different)"
 same "none" "$(readlink /proc/self/ns/ipc)" "$(OPTIONS=--isolate=none supervise allow readlink /proc/self/ns/ipc)"
 same "auto" "$(readlink /proc/self/ns/pid)" "$(OPTIONS=--isolate=auto supervise allow readlink /proc/self/ns/pid)"
