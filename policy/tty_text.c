@@ -13,18 +13,21 @@
 
 #define KEY_ROWS 7
 
-/* Where the pen is; lines beyond the last row are dropped. */
+/* Where the pen is; lines beyond the last row are dropped, and counted. */
 struct pen {
 	const struct tty_frame *f;
 	struct text_buffer *t;
 	unsigned row;
 	unsigned last;
+	unsigned dropped;
 };
 
 static void pen_line(struct pen *p, const char *text, size_t len)
 {
-	if (p->row > p->last)
+	if (p->row > p->last) {
+		p->dropped++;
 		return;
+	}
 	if (p->f->dumb)
 		text_add(p->t, "%.*s\r\n", (int)len, text);
 	else
@@ -73,6 +76,19 @@ static void pen_text(struct pen *p, const char *text)
 	}
 }
 
+/* Who decides is told that there is more than the terminal shows: instead of the last line. */
+static void pen_more(struct pen *p)
+{
+	char line[80];
+	struct text_buffer l;
+	if (!p->dropped)
+		return;
+	p->row = p->last;
+	text_start(&l, line, sizeof(line));
+	text_add(&l, "  ... %u more lines: no room", p->dropped + 1);
+	pen_line(p, line, l.len);
+}
+
 static unsigned seconds_left(const struct asked *a)
 {
 	uint64_t now = clock_now_ns();
@@ -95,9 +111,10 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	pen_line(&p, line, l.len);
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);
-	if (!f->dumb && p.last > 8)
-		p.last -= KEY_ROWS; /* the keys always have room */
+	if (!f->dumb)
+		p.last = p.last > KEY_ROWS + 2 ? p.last - KEY_ROWS : 2; /* the keys always have room */
 	pen_text(&p, body);
+	pen_more(&p);
 	p.last = f->dumb ? 10000 : f->rows;
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));

@@ -24,6 +24,7 @@
 #include "policy/policy_state.h"
 #include "policy/question.h"
 #include "policy/standing.h"
+#include "policy/tty_text.h"
 #include "rules/rule.h"
 
 #define TOKENS 4096
@@ -686,6 +687,36 @@ static void text_is_harmless(void **state)
 	assert_true(sizeof(struct asked) < 800);
 }
 
+/* A small terminal shows the keys, and that there is more than it shows. */
+static void small_terminals(void **state)
+{
+	char name[600], text[16384];
+	struct call c = { .syscall = "openat", .n_objects = 1, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/bin/x") } } };
+	struct verdict v = { .kind = VERDICT_ASK, .where = "x:1" };
+	struct question q = { &c, &v, NULL, 0 };
+	struct asked *a;
+	memset(name, 'n', sizeof(name));
+	name[0] = '/';
+	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, sizeof(name) } };
+	assert_int_equal(asked_new(&q, &a), 0);
+	for (unsigned rows = 6; rows <= 40; rows++) {
+		struct tty_frame f = { .rows = rows, .cols = 80, .mark = "marked" };
+		struct text_buffer t;
+		char beyond[16];
+		text_start(&t, text, sizeof(text));
+		tty_draw(&f, a, 1, true, &t);
+		snprintf(beyond, sizeof(beyond), "\033[%u;1H", rows + 1);
+		assert_null(strstr(text, beyond));
+		assert_non_null(strstr(text, "[marked]"));
+		assert_non_null(strstr(text, "[d] or Enter: deny"));
+		if (rows <= 10)
+			assert_non_null(strstr(text, " more lines: no room"));
+		if (rows == 40)
+			assert_null(strstr(text, " more lines: no room"));
+	}
+	asked_put(a);
+}
+
 /* The bytes that a question was made of are another call's as soon as it is asked: a rule that looks at it later sees its own. */
 static void copy_is_whole(void **state)
 {
@@ -755,7 +786,7 @@ int main(void)
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
-		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless),
+		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals),
 		CASE(copy_is_whole), CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
