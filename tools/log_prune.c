@@ -22,6 +22,7 @@
 #include "audit/tombstone.h"
 #include "rules/cleanup.h"
 #include "tools/log.h"
+#include "tools/rule_files.h"
 
 static bool is_ours(const char *name)
 {
@@ -91,7 +92,9 @@ static int consider(int home, const char *path, const char *name, time_t before)
 	if (rc != 0)
 		return rc;
 	remove_files(home, fd, name);
-	printf("removed %s (%" PRIu64 " records)\n", dir, p.records);
+	printf("removed %s/", path);
+	put_text(name, strlen(name), stdout);
+	printf(" (%" PRIu64 " records)\n", p.records);
 	return 1;
 }
 

@@ -12,6 +12,7 @@
 #include "audit/tombstone.h"
 #include "audit/verify.h"
 #include "rules/cleanup.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 enum { WHOLE = 0, DAMAGED = 1, UNREADABLE = 2 };
@@ -42,7 +43,8 @@ static void usage(void)
 
 static void print_place(const char *dir, const struct proof *p)
 {
-	printf("damaged: %s/%s", dir, p->file);
+	printf("damaged: %s/", dir);
+	put_text(p->file, strlen(p->file), stdout); /* who made the journal chose the names in it */
 	if (p->line)
 		printf(" line %" PRIu64, p->line);
 	printf(", record %" PRIu64 ": %s\n", p->seq, p->what);

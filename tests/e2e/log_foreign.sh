@@ -41,6 +41,20 @@ plain "prove" log "$F" prove 1
 check "which proves what is there" grep -q '^{"record":{"seq":1,' "$T/out"
 plain "diff" log diff "$F" "$T/other"
 plain "verify" verify "$F"
+# The names of its files are its maker's, too.
+"$USHER" run -p builtin:audit --journal "$T/whole" -- true 2>/dev/null
+: >"$T/whole/journal-x.jsonl"
+"$USHER" verify --quiet "$T/whole"; same "control: a whole journal beside an empty file of another name" 0 $?
+N=$'journal-\e[31m\x9b.jsonl'
+echo '{"seq":1}' >"$T/whole/$N"
+plain "verify of a file that is none of its segments" verify "$T/whole"
+check "and names it" grep -qF 'journal-\u001b[31m\uef9b.jsonl' "$T/out"
+rm "$T/whole/$N" "$T/whole/journal-x.jsonl"
+mkdir "$T/place"
+touch -d '2 hours ago' "$T/whole/"*
+mv "$T/whole" "$T/place/"$'s\e[31m'
+plain "prune of a session of such a name" log prune --keep 1h "$T/place"
+check "which names it" grep -qF 's\u001b[31m (' "$T/out"
 plain "desk review" desk review --journal="$F"
 plain "desk review --json" desk review --journal="$F" --json
 plain "desk review show" desk review show r1 --journal="$F"
