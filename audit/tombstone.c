@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/epoch.h"
@@ -49,7 +50,7 @@ static int last_hash(int fd, struct digest *out)
 static int read_key(int home, uint8_t secret[crypto_sign_SECRETKEYBYTES])
 {
 	uint8_t public[crypto_sign_PUBLICKEYBYTES];
-	CLEANUP_FD int fd = openat(home, TOMBSTONE_KEY, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	CLEANUP_FD int fd = openat(home, TOMBSTONE_KEY, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 && errno != ENOENT)
 		return -errno;
 	if (fd >= 0)
@@ -183,6 +184,17 @@ static int key_follows(const char *path, const uint8_t key[32], const uint8_t us
 	return rc;
 }
 
+/* A directory reads like an empty file, and a pipe keeps its reader: neither is looked at. */
+static int open_lines(const char *path)
+{
+	struct stat st = { 0 };
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
+		return fd < 0 ? -errno : fd;
+	close(fd);
+	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
+}
+
 int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 {
 	CLEANUP_FREE char *line = NULL;
@@ -190,16 +202,20 @@ int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 	struct digest head = { 0 };
 	uint8_t key[32] = { 0 }, used[32] = { 0 };
 	bool good = true;
-	FILE *f = fopen(path, "re");
+	int fd = open_lines(path);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f || sodium_init() < 0)
-		return -errno;
+		return fd < 0 ? fd : -errno;
 	*lines = 0;
 	for (ssize_t n; good && (n = getline(&line, &cap, f)) > 0;) {
 		good = line[n - 1] == '\n' && line_good(line, (size_t)n - 1, *lines == 0, &head, key, used);
 		digest_of(&head, line, (size_t)n - 1);
 		*lines += good;
 	}
+	int unread = ferror(f) ? -EIO : 0;
 	fclose(f);
+	if (unread)
+		return unread;
 	int follows = good ? key_follows(path, key, used) : 0;
 	*all = follows == 1;
 	if (follows < 0 && follows != -ENOENT)

@@ -157,6 +157,11 @@ same "three tombstones" 3 "$(wc -l <"$T/place/pruned.jsonl")"
 cp -p "$T/place/pruned.key" "$T/key"; truncate -s 10 "$T/place/pruned.key"
 "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "not beside half a key" "2 1" "$? $(grep -c 'is not whole' "$T/out")"
 cp -p "$T/key" "$T/place/pruned.key"
+mkdir -p "$T/odd/dir/pruned.jsonl" "$T/odd/pipe" "$T/odd/key"
+mkfifo "$T/odd/pipe/pruned.jsonl" "$T/odd/key/pruned.key"; cp "$T/place/pruned.jsonl" "$T/odd/key/"
+for k in dir pipe key; do
+	timeout 20 "$USHER" verify "$T/odd/$k/pruned.jsonl" >"$T/out" 2>&1; same "a $k in their place is not whole, and keeps nobody" "2 0" "$? $(grep -c '^whole' "$T/out")"
+done
 sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "a changed one does not" 1 $?
 
 # A line for which there is not room enough leaves nothing that would stop the next.
