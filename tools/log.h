@@ -53,7 +53,8 @@ int log_make_index(const char *dir);
 
 /*
  * Prints a record as it stands in the journal, without a newline. Records are printable ASCII; what somebody else made of one must not reach a
- * terminal, and stands as \u00XX. MUST: whoever prints bytes of a journal that audit/render.h has not been through prints them by this.
+ * terminal, and stands as \u00XX; what is no JSON is printed as {"damaged":TEXT}.
+ * MUST: whoever prints bytes of a journal that audit/render.h has not been through prints them by this.
  */
 void log_put(const char *text, size_t len);
 

@@ -59,4 +59,20 @@ plain "desk review" desk review --journal="$F"
 plain "desk review --json" desk review --journal="$F" --json
 plain "desk review show" desk review show r1 --journal="$F"
 plain "desk review show --json" desk review show r1 --journal="$F" --json
+
+# A line that is no JSON keeps nobody from reading the others.
+"$USHER" run -p builtin:audit --journal "$T/cut" -- true 2>/dev/null
+parsed() { # NAME: every line of $T/out is JSON; prints how many, and how many are damaged
+	same "$1" "$2" "$(python3 -c '
+import json, sys
+all = [json.loads(l) for l in open(sys.argv[1])]
+print(len(all), sum(list(r) == ["damaged"] for r in all))' "$T/out" 2>&1 | tail -n 1)"
+}
+"$USHER" log "$T/cut" --json >"$T/out" 2>&1
+N=$(wc -l <"$T/out")
+parsed "control: a whole journal" "$N 0"
+sed -i -e '2s/"time":/"time"/' -e '3s/}$/\t}/' -e '4s/"seq":4/"seq":/' "$T/cut/journal-000001.jsonl"
+"$USHER" log "$T/cut" --json >"$T/out" 2>&1
+parsed "log --json of a damaged one" "$N 3"
+check "the damaged lines as they are" grep -q '^{"damaged":"{\\"seq\\":2,\\"time\\"\\"' "$T/out"
 finish
