@@ -201,8 +201,7 @@ static bool parse_time(const char *text, uint64_t now, uint64_t *out)
 	unsigned long long n = strtoull(text, &end, 10);
 	for (size_t i = 0; end > text && i < sizeof units / sizeof units[0]; i++)
 		if (end[0] == units[i].unit && !end[1]) {
-			uint64_t back = n * units[i].s * NS;
-			*out = n < 1000000000 && back < now ? now - back : 0;
+			*out = n <= now / NS / units[i].s ? now - n * units[i].s * NS : 0;
 			return true;
 		}
 	size_t len = strcspn(text, "Z");

@@ -45,6 +45,9 @@ static void words_match(void **state)
 	for (size_t i = 0; i < sizeof second / sizeof second[0]; i++)
 		if (answers(second[i], DENIED) || !answers(second[i], RENAMED))
 			fail_msg("%s", second[i]);
+	/* Before there was a clock: 2^64 ns and half a minute. */
+	assert_true(answers("since:307445735m", DENIED));
+	assert_false(answers("until:307445735m", DENIED));
 }
 
 static void versions_need_not_be_said(void **state)
