@@ -115,6 +115,9 @@ void pool_work_locked(struct pool *p);
 /* Whether thread TID has a signal that it would handle were it not waiting for us; or is gone. */
 bool pool_signal_waits(pid_t tid);
 
+/* Whether thread TID, which waits for us, is on its way to a signal for certain: no other thread can be the one that handles it. */
+bool pool_signal_certain(pid_t tid);
+
 /* Whether thread TID has ended. */
 bool pool_thread_ended(pid_t tid);
 

@@ -16,6 +16,7 @@
 #include "supervisor/exec_trace.h"
 #include "supervisor/limits_caller.h"
 #include "supervisor/passing.h"
+#include "supervisor/pool.h"
 #include "supervisor/session.h"
 #include "supervisor/worker.h"
 
@@ -58,7 +59,8 @@ void reply_interrupted(struct job *j)
 
 	int rc = seize_caller(j, trace_seize);
 	if (rc < 0) {
-		(void)reply_send(j, 0, rc == -EAGAIN ? -ERESTARTSYS : -EINTR, false);
+		/* somebody else traces it */
+		(void)reply_send(j, 0, rc == -EAGAIN || pool_signal_certain(tid) ? -ERESTARTSYS : -EINTR, false);
 		return;
 	}
 	(void)reply_send(j, 0, -ERESTARTSYS, false);

@@ -82,6 +82,21 @@ bool pool_signal_waits(pid_t tid)
 	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0;
 }
 
+/* Only the thread itself takes back that it is on its way to a signal: one of its own, or of a process that has no other thread, has sent it there for certain. */
+bool pool_signal_certain(pid_t tid)
+{
+	CLEANUP_FREE char *more = NULL;
+	char text[STATUS_TEXT];
+	const char *status = status_of(tid, text, &more);
+
+	if (!status)
+		return false;
+	uint64_t pending = status_mask(status, "\nSigPnd:\t");
+	if (strstr(status, "\nThreads:\t1\n"))
+		pending |= status_mask(status, "\nShdPnd:\t");
+	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0;
+}
+
 bool pool_thread_ended(pid_t tid)
 {
 	char text[512]; /* its state is among the first lines */

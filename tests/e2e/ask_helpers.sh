@@ -104,7 +104,6 @@ else
 	same "it is refused as ever" 6 "$(grep -c 'Permission denied' "$T/err")"
 	chmod 755 closed
 fi
-
 # What a question says of what is there now and what would come.
 rules facts.rules < <(printf 'default allow\nask create,delete **/old.txt\nask exec **/tool.sh remember=session\n')
 printf 'one\ntwo\nthree\n' >old.txt
@@ -120,4 +119,12 @@ check "an exec shows the script's first lines" says '#!/bin/sh\\n# sweeps up\\ne
 check "and the links on the way" says '/bin -> usr/bin'
 check "the program's hash" grep -qE '"key":"sha256","value":"[0-9a-f]{64}"' "$T/said"
 same "remember=session: asked once for both" 1 "$(grep -c '"call":"execve"' "$T/said")"
+# Who is traced is told of every signal, also of those that mean nothing to it. An open of a plain file goes on behind it, as natively.
+if command -v strace >/dev/null && strace -o /dev/null /bin/true 2>/dev/null; then
+	TRACED=(strace -f -o "$T/trace" sh -c 'sleep 0.5 & exec cat q1')
+	same "natively a signal ends no open of a traced program" "content one" "$("${TRACED[@]}")"
+	asked 'exec:sleep 2; echo "{\"answer\":\"allow\"}"' "${TRACED[@]}"
+	same "nor while a question waits" "content one" "$(cat "$T/out" "$T/err" | grep -v '^usher')"
+	check "the signal came meanwhile" grep -q SIGCHLD "$T/trace"
+else skip "a traced program that waits" "strace cannot start a program here"; fi
 finish
