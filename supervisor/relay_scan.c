@@ -22,6 +22,12 @@ static const struct {
 #define SCREENS 3
 #define FULL_SCREEN ((1u << SCREENS) - 1)
 
+/* xterm, VTE and screen take U+0080 to U+009F for ESC and '@' to '_'; others show them. */
+#define C1_LEAD '\xc2'
+#define C1_FIRST 0x80
+#define C1_LAST 0x9f
+#define STRING_KEPT 8
+
 static void mode_set(struct scan *s, long number, bool on)
 {
 	for (size_t i = 0; i < MODES; i++) {
@@ -75,13 +81,13 @@ static void csi_known(struct scan *s, char final)
 		keys_end(s, final);
 }
 
-/* In a string that goes on for some terminals (tmux, screen) and has ended for others: what it takes back may still be. */
+/* In a string that goes on for some terminals (tmux, screen) and has ended for others, and where some see no sequence: what it takes back may still be. */
 static void csi_end(struct scan *s, char final)
 {
 	const struct scan before = *s;
 
 	csi_known(s, final);
-	if (!s->open)
+	if (!s->open && !s->c1)
 		return;
 	s->modes |= before.modes;
 	if (!s->top) {
@@ -92,15 +98,20 @@ static void csi_end(struct scan *s, char final)
 	s->other_keys |= before.other_keys;
 }
 
-/* Colours: OSC 4, 10 and 11 with a value. */
+/* Colours: OSC 4, 10, 11 and kitty's 21 with a value; the Linux console's have neither a semicolon nor an end. */
 static void string_byte(struct scan *s, char c)
 {
-	if (s->len >= 4)
+	if (s->len >= STRING_KEPT || (c == '0' && !s->len))
 		return;
 	s->csi[s->len++] = c;
 	s->csi[s->len] = '\0';
-	if (!strcmp(s->csi, "4;") || !strcmp(s->csi, "10;") || !strcmp(s->csi, "11;"))
-		s->palette = true;
+	if (s->len == 1 && c == 'P')
+		s->console = true;
+	if (c != ';')
+		return;
+	long number = strtol(s->csi, NULL, 10);
+	s->palette = s->palette || number == 4 || number == 10 || number == 11 || number == 21;
+	s->len = STRING_KEPT;
 }
 
 static void step_escape(struct scan *s, char c)
@@ -111,7 +122,7 @@ static void step_escape(struct scan *s, char c)
 		s->len = 0;
 	} else if (c == ']' || c == 'P' || c == '^' || c == '_' || c == 'X') {
 		s->state = SCAN_STRING;
-		s->len = c == ']' ? 0 : 4; /* of the others nothing is wanted */
+		s->len = c == ']' ? 0 : STRING_KEPT; /* of the others nothing is wanted */
 		s->open = s->open ? s->open : c;
 	} else if (c == 'k') {
 		s->open = s->open ? s->open : c; /* screen's title: letters for all others */
@@ -124,6 +135,18 @@ static void step_escape(struct scan *s, char c)
 	} else if (c >= 0x20 && c <= 0x2f) {
 		s->state = SCAN_CHARSET;
 	}
+}
+
+/* A string that ESC began goes on for who knows no C1. */
+static void step_c1(struct scan *s, char c)
+{
+	char open = s->open_c1 ? 0 : s->open;
+
+	step_escape(s, c);
+	s->c1 = s->state == SCAN_CSI;
+	s->open_c1 = s->open && !open;
+	if (open)
+		s->open = open;
 }
 
 static void step_csi(struct scan *s, char c)
@@ -142,6 +165,15 @@ static void step_csi(struct scan *s, char c)
 
 static void step(struct scan *s, char c)
 {
+	bool led = s->lead;
+
+	s->lead = c == C1_LEAD;
+	if (led && (unsigned char)c >= C1_FIRST && (unsigned char)c <= C1_LAST) {
+		step_c1(s, (char)((unsigned char)c - C1_FIRST + '@'));
+		return;
+	}
+	if (c == '\033')
+		s->c1 = s->open_c1 = false;
 	switch (s->state) {
 	case SCAN_GROUND:
 		if (c == '\033')
@@ -173,12 +205,21 @@ static void step(struct scan *s, char c)
 	}
 }
 
+/* The first byte that may begin a sequence, or NULL. */
+static const char *next_begin(const char *bytes, size_t n)
+{
+	const char *escape = memchr(bytes, '\033', n);
+	const char *c1 = memchr(bytes, C1_LEAD, escape ? (size_t)(escape - bytes) : n);
+
+	return c1 ? c1 : escape;
+}
+
 void scan_output(struct scan *s, const char *bytes, size_t n)
 {
 	const char *end = bytes + n;
 	while (bytes < end) {
-		if (s->state == SCAN_GROUND) {
-			bytes = memchr(bytes, '\033', (size_t)(end - bytes));
+		if (scan_between(s)) {
+			bytes = next_begin(bytes, (size_t)(end - bytes));
 			if (!bytes)
 				return;
 		}
@@ -229,8 +270,11 @@ size_t scan_calm(struct scan *s, char *buf, size_t cap)
 	size_t len = s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
 	s->open = 0;
 	s->state = SCAN_GROUND;
+	s->lead = false;
 	len += put_modes(s, false, buf + len, cap - len);
 	len = put_keys(s, false, buf, cap, len);
+	if (s->console)
+		len = put(buf, cap, len, "\033]R\033\\");
 	return s->palette ? put(buf, cap, len, "\033]104\a\033]110\a\033]111\a") : len;
 }
 

@@ -13,6 +13,10 @@ struct scan {
 	enum scan_state state;
 	uint32_t modes;  /* bits: scan_modes[] */
 	bool palette;    /* colours were given other meanings */
+	bool console;    /* so they were as the Linux console is told to */
+	bool lead;       /* the byte before began one of the C1 controls in UTF-8 */
+	bool c1;         /* one of them began the sequence: some terminals show it as text */
+	bool open_c1;    /* or the string */
 	char open;       /* what began a string that some terminals take to go on: only its end (ST, of OSC a BEL, too) is one for all of them; 0: none */
 	unsigned top, bottom; /* scroll margins, 0: none */
 	unsigned keys;   /* kitty's flags of how keys are sent */
@@ -27,7 +31,7 @@ void scan_output(struct scan *s, const char *bytes, size_t n);
 /* Whether the output stands between two sequences, so that others may be put in. */
 static inline bool scan_between(const struct scan *s)
 {
-	return s->state == SCAN_GROUND;
+	return s->state == SCAN_GROUND && !s->lead;
 }
 
 /* Whether a program uses the alternate screen. */
