@@ -307,7 +307,7 @@ int exec_hopeless(const struct job *j)
 	}
 	if (plan_too_long(p, (pid_t)j->notif.pid))
 		return -E2BIG;
-	return p->other ? -ENOEXEC : 0;
+	return p->other && !only_asks(j) ? -ENOEXEC : 0; /* who only asks is told nothing of formats */
 }
 
 /* Who is traced already is not usher's to hold. */
@@ -356,7 +356,7 @@ int exec_perform(struct job *j)
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
 	}
-	if (plan_of(j)->other)
+	if (plan_of(j)->other && !only_asks(j))
 		return job_error(j, -ENOEXEC);
 	if (j->rewritten.off)
 		worker_blocking(j->worker);

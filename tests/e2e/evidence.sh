@@ -182,13 +182,16 @@ import ctypes, platform, sys
 libc = ctypes.CDLL(None, use_errno=True)
 argv, env = (ctypes.c_char_p * 2)(b"true", None), (ctypes.c_char_p * 1)(None)
 number = {"x86_64": 322, "aarch64": 281}[platform.machine()]
-print(libc.syscall(number, -100, b"/bin/true", argv, env, 0x10000))
+print(libc.syscall(number, -100, sys.argv[1].encode(), argv, env, 0x10000))
 P
-if [ "$(python3 "$T/asks.py" 2>&1)" != 0 ]; then
+printf 'no line for an interpreter\n' >"$T/project/formless"
+chmod 755 "$T/project/formless"
+if [ "$(python3 "$T/asks.py" /bin/true 2>&1)" != 0 ]; then
 	echo "skip an exec that only asks: this kernel knows none"
 else
-	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" 2>"$T/err")"
+	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" /bin/true 2>"$T/err")"
 	same "says so in the journal" 1 "$(records "$T/check" | grep '"call":"execveat"' | grep -c '"check":"AT_EXECVE_CHECK"')"
+	same "formats are nothing to who only asks" "$(python3 "$T/asks.py" "$T/project/formless")" "$(run --journal "$T/check2" -- python3 "$T/asks.py" "$T/project/formless" 2>"$T/err")"
 fi
 # Where a rewrite led is asked for as the name itself is, with and without an index; a person's rewrite is one.
 rules led.rules <<R
