@@ -300,6 +300,8 @@ int exec_hopeless(const struct job *j)
 	for (uint32_t i = 0; i <= p->image && i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
 
+		if (S_ISLNK(t->mode))
+			return -ELOOP; /* AT_SYMLINK_NOFOLLOW */
 		if (!S_ISREG(t->mode) || !(t->mode & 0111))
 			return -EACCES;
 		if (t->fd >= 0 && !atomic_load(&j->session->creds_moved) && faccessat(t->fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0 && errno == EACCES)

@@ -104,6 +104,21 @@ else
 	same "it is refused as ever" 6 "$(grep -c 'Permission denied' "$T/err")"
 	chmod 755 closed
 fi
+if command -v python3 >/dev/null; then
+	printf 'default allow\nask exec **\n' >"$T/etc/exec.rules"
+	chmod 600 "$T/etc/exec.rules"
+	ln -s /bin/true program
+	cat >nofollow.py <<'P'
+import ctypes, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+argv = (ctypes.c_char_p * 2)(b"true", None)
+libc.syscall({"x86_64": 322, "aarch64": 281}[platform.machine()], -100, b"program", argv, None, 0x100)
+print(os.strerror(ctypes.get_errno()))
+P
+	"$USHER" run -p "$T/etc/exec.rules" --ask="exec:echo '{\"answer\":\"allow\"}'" --journal "$T/jn" -- python3 nofollow.py >"$T/out" 2>"$T/err" </dev/null
+	same "a link that is not to be followed is no program, and says so as natively" "$(python3 nofollow.py)" "$(cat "$T/out")"
+fi
+
 # What a question says of what is there now and what would come.
 rules facts.rules < <(printf 'default allow\nask create,delete **/old.txt\nask exec **/tool.sh remember=session\n')
 printf 'one\ntwo\nthree\n' >old.txt
