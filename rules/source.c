@@ -17,7 +17,9 @@
 
 static int refuse(struct diagnostics *found, const struct place *at, int error, const char *path, const char *why)
 {
-	findings_add(found, DIAGNOSTIC_ERROR, at, "%s: %s", path, why);
+	bool said = at->line == 0 && strcmp(at->file, path) == 0; /* a file that nobody includes stands before the error */
+
+	findings_add(found, DIAGNOSTIC_ERROR, at, "%s%s%s", said ? "" : path, said ? "" : ": ", why);
 	return error;
 }
 
