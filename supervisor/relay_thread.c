@@ -217,17 +217,20 @@ static void hang_up(struct relay *r)
 		dup3(fd, r->master, O_CLOEXEC);
 }
 
-/* The command has ended: what it wrote last, until the last descriptor of its terminal is closed. */
+/* The command has ended: what it wrote last, until the last descriptor of its terminal is closed. Whoever reads may be slow, but has to take something. */
 static void drain(struct relay *r)
 {
-	for (int waited = 0; waited < DRAIN_MS; waited += 10) {
-		struct pollfd p = { .fd = r->master, .events = POLLIN };
+	for (int64_t until = now_ms() + DRAIN_MS; now_ms() < until;) {
+		/* A terminal that nobody has open any more says so at once, each time. */
+		bool full = flow_used(&r->out) > 0;
+		struct pollfd p = { .fd = full ? r->tty : r->master, .events = full ? POLLOUT : POLLIN };
 		poll(&p, 1, 10);
 		bool more = flow_room(&r->out, RELAY_HELD) == 0 || flow_read(&r->out, r->master);
+		size_t had = flow_used(&r->out);
 		if (!flow_write(&r->out, r->tty, &r->scan) || (!more && flow_used(&r->out) == 0))
 			return;
-		if (p.revents & POLLIN)
-			waited = 0;
+		if (flow_used(&r->out) < had)
+			until = now_ms() + DRAIN_MS;
 	}
 }
 
@@ -250,8 +253,8 @@ void *relay_main(void *arg)
 			continue;
 		transfer(r, p);
 	}
-	if (r->closing && !r->hung_up && !r->taken)
-		drain(r);
+	if (r->closing && !r->taken)
+		drain(r); /* the command's terminal may have no more for us, and the real one not all of it yet */
 	else if (!r->closing)
 		hang_up(r);
 	r->hung_up = true; /* nobody gets the screen any more */

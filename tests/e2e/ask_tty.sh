@@ -483,4 +483,28 @@ if "$USHER" log "$T/j1" --json 2>/dev/null | grep '"answer"' | grep -q '"tty"'; 
 else
 	not_ok "the answer is in the journal" "$("$USHER" log "$T/j1" --json | tail -5)"
 fi
+# Whoever reads the terminal slowly gets all that the command has written, its last words as well.
+if command -v python3 >/dev/null; then
+	cat >"$T/slow.py" <<'P'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0:
+    os.execvp(sys.argv[1], sys.argv[1:])
+seen, last = 0, b""
+while True:
+    time.sleep(0.02)
+    try:
+        part = os.read(fd, 4096)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part.count(b"#")
+    last = (last + part)[-20:]
+print(seen, last.split()[-1:], os.waitpid(pid, 0)[1])
+P
+	WRITES=(bash -c 'head -c 200000 /dev/zero | tr "\0" "#"; echo; echo END')
+	same "natively a slow reader loses nothing" "200000 [b'END'] 0" "$(python3 "$T/slow.py" "${WRITES[@]}")"
+	same "nor at the end of a session" "200000 [b'END'] 0" "$(python3 "$T/slow.py" "$USHER" run -p "$T/etc/ask.rules" --ask=tty --journal "$T/jslow" -- "${WRITES[@]}")"
+fi
 finish
