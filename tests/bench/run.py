@@ -387,7 +387,8 @@ def show(result, who, unfit):
             print(f"{r:<22}   not measured: {unfit.get((r, 'native'), '')}")
             continue
         n = cs["native"][0]
-        cell = lambda c: f"{cs[c][0] / n:.2f} +-{cs[c][1] / n:.2f}" if c in cs else "-"
+        # measured once it has no spread
+        cell = lambda c: f"{cs[c][0] / n:.2f}" + (f" +-{cs[c][1] / n:.2f}" if cs[c][1] else "") if c in cs else "-"
         ratio = f"{cs['usher'][0] / cs['bare'][0]:.2f}" if "usher" in cs and "bare" in cs else "-"
         print(f"{r:<22}{unit(n):>11}" + "".join(f"{cell(c):>15}" for c in others) + f"{ratio:>12}")
     t = result["rows"].get("start of true", {})
@@ -406,14 +407,19 @@ def show(result, who, unfit):
 
 def compare(old, new):
     a, b = (json.load(open(f)) for f in (old, new))
+    once = 0
     print(f"{'':<22}{'old':>8}{'new':>8}{'change':>9}{'noise':>8}   usher's ratio to native")
     for r in a["rows"]:
         x, y = a["rows"][r], b["rows"].get(r, {})
         if not all("usher" in z and "native" in z for z in (x, y)): continue
         ratio = [z["usher"][0] / z["native"][0] for z in (x, y)]
-        noise = max((z["usher"][1] / z["usher"][0] + z["native"][1] / z["native"][0]) for z in (x, y))
+        spread = [z["usher"][1] / z["usher"][0] + z["native"][1] / z["native"][0] for z in (x, y)]
         change = ratio[1] / ratio[0] - 1
-        print(f"{r:<22}{ratio[0]:>8.2f}{ratio[1]:>8.2f}{change:>+8.1%}{noise:>8.1%}   {'' if abs(change) <= noise else 'slower' if change > 0 else 'faster'}")
+        known = all(spread) # measured once it has none
+        once += not known
+        verdict = "slower" if change > 0 else "faster"
+        print(f"{r:<22}{ratio[0]:>8.2f}{ratio[1]:>8.2f}{change:>+9.1%}" + (f"{max(spread):>8.1%}   {'' if abs(change) <= max(spread) else verdict}" if known else f"{'?':>8}"))
+    if once: print(f"{once} rows were measured once in one of the files: what is noise there is not known. make bench without QUICK=1 takes several rounds, ROWS= a few rows.")
     return 0
 
 if __name__ == "__main__":
