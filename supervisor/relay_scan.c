@@ -205,22 +205,25 @@ static void step(struct scan *s, char c)
 	}
 }
 
-/* The first byte that may begin a sequence, or NULL. */
-static const char *next_begin(const char *bytes, size_t n)
+/* The first byte of BYTES to END that may begin a sequence, or END. *ESCAPE, the next ESC, is looked for once and not for each byte that may be another beginning. */
+static const char *next_begin(const char *bytes, const char *end, const char **escape)
 {
-	const char *escape = memchr(bytes, '\033', n);
-	const char *c1 = memchr(bytes, C1_LEAD, escape ? (size_t)(escape - bytes) : n);
+	if (!*escape || *escape < bytes) {
+		*escape = memchr(bytes, '\033', (size_t)(end - bytes));
+		*escape = *escape ? *escape : end;
+	}
+	const char *c1 = memchr(bytes, C1_LEAD, (size_t)(*escape - bytes));
 
-	return c1 ? c1 : escape;
+	return c1 ? c1 : *escape;
 }
 
 void scan_output(struct scan *s, const char *bytes, size_t n)
 {
-	const char *end = bytes + n;
+	const char *end = bytes + n, *escape = NULL;
 	while (bytes < end) {
 		if (scan_between(s)) {
-			bytes = next_begin(bytes, (size_t)(end - bytes));
-			if (!bytes)
+			bytes = next_begin(bytes, end, &escape);
+			if (bytes == end)
 				return;
 		}
 		step(s, *bytes++);
