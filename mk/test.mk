@@ -40,7 +40,7 @@ build-each = @$(MAKE) --no-print-directory -k $(1) || true
 .PHONY: check-unit
 check-unit: ## unit and property tests
 	$(call build-each,$(UNIT_BIN))
-	@$(TEST_ENV) tests/run-tests unit $(UNIT_BIN)
+	@$(TEST_ENV) JOBS=$(shell nproc) tests/run-tests unit $(UNIT_BIN)
 
 .PHONY: check-e2e
 check-e2e: all ## real programs, native against supervised (ONLY=NAME.. selects, USERS="root 1000")
