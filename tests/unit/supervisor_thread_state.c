@@ -117,7 +117,7 @@ static void one_of_many_groups_is_known(void **state)
 	for (int i = 0; i < 1000; i++)
 		groups[i] = 100000000u + (gid_t)i;
 	assert_int_equal(pipe(begun), 0);
-	pid_t child = fork();
+	pid_t child = (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL); /* fork(2) of the thread sanitizer's makes a thread of its own */
 	if (child == 0) {
 		if (setgroups(1000, groups) == 0 && write(begun[1], "", 1) == 1)
 			pause();
