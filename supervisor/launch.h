@@ -13,10 +13,10 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/resource.h>
 
 #include "supervisor/filter.h"
 #include "supervisor/guardian.h"
+#include "supervisor/own_limits.h"
 #include "supervisor/session.h"
 
 struct ahead;
@@ -45,8 +45,7 @@ struct launch_options {
 	bool network_stays;            /* the command lays down CAP_NET_ADMIN: it changes no addresses and no routes */
 	bool ignore_children;          /* usher was started with SIGCHLD ignored */
 	sigset_t mask;                 /* the signal mask usher was started with */
-	struct rlimit files;           /* RLIMIT_NOFILE usher was started with */
-	struct rlimit stack;           /* and RLIMIT_STACK */
+	struct own_limits limits_before; /* what usher was started under */
 };
 
 /* Their ends of what joins them to usher: in the shared table until launch_await() closes them. */

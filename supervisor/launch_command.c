@@ -64,8 +64,7 @@ static void restore_limits(const struct launch_options *o)
 {
 	const struct rlimit none = { 0, 0 };
 
-	if (o->stack.rlim_max)
-		(void)setrlimit(RLIMIT_STACK, &o->stack);
+	own_limits_back(&o->limits_before);
 	/* A core dump is a file written by the kernel, past every rule. */
 	(void)setrlimit(RLIMIT_CORE, &none);
 }
@@ -73,7 +72,7 @@ static void restore_limits(const struct launch_options *o)
 /* Last, since what usher has open is in the same table until then; by the call that no filter stops: nobody receives yet. */
 static int restore_files(const struct launch_options *o)
 {
-	struct rlimit files = o->files;
+	struct rlimit files = o->limits_before.before[OWN_LIMIT_FILES];
 
 	limits_lower_files(o->limits, &files);
 	return (int)syscall(SYS_setrlimit, RLIMIT_NOFILE, &files);
@@ -107,6 +106,7 @@ static void run_program(const struct launch_options *o)
 		memcpy(mempcpy(search, "PATH=", 5), path, len + 1);
 		environ = only;
 	}
+	own_limits_back_last(&o->limits_before);
 	execvpe(o->argv[0], o->argv, (char *const *)(uintptr_t)o->envp);
 }
 

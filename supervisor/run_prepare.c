@@ -32,6 +32,7 @@
 #include "supervisor/net_shown.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outside.h"
+#include "supervisor/own_limits.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
 #include "supervisor/procs.h"
@@ -49,37 +50,12 @@
 #define HEAP_FIRST (120 * 1024)
 #define HEAP_BUILTIN (800 * 1024) /* with rules that come with usher, which are long */
 
-#define STACK_LEAST (192u * 1024)
-#define STACK_WANTED (1024u * 1024)
-
 int run_complain(const char *what, int rc, const char *why)
 {
 	if (rc == -EMFILE && !why)
 		why = "usher itself needs more descriptors: raise the hard limit on open files (ulimit -Hn)";
 	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), why ? ": " : "", why ? why : "");
 	return rc;
-}
-
-/* As many descriptors as allowed: each process of the tree costs one or two. The command gets the old limit back. */
-static void raise_files(struct rlimit *before)
-{
-	if (getrlimit(RLIMIT_NOFILE, before) < 0)
-		return;
-	struct rlimit more = { before->rlim_max, before->rlim_max };
-	(void)setrlimit(RLIMIT_NOFILE, &more);
-}
-
-/* What usher itself needs; whoever starts it may have set less for its programs. The command gets the old limit back. */
-static int raise_stack(struct rlimit *before)
-{
-	if (getrlimit(RLIMIT_STACK, before) < 0 || before->rlim_cur >= STACK_WANTED)
-		return 0;
-	struct rlimit more = { before->rlim_max < STACK_WANTED ? before->rlim_max : STACK_WANTED, before->rlim_max };
-	if (setrlimit(RLIMIT_STACK, &more) == 0 && more.rlim_cur >= STACK_LEAST)
-		return 0;
-	fprintf(stderr, "usher: a stack of %llu KiB is too little, %u are needed: raise its hard limit (ulimit -Hs)\n",
-		(unsigned long long)before->rlim_max / 1024, STACK_LEAST / 1024);
-	return -1;
 }
 
 static int open_proc(struct session *s)
@@ -298,8 +274,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->privileged = privileges_held();
 	if (geteuid() == 0 && !privileges_read_any())
 		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
-	raise_files(&run->launch.files);
-	if (raise_stack(&run->launch.stack) < 0)
+	if (own_limits_raise(&run->launch.limits_before) < 0)
 		return -1;
 	victim_raise(&run->victim);
 	rc = harden_start();
