@@ -68,3 +68,10 @@ const char *proc_stat(pid_t pid, char text[PROC_STAT])
 {
 	return proc_text(pid, "stat", text, PROC_STAT) ? strrchr(text, ')') : NULL;
 }
+
+bool proc_is_own(int proc)
+{
+	char self[24] = "";
+
+	return readlinkat(proc, "self", self, sizeof(self) - 1) > 0 && strtol(self, NULL, 10) == getpid();
+}

@@ -26,4 +26,7 @@ int text_whole(int fd, char **out);
 #define PROC_STAT 1024
 const char *proc_stat(pid_t pid, char text[PROC_STAT]);
 
+/* Whether the directory PROC is a procfs with this pid namespace's numbers: in another's each leads to another process. */
+bool proc_is_own(int proc);
+
 #endif

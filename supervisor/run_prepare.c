@@ -35,6 +35,7 @@
 #include "supervisor/own_limits.h"
 #include "supervisor/policy_setup.h"
 #include "supervisor/privileges.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/records.h"
 #include "supervisor/relay.h"
@@ -65,6 +66,8 @@ static int open_proc(struct session *s)
 	s->self_proc = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (s->self_proc < 0 || fstat(s->self_proc, &st) < 0)
 		return run_complain("open /proc (usher needs it mounted)", -errno, NULL);
+	if (!proc_is_own(s->self_proc))
+		return run_complain("look into /proc", -ESRCH, "it is none, or another pid namespace's: mount this one's there (unshare --mount-proc)");
 	s->proc_dev = st.st_dev;
 	s->proc_block = st.st_blksize;
 	s->self_fds = openat(s->self_proc, "self/fd", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -20,6 +20,7 @@
 #include "supervisor/floor.h"
 #include "supervisor/kernel.h"
 #include "supervisor/privileges.h"
+#include "supervisor/proc_text.h"
 #include "supervisor/selftest.h"
 #include "supervisor/spaces.h"
 
@@ -93,13 +94,24 @@ static void check_notifications(struct report *r, const struct selftest *t)
 		snprintf(f->detail, sizeof(f->detail), "this version may have a race between a fast answer and a signal");
 }
 
-static void check_reading(struct report *r, const struct selftest *t)
+static int try_proc(const struct selftest *t)
 {
 	struct statfs fs;
+	int proc CLEANUP_FD = open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	tried(add(r, "proc", true, "usher needs /proc, with the processes of its own user in it"),
-	      statfs("/proc", &fs) < 0 ? errno : fs.f_type != PROC_MAGIC ? ENOTDIR : t->read_proc == ECANCELED ? 0 : t->read_proc,
-	      "mounted, and shows the command");
+	if (proc < 0 || fstatfs(proc, &fs) < 0)
+		return errno;
+	if (fs.f_type != PROC_MAGIC)
+		return ENOTDIR;
+	if (!proc_is_own(proc))
+		return ESRCH;
+	return t->read_proc == ECANCELED ? 0 : t->read_proc;
+}
+
+static void check_reading(struct report *r, const struct selftest *t)
+{
+	tried(add(r, "proc", true, "usher needs /proc, with the processes of its own user and pid namespace in it (unshare --mount-proc)"),
+	      try_proc(t), "mounted, and shows the command");
 	tried(add(r, "read-memory", true, "usher cannot read what the command asks for (process_vm_readv is blocked: a container's own filter?)"),
 	      t->read_memory, "the command's memory can be read");
 	tried(add(r, "ptrace", true, "a new program cannot be verified before it runs, so none may start (container without ptrace, or Yama scope 3)"),

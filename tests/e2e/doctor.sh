@@ -9,6 +9,21 @@ if [ $rc = 0 ]; then ok "status 0 on a kernel that has what run needs"; else not
 for w in filter landlock pidfd sync-wake-up wait-killable ptrace; do
 	if grep -qi -- "$w" <<<"$out"; then ok "names $w"; else not_ok "names $w" "$out"; fi
 done
+# In a pid namespace that has another's /proc each number leads to another process: run says what to do, and doctor.
+if unshare -pf --mount-proc true 2>/dev/null; then
+	within() { unshare -pf "$@"; } # [--mount-proc] COMMAND...
+elif unshare -rpf --mount-proc true 2>/dev/null; then
+	within() { unshare -rpf "$@"; }
+fi
+if declare -F within >/dev/null; then
+	same "the control: a pid namespace with its own /proc" 3 "$(within --mount-proc "$USHER" run -p "$T/etc/allow.rules" --journal "$T/own" -- sh -c 'exit 3' >/dev/null 2>&1; echo $?)"
+	out=$(within "$USHER" run -p "$T/etc/allow.rules" --journal "$T/foreign" -- sh -c 'exit 3' 2>&1)
+	same "one with another's /proc: run ends with 125 and says why" "125 mount this one's there" "$? $(grep -o "mount this one's there" <<<"$out")"
+	out=$(within "$USHER" doctor 2>&1)
+	same "and doctor with 1" "1 missing  proc" "$? $(grep -o '^missing  proc' <<<"$out")"
+else
+	skip "a pid namespace with another's /proc"
+fi
 # Inside a session the filter's one listener is taken: doctor says so with status 1 and run refuses with 125.
 supervise allow "$USHER" doctor >"$T/doctor" 2>&1
 same "status 1 inside a session" 1 $?
