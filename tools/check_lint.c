@@ -69,12 +69,38 @@ static const struct rule *shadow(const struct ruleset *layer, const struct rule 
 	return s.left ? NULL : s.first;
 }
 
-static void warn_shadowed(struct check *c, const struct rule *rule, const struct rule *by, uint32_t column, bool whole)
+static void warn_shadowed(struct check *c, const struct rule *rule, const struct rule *by, uint32_t column, const char *what)
 {
 	char message[300];
-	snprintf(message, sizeof(message), "%s can never match: %s (%s) decides first%s", whole ? "this rule" : "this pattern",
-		 by->where, verdict_name(by->kind), by->kind != rule->kind ? ", and contradicts it" : "");
+	snprintf(message, sizeof(message), "%s: %s (%s) decides first%s", what, by->where, verdict_name(by->kind), by->kind != rule->kind ? ", and contradicts it" : "");
 	report(c, DIAGNOSTIC_WARNING, rule, column, message);
+}
+
+static bool missing(const char *bytes, size_t len)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	if (len >= sizeof(path))
+		return true;
+	memcpy(path, bytes, len);
+	path[len] = 0;
+	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
+static bool names_too(const struct rule *rule, const struct rule_pattern *name)
+{
+	struct rule_pattern p;
+	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++)
+		if (p.kind == name->kind && p.exact && p.prefix_len == name->prefix_len && !memcmp(p.prefix, name->prefix, p.prefix_len))
+			return true;
+	return false;
+}
+
+/* A refusal of a file by its one name holds for its other names, too: what decides on that name first leaves it those. */
+static bool has_other_names(const struct rule *rule, const struct rule_pattern *p, const struct rule *first)
+{
+	return refuses(rule) && (p->kind == OBJECT_FILE || p->kind == OBJECT_UNIX) && p->exact && !p->alias &&
+	       !(refuses(first) && names_too(first, p)) && !missing(p->prefix, p->prefix_len);
 }
 
 static void lint_shadows(struct check *c, const struct ruleset *layer, const struct rule *rule)
@@ -84,17 +110,22 @@ static void lint_shadows(struct check *c, const struct ruleset *layer, const str
 	uint32_t n = 0, dead = 0;
 	for (; rule_pattern(rule, n, &p); n++) {
 		const struct rule *s = p.alias ? NULL : shadow(layer, rule, n);
+		s = s && has_other_names(rule, &p, s) ? NULL : s;
 		dead += s != NULL || p.alias;
 		by = s ? s : by;
 	}
 	if (n && dead == n && by) {
-		warn_shadowed(c, rule, by, rule_column(rule), true);
+		warn_shadowed(c, rule, by, rule_column(rule), "this rule can never match");
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rule *s = shadow(layer, rule, i);
-		if (s && rule_pattern(rule, i, &p) && !p.alias)
-			warn_shadowed(c, rule, s, p.column, false);
+		if (!s || !rule_pattern(rule, i, &p) || p.alias)
+			continue;
+		if (!has_other_names(rule, &p, s))
+			warn_shadowed(c, rule, s, p.column, "this pattern can never match");
+		else if (!refuses(s))
+			warn_shadowed(c, rule, s, p.column, "this matches hard links to the file alone");
 	}
 }
 
@@ -148,17 +179,6 @@ static void lint_layers(struct check *c, size_t layer, const struct rule *rule)
 		report(c, DIAGNOSTIC_WARNING, rule, rule_column(rule), message);
 		return;
 	}
-}
-
-static bool missing(const char *bytes, size_t len)
-{
-	char path[PATH_MAX];
-	struct stat st;
-	if (len >= sizeof(path))
-		return true;
-	memcpy(path, bytes, len);
-	path[len] = 0;
-	return lstat(path, &st) < 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
 /* Several names of one rule are told of together: a rule for many machines has many. */

@@ -113,6 +113,15 @@ static void test_warnings(void **state)
 	silent_about("warning:");
 	run(&tool_check, file("w", "allow read /usr/**\nallow read /etc/** /usr/bin/**\n"), NULL);
 	says("/w:2:20: warning: this pattern can never match");
+	/* A refusal by the one name of a file holds for hard links to it: nothing before it decides on those. */
+	run(&tool_check, file("w", "deny read /etc/**\ndeny read /etc/passwd\n"), NULL);
+	silent_about("warning:");
+	run(&tool_check, file("w", "allow read /etc/**\ndeny read /etc/passwd\n"), NULL);
+	says("/w:2:11: warning: this matches hard links to the file alone: ");
+	run(&tool_check, file("w", "deny read /etc/passwd\ndeny read /etc/passwd\n"), NULL);
+	says("/w:2:1: warning: this rule can never match");
+	run(&tool_check, file("w", "deny read /etc/**\nallow read /etc/passwd\n"), NULL);
+	says("/w:2:1: warning: this rule can never match");
 	run(&tool_check, file("w", "allow connect tcp:10.0.0.0/8:*\ndeny connect tcp:10.1.0.0/16:443\n"), NULL);
 	says("can never match");
 	/* Beside what stands firm wider rules that open the address do not count: what names it, or refuses, comes first. */
