@@ -16,6 +16,8 @@
 #include "rules/findings.h"
 #include "tools/rule_files.h"
 
+enum { RULE_SHOWN = 200 }; /* bytes of a rule in a message about something else */
+
 static void report(struct check *c, enum diagnostic_level level, const struct rule *r, uint32_t column, const char *message)
 {
 	struct place at = { .file = r->file, .line = r->line, .column = column ? column : 1,
@@ -322,6 +324,26 @@ void check_lint(struct check *c)
 	}
 }
 
+static bool has_variable(const char *text)
+{
+	return strpbrk(text, "$~") != NULL;
+}
+
+/* What variables stand for where RULE or the expectation has some: by them a line holds in one directory and fails in another. "" else. */
+static const char *stand_for(const struct check *c, const char *rule, const struct expectation *e, char *out, size_t cap)
+{
+	size_t len = 0;
+	out[0] = 0;
+	if (!has_variable(rule) && !has_variable(e->text))
+		return out;
+	for (size_t i = 0; i < c->variables.n && len < cap; i++) {
+		const struct variable *v = &c->variables.item[i];
+		if (v->value[0] == '/')
+			len += (size_t)snprintf(out + len, cap - len, "%s $%s is %s", len ? "," : "; here", v->name, v->value);
+	}
+	return out;
+}
+
 static void check_one(struct check *c, const struct ruleset *layer, const struct expectation *e)
 {
 	struct verdict v;
@@ -333,8 +355,10 @@ static void check_one(struct check *c, const struct ruleset *layer, const struct
 		return;
 	struct place at = { .file = e->file, .line = e->line, .column = e->column,
 			    .source = { e->text, (uint32_t)strlen(e->text) } };
-	findings_add(&c->found, DIAGNOSTIC_ERROR, &at, "expected %s, but it is %s by %s", verdict_name(e->kind),
-		     verdict_name(kind), v.where);
+	const char *rule = v.rule ? v.rule->text : "";
+	char here[4 * PATH_MAX];
+	findings_add(&c->found, DIAGNOSTIC_ERROR, &at, "expected %s, but it is %s by %s%s%.*s%s%s", verdict_name(e->kind),
+		     verdict_name(kind), v.where, *rule ? ": " : "", RULE_SHOWN, rule, strlen(rule) > RULE_SHOWN ? "..." : "", stand_for(c, rule, e, here, sizeof(here)));
 }
 
 void check_expectations(struct check *c)

@@ -190,6 +190,13 @@ static void test_expect(void **state)
 	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect deny read /a\nexpect allow read /b\n"), NULL), 0);
 	assert_int_equal(run(&tool_check, file("e", "deny read /a\ndefault allow\nexpect allow read /a\n"), NULL), 1);
 	says("/e:3:1: error: expected allow, but it is deny by ");
+	says("/e:1: deny read /a\n");
+	/* Where variables decide, what they stand for: without it nothing tells why a line holds in one directory and fails in another. */
+	char here[PATH_MAX + 64], cwd[PATH_MAX];
+	snprintf(here, sizeof(here), ", $PWD is %s", getcwd(cwd, sizeof(cwd)));
+	assert_int_equal(run(&tool_check, file("e", "deny read $PWD/**\ndefault allow\nexpect allow read $PWD/a\n"), NULL), 1);
+	says("/e:1: deny read $PWD/**; here $HOME is /");
+	says(here);
 	/* Slashes count once, as in patterns. */
 	assert_int_equal(run(&tool_check, file("e", "deny read /a/x/**\ndefault allow\nexpect deny read /a//x/b\nexpect deny read //a/x/b\n"), NULL), 0);
 	assert_int_equal(run(&tool_check, file("e", "deny read /a/x/**\ndefault allow\nexpect allow read /a//x/b\n"), NULL), 1);
