@@ -23,8 +23,9 @@ static void usage(void)
 {
 	fputs("usage: usher log [DIR] [QUERY...] [--json] [--follow] [--tree] [--timeline]\n"
 	      "       usher log [DIR] who-touched PATH      all that concerned PATH, through renames and links\n"
-	      "       usher log [DIR] explain SEQ           one record: the rule as it stood, the stack, what came before\n"
-	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal\n"
+	      "       usher log [DIR] explain SEQ           one record: the rule as it stood, the stack, what came before;\n"
+	      "                                             --explain SEQ is the same\n"
+	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal; or --prove SEQ\n"
 	      "       usher log [DIR] index                 make an index: questions to a large journal are answered at once\n"
 	      "       usher log diff DIR DIR                what one session did and the other did not\n"
 	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h):\n"
@@ -36,10 +37,10 @@ static void usage(void)
 	      "  path:GLOB (or a word that begins with /)   by:PROGRAM   op:OPERATION   call:NAME   pid:N\n"
 	      "  verdict:V   rule:TEXT   type:TYPE   result:R   event:E   seq:A-B   since:10m   until:TIME   !WORD\n"
 	      "\n"
-	      "  --json      the records themselves, one per line\n"
-	      "  --follow    wait for more until the session ends\n"
-	      "  --tree      by process, each below the one that started it\n"
-	      "  --timeline  how much happened when\n",
+	      "  --json        the records themselves, one per line\n"
+	      "  -f, --follow  wait for more until the session ends\n"
+	      "  --tree        by process, each below the one that started it\n"
+	      "  --timeline    how much happened when\n",
 	      stdout);
 }
 

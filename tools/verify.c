@@ -35,7 +35,7 @@ static void usage(void)
 	      "\n"
 	      "  --anchor HEAD  the journal must contain HEAD: SEQ:HASH, a first public key, or a file with either\n"
 	      "  --closed       a journal that was not closed counts as damaged\n"
-	      "  --quiet        print damage only\n"
+	      "  -q, --quiet    print damage only\n"
 	      "\n"
 	      "Exit status: 0 whole, 1 damaged, 2 cannot be read.\n",
 	      stdout);
