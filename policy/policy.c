@@ -32,12 +32,20 @@ static enum log_level log_merge(enum log_level a, enum log_level b)
 	return a == LOG_NONE && b == LOG_NONE ? LOG_NONE : LOG_NORMAL;
 }
 
-/* B joins A: the stricter decides, of equals the first; what either wants written is written. */
+/* How much a person is to hear of what is allowed: to review it, by log=alert, or nothing. */
+static int heard_of(const struct verdict *v)
+{
+	if (v->kind != VERDICT_ALLOW)
+		return 0;
+	return v->review ? 2 : v->rule && v->rule->log == LOG_ALERT;
+}
+
+/* B joins A: the stricter decides, of equals the first, of those that allow the one to hear of; what either wants written is written. */
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	bool stack = a->stack || b->stack;
 	enum log_level log = log_merge(a->log, b->log);
-	if (verdict_compare(b->kind, a->kind) > 0 || (b->review && a->kind == VERDICT_ALLOW && !a->review))
+	if (verdict_compare(b->kind, a->kind) > 0 || (a->kind == VERDICT_ALLOW && heard_of(b) > heard_of(a)))
 		*a = *b;
 	a->stack = stack;
 	a->log = log;
@@ -196,7 +204,7 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 {
 	struct verdict all = { .kind = VERDICT_NONE };
 	enum log_level log = LOG_NONE;
-	struct verdict reviewed = { .kind = VERDICT_NONE };
+	struct verdict heard = { .kind = VERDICT_NONE };
 	bool stack = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct decision d;
@@ -209,8 +217,8 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
 			const struct verdict *v = &d.each[__builtin_ctz(ops)];
 			stack = stack || v->stack;
-			if (v->review && !reviewed.review)
-				reviewed = *v;
+			if (heard_of(v) > heard_of(&heard))
+				heard = *v;
 			log = log_merge(log, v->log);
 		}
 	}
@@ -218,9 +226,9 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		all = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
 	else
 		all.log = log;
-	if (reviewed.review && all.kind == VERDICT_ALLOW) { /* the rule that a person is to hear of */
-		reviewed.log = all.log;
-		all = reviewed;
+	if (heard.kind == VERDICT_ALLOW && all.kind == VERDICT_ALLOW) { /* the rule, and the object, that a person is to hear of */
+		heard.log = all.log;
+		all = heard;
 	}
 	all.stack = stack;
 	*out = all;

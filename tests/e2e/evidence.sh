@@ -226,6 +226,11 @@ echo x >.netrc
 "$USHER" run -p "$R" --ask=deny --journal "$T/told" -- sh -c 'cat .netrc; cat .netrc; : >told1; : >told2' >"$T/out" 2>"$T/err"
 same "alerts are told, each once" "3 1" "$(grep -c '^usher: alert: ' "$T/err") $(grep -c '^usher: alert: deny read .*/.netrc by ' "$T/err")"
 has "with the way to all" "usher: 'usher log $T/told alert' shows" "$T/err"
+# A rename has two names: what is told is the one whose rule says so, wherever it stands.
+echo x >plain
+"$USHER" run -p "$R" --ask=deny --journal "$T/told2" -- mv plain told1 >"$T/out" 2>"$T/err"
+same "of a rename the name and the rule that say log=alert" "1 0" "$(grep -c "^usher: alert: allow .*/told1 by .*/alert.rules:2)" "$T/err") $(grep -c 'alert: .*/plain' "$T/err")"
+has "and its record has that rule" "allow by $R:2 = 0" <(log "$T/told2" alert)
 
 # What only the caller can do goes on after the decision; what it may not do is found before, so that no record says it was done.
 fresh

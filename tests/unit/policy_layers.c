@@ -146,6 +146,29 @@ static void no_opinion_is_deny(void **state)
 	assert_false(policy_may_ask(f->p));
 }
 
+/* Of what is allowed the rule counts that a person is to hear of, in whatever layer, on whatever object. */
+static void alerts_name_their_rule(void **state)
+{
+	struct fixture *f = *state;
+	rules(f, "default allow\nallow read /a/**\n");
+	rules(f, "allow write /a/told log=alert\ndeny delete /a/not\ndefault allow\n");
+	assert_int_equal(load(f, NULL), 0);
+	struct call c = file_call("/a/x", OP_DELETE);
+	struct verdict v;
+	c.n_objects = 2;
+	c.object[1] = (struct object){ .kind = OBJECT_FILE, .ops = OP_CREATE, .name = SPAN_LITERAL("/a/told") };
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_ALLOW);
+	assert_int_equal(v.log, LOG_ALERT);
+	assert_int_equal(v.object, 1);
+	assert_non_null(strstr(v.where, "/1.rules:1"));
+	c.object[0].name = SPAN_LITERAL("/a/not");
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	assert_int_equal(v.object, 0);
+	assert_non_null(strstr(v.where, "/1.rules:2"));
+}
+
 /* Two layers that each allow half of a call allow nothing together. */
 static void layers_are_joined_by_operation(void **state)
 {
@@ -493,7 +516,7 @@ static void broken_files_start_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation),
+		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation), CASE(alerts_name_their_rule),
 		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded), CASE(guarded_names_are_normal),
 		CASE(grants_answer_asks_only), CASE(grants_have_scopes),    CASE(standing_grants),
 		CASE(limits_are_charged),    CASE(bucket_refills),          CASE(bucket_is_exact_under_threads),
