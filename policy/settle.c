@@ -6,6 +6,7 @@
  * before it can answer anything; a grant covers only what was in the question.
  */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,16 @@ static bool pattern_answers(const struct asked *a, const struct settlement *s)
 	       standing_rule(a, s, text, sizeof(text)) == 0;
 }
 
+/* A connection cannot be led to a file, a datagram to no stream: whoever says so has not answered. */
+static bool leads_somewhere(const struct asked *a, const char *target)
+{
+	char name[PATH_MAX];
+	size_t len;
+	struct object to;
+	uint32_t at = a->verdict.object < a->call.n_objects ? a->verdict.object : 0;
+	return target[0] && object_answered(target, &a->call.object[at], name, &len, &to) == 0;
+}
+
 static bool answer_valid(const struct asked *a, const struct settlement *s)
 {
 	const struct answer *n = &s->answer;
@@ -62,7 +73,7 @@ static bool answer_valid(const struct asked *a, const struct settlement *s)
 	case VERDICT_KILL:
 		break;
 	case VERDICT_REWRITE:
-		if (!n->target[0])
+		if (!leads_somewhere(a, n->target))
 			return false;
 		break;
 	case VERDICT_ASK:

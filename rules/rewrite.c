@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "rules/compiled.h"
+#include "rules/endpoint.h"
 
 /* The part of the old name that stays: what is below the beginning of the pattern that matched. */
 static struct span below(const struct compiled_rule *rule, const struct object *from)
@@ -58,4 +59,52 @@ int rule_rewrite(const struct rule *rule, const struct object *from, char *name,
 	int r = name_target(compiled(rule), from, name, len);
 	to->name = (struct span){ name, (uint32_t)*len };
 	return r;
+}
+
+/* One address and one port; the socket's protocol stays, but for a connect that leads from a unix socket to TCP. */
+static int answered_inet(const char *text, const struct object *from, struct object *to)
+{
+	struct glob_error wrong;
+	struct inet_pattern p;
+	if (endpoint_parse(text, &wrong, &p) != 0 || p.prefix != 128 || p.port_lo != p.port_hi)
+		return -EINVAL;
+	if (from->kind == OBJECT_INET ? p.proto != from->inet.proto : p.proto != PROTO_TCP || from->ops != OP_CONNECT)
+		return -EINVAL;
+	to->kind = OBJECT_INET;
+	to->inet = (struct inet_endpoint){ .port = p.port_lo, .proto = p.proto };
+	memcpy(to->inet.addr, p.addr, sizeof(to->inet.addr));
+	return 0;
+}
+
+/* A path or an abstract name. Of an internet socket only a connect of TCP leads there. */
+static int answered_name(enum object_kind kind, const char *text, const struct object *from, char *name, size_t *len, struct object *to)
+{
+	if (from->kind == OBJECT_INET && (from->inet.proto != PROTO_TCP || from->ops != OP_CONNECT))
+		return -EINVAL;
+	*len = strlen(text);
+	if (!*len || (kind != OBJECT_ABSTRACT && text[0] != '/'))
+		return -EINVAL;
+	if (*len >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, text, *len);
+	to->kind = kind;
+	to->name = (struct span){ name, (uint32_t)*len };
+	return 0;
+}
+
+int object_answered(const char *text, const struct object *from, char *name, size_t *len, struct object *to)
+{
+	*to = (struct object){ .ops = from->ops };
+	*len = 0;
+	if (from->kind == OBJECT_FILE || from->kind == OBJECT_MEMFD)
+		return answered_name(OBJECT_FILE, text, from, name, len, to);
+	if (from->kind == OBJECT_SOCKET)
+		return -EINVAL;
+	if (!strncmp(text, "unix:@", 6))
+		return answered_name(OBJECT_ABSTRACT, text + 6, from, name, len, to);
+	if (!strncmp(text, "unix:/", 6))
+		return answered_name(OBJECT_UNIX, text + 5, from, name, len, to);
+	if (text[0] == '/' && from->kind == OBJECT_UNIX)
+		return answered_name(OBJECT_UNIX, text, from, name, len, to);
+	return answered_inet(text, from, to);
 }

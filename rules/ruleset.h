@@ -122,6 +122,12 @@ bool ruleset_pins_object(const struct ruleset *rs, uint64_t dev, uint64_t ino);
  */
 int rule_rewrite(const struct rule *rule, const struct object *from, char *name, size_t *len, struct object *to);
 
+/*
+ * The same for the word of a person or a helper, who leads FROM elsewhere: TEXT is a name, and of a socket an endpoint as rules write one
+ * ("tcp:ADDRESS:PORT", "unix:/NAME", "unix:@NAME"). Returns 0, -ENAMETOOLONG, or -EINVAL where FROM cannot be led to what it says.
+ */
+int object_answered(const char *text, const struct object *from, char *name, size_t *len, struct object *to);
+
 /* Number of rules with limit=; their limit_slot values are below it. */
 uint32_t ruleset_limit_slots(const struct ruleset *rs);
 

@@ -210,17 +210,9 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	if (!j->row->redirect)
 		return -EPERM;
 	const struct object *from = &call->object[j->verdict.object];
-	if (answered_name) {
-		to = *from;
-		len = strlen(answered_name);
-		if (len >= sizeof(w->path))
-			return -ENAMETOOLONG;
-		memcpy(w->path, answered_name, len + 1);
-	} else {
-		int rc = rule_rewrite(j->verdict.rule, from, w->path, &len, &to);
-		if (rc < 0)
-			return rc;
-	}
+	int rc = answered_name ? object_answered(answered_name, from, w->path, &len, &to) : rule_rewrite(j->verdict.rule, from, w->path, &len, &to);
+	if (rc < 0)
+		return rc;
 	if (to.kind != OBJECT_INET) {
 		to.name = (struct span){ w->path, (uint32_t)len };
 		j->rewritten = job_copy(j, w->path, len);
@@ -232,7 +224,7 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	j->asked_name = t->name;
 	j->asked_named = t->named;
 	j->asked_inet = t->inet;
-	int rc = j->row->redirect(j, j->verdict.object, &to);
+	rc = j->row->redirect(j, j->verdict.object, &to);
 	if (rc < 0)
 		led_to(j, t, &to);
 	return rc < 0 ? rc : redirected(w, answered_name != NULL);

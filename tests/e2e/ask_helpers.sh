@@ -31,6 +31,55 @@ answer '{"answer":"allow"}'
 same "a helper's word counts" "content one" "$(cat "$T/out")"
 answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/other\"}"
 same "it may name another object" "content other" "$(cat "$T/out")"
+# A connection is led where the answer says, to another port or to a unix socket; what it cannot be led to is no answer.
+cat >connect.py <<'P'
+import os, socket, sys, threading
+def serve(s, word):
+    s.listen()
+    def one():
+        while True:
+            c = s.accept()[0]
+            c.sendall(word)
+            c.close()
+    threading.Thread(target=one, daemon=True).start()
+asked, other = socket.socket(), socket.socket()
+for s in asked, other: s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+asked.bind(("127.0.0.1", int(sys.argv[1]))); serve(asked, b"asked")
+other.bind(("127.0.0.1", int(sys.argv[2]))); serve(other, b"other")
+if os.path.exists("sock"): os.unlink("sock")
+local = socket.socket(socket.AF_UNIX); local.bind("sock"); serve(local, b"local")
+udp = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in "012"]
+udp[0].bind(asked.getsockname()); udp[1].bind(other.getsockname())
+def word(call):
+    try: return call()
+    except OSError as e: return e.strerror
+def connect():
+    s = socket.create_connection(asked.getsockname())
+    return s.recv(9).decode()
+def send():
+    udp[2].sendto(b"x", asked.getsockname())
+    for u, name in (udp[0], "asked"), (udp[1], "other"):
+        u.settimeout(0.2)
+        try: u.recv(9)
+        except TimeoutError: continue
+        return name
+    return "nobody"
+print(word(connect), word(send), sep=", ")
+P
+printf 'default allow\nask connect,send tcp:127.0.0.1:%s udp:127.0.0.1:%s\n' "${P1:=$(free_port)}" "$P1" >"$T/etc/net.rules"
+P2=$P1; while [ "$P2" = "$P1" ]; do P2=$(free_port); done
+chmod 600 "$T/etc/net.rules"
+led() { # TARGET [JOURNAL]
+	timeout -k 1 60 "$USHER" run -p "$T/etc/net.rules" --ask="exec:echo '{\"answer\":\"rewrite\",\"target\":\"$1\"}'" --journal "${2:-$(mktemp -u "$T/n.XXXXXX")}" -- python3 connect.py "$P1" "$P2" 2>"$T/err" </dev/null
+}
+same "natively: where they go" "asked, asked" "$(python3 connect.py "$P1" "$P2")"
+same "a connection is led to another address" "other, Permission denied" "$(led "tcp:127.0.0.1:$P2" "$T/n1")"
+same "and the record says so" "\"to\":\"tcp:127.0.0.1:$P2\"" "$("$USHER" log "$T/n1" --json verdict:rewrite call:connect | grep -o '"to":"[^"]*"')"
+same "to a unix socket, which a datagram is not" "local, Permission denied" "$(led "unix:$T/w/sock")"
+same "a datagram to another address, which a stream is not" "Permission denied, other" "$(led "udp:127.0.0.1:$P2")"
+for target in "$T/w/sock" q1 127.0.0.1 tcp:127.0.0.1 'tcp:*:80' "tcp:127.0.0.0/8:$P2" unix:; do
+	same "no place for a connection: ${target%%[0-9]*}" "Permission denied, Permission denied" "$(led "$target")"
+done
 for name in never link "../j$((N + 3))/journal-000001.jsonl"; do
 	answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/$name\"}"
 	same "but not one that is denied: ${name%%[0-9]*}" "" "$(cat "$T/out")"
