@@ -176,12 +176,13 @@ static int make_standing(struct questions *qs, const struct asked *a, const stru
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
 	int rc = standing_rule(a, s, line, sizeof(line));
+	bool sayable = rc != -EINVAL; /* of a program that gets one empty argument, say, no argv= speaks alone */
 	if (rc == 0)
 		rc = question_note(qs, "grant-always", line);
 	if (rc == 0)
 		rc = standing_append(file, line);
 	if (rc < 0)
-		question_note(qs, "grant-always-failed", strerror(-rc));
+		question_note(qs, "grant-always-failed", sayable ? strerror(-rc) : "no rule says exactly this");
 	return file ? -rc : 0;
 }
 

@@ -92,6 +92,10 @@ for lie in '{"answer":"allow","id":99}' 'allow' '{"answer":"allow"}{"answer":"al
 	same "no answer: $lie" "" "$(cat "$T/out")"
 	same "which is said: $lie" 1 "$(grep -c "^usher: a question got no answer: channel=exec " "$T/err")"
 done
+printf 'default allow\nask exec %s\n' "$(readlink -f "$(type -P printf)")" >"$T/etc/exec.rules"
+chmod 600 "$T/etc/exec.rules"
+"$USHER" run -p "$T/etc/exec.rules" --ask="exec:echo '{\"answer\":\"allow\",\"scope\":\"always\"}'" --journal "$T/always" -- env printf '' 2>"$T/err" </dev/null
+same "what no rule says is not kept for ever, and why" 1 "$(grep -c 'this session only.*was not written: no rule says exactly this' "$T/err")"
 asked 'exec:echo no' sh -c 'cat q1; cat q2; cat q1'
 same "once in a session" 1 "$(grep -c "got no answer" "$T/err")"
 check "no rule was written" test ! -s "$T/config/usher/grants.rules"
