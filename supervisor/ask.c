@@ -229,7 +229,8 @@ static void say(const struct session *s, const char *what, const char *text)
 	char line[ANSWER_TEXT + 256];
 
 	if (s->tell < 0) {
-		voice_say(s->voice, "\r\nusher: %s%s\r\n", what, text);
+		bool terminal = isatty(STDERR_FILENO); /* in raw mode, perhaps, and in the middle of a line */
+		voice_say(s->voice, terminal ? "\r\nusher: %s%s\r\n" : "usher: %s%s\n", what, text);
 		return;
 	}
 	int n = snprintf(line, sizeof(line), "\r\nusher: %s%s\r\n", what, text);

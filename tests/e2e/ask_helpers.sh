@@ -96,6 +96,7 @@ printf 'default allow\nask exec %s\n' "$(readlink -f "$(type -P printf)")" >"$T/
 chmod 600 "$T/etc/exec.rules"
 "$USHER" run -p "$T/etc/exec.rules" --ask="exec:echo '{\"answer\":\"allow\",\"scope\":\"always\"}'" --journal "$T/always" -- env printf '' 2>"$T/err" </dev/null
 same "what no rule says is not kept for ever, and why" 1 "$(grep -c 'this session only.*was not written: no rule says exactly this' "$T/err")"
+same "in a file as a line like others" "0 1" "$(grep -c "$(printf '\r')" "$T/err") $(wc -l <"$T/err")"
 asked 'exec:echo no' sh -c 'cat q1; cat q2; cat q1'
 same "once in a session" 1 "$(grep -c "got no answer" "$T/err")"
 check "no rule was written" test ! -s "$T/config/usher/grants.rules"
