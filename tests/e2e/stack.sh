@@ -146,18 +146,18 @@ check "the question's record has the stack" grep -q '"stack":\[' <<<"$(last '"ev
 
 # libunwind is loaded with the first stack, and only from where the user or the system says: never from where the program stands.
 mkdir -p "$P/libs"
-cat >"$P/fake.c" <<'END'
+loaded=$(mktemp -u "/tmp/loaded-by-usher.XXXXXX") && at_exit "rm -f $loaded"
+cat >"$P/fake.c" <<END
 #include <fcntl.h>
-__attribute__((constructor)) static void loaded(void) { (void)open("/tmp/loaded-by-usher", O_CREAT | O_WRONLY, 0600); }
+__attribute__((constructor)) static void loaded(void) { (void)open("$loaded", O_CREAT | O_WRONLY, 0600); }
 END
-rm -f /tmp/loaded-by-usher
 for lib in libunwind-x86_64.so.8 libunwind.so.8 liblzma.so.5; do gcc -shared -fPIC -o "$P/libs/$lib" "$P/fake.c"; done
 LD_PRELOAD=$P/libs/liblzma.so.5 /bin/true
-check "control: the library does what it says when it is loaded" test -e /tmp/loaded-by-usher
-rm -f /tmp/loaded-by-usher
+check "control: the library does what it says when it is loaded" test -e "$loaded"
+rm -f "$loaded"
 run sh -c 'cd libs && ./../deep ../secret; cat ../secret' >/dev/null 2>&1
 check "stacks from a directory with a libunwind of its own" grep -q '"unwind":"complete"' <<<"$(last '"verdict":"deny"')"
-check "that library is not loaded" test ! -e /tmp/loaded-by-usher
+check "that library is not loaded" test ! -e "$loaded"
 mkdir "$T/etc/broken"; : >"$T/etc/broken/libunwind-x86_64.so.8"
 LD_LIBRARY_PATH=$T/etc/broken run cat secret >/dev/null 2>"$T/err"
 check "a libunwind that cannot be loaded is said" grep -q 'no stacks in the journal: .*libunwind' "$T/err"
