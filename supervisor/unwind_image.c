@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
@@ -298,11 +299,20 @@ static int open_file(const char *name, uint64_t ino, struct stat *st)
 	return resolve_reopen(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-int image_file_get(struct image_files *c, const char *name, uint64_t ino, struct image_file **out)
+uint64_t thread_ran_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+int image_file_get(struct image_files *c, const char *name, uint64_t ino, uint64_t *took_ns, struct image_file **out)
 {
 	struct image_file *f;
 	struct stat st;
 
+	*took_ns = 0;
 	if (lstat(name, &st) < 0)
 		return -errno;
 	if (st.st_ino != ino)
@@ -315,6 +325,7 @@ int image_file_get(struct image_files *c, const char *name, uint64_t ino, struct
 	*out = f;
 	if (f)
 		return 0;
+	uint64_t from = thread_ran_ns();
 	CLEANUP_FD int fd = open_file(name, ino, &st);
 	int err = fd < 0 ? fd : file_load(fd, &st, &f);
 	if (err)
@@ -322,6 +333,7 @@ int image_file_get(struct image_files *c, const char *name, uint64_t ino, struct
 	pthread_mutex_lock(&c->lock);
 	keep_locked(c, f);
 	pthread_mutex_unlock(&c->lock);
+	*took_ns = thread_ran_ns() - from;
 	*out = f;
 	return 0;
 }

@@ -71,10 +71,14 @@ void image_files_clear(struct image_files *c);
 
 /*
  * The file NAME (as /proc/PID/maps shows it), if it is the inode INO. *out is held (image_file_put). At most some megabytes are
- * read; what is bigger is left out. Thread safe. Returns 0 or a negative errno.
+ * read; what is bigger is left out. *took_ns is for how long this thread ran to read it, 0 when it was kept already. Thread safe. Returns 0
+ * or a negative errno.
  */
-int image_file_get(struct image_files *c, const char *name, uint64_t ino, struct image_file **out);
+int image_file_get(struct image_files *c, const char *name, uint64_t ino, uint64_t *took_ns, struct image_file **out);
 void image_file_put(struct image_files *c, struct image_file *f); /* safe on NULL */
+
+/* For how long the calling thread has run (CLOCK_THREAD_CPUTIME_ID). */
+uint64_t thread_ran_ns(void);
 
 /* The address at which the file's address 0 lies in a process that has mapped OFFSET of it at START. False when no part of it is loaded so. */
 bool image_file_bias(const struct image_file *f, uint64_t start, uint64_t offset, uint64_t *bias);

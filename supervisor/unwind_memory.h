@@ -39,7 +39,8 @@ struct view {
 	struct image_files *files;
 	uint64_t limit_ns;
 	uint64_t look_ns, end_ns; /* CLOCK_MONOTONIC: before the one the limit cannot be reached, at the other it ends anyhow */
-	uint64_t ran_ns;          /* CLOCK_THREAD_CPUTIME_ID */
+	uint64_t ran_ns;          /* thread_ran_ns(), from which on it counts */
+	uint64_t loads_ns;        /* how much of the reading of files is not counted yet */
 	unsigned reads;
 	uint64_t page[VIEW_PAGES]; /* addresses; 1: unused */
 	struct module module[VIEW_MODULES];
@@ -52,7 +53,7 @@ struct view {
 
 /*
  * Returns 0 with *out set (free with view_free), or a negative errno. LIMIT_NS is what the thread that opened it, and reads
- * alone, may run until the last read; ten times as long the view lasts at most. FILES is where files are looked up, NULL: all comes from memory.
+ * alone, may run until the last read, the first reading of files left out up to four times the limit; ten times as long the view lasts at most. FILES is where files are looked up, NULL: all comes from memory.
  */
 int view_open(pid_t tid, uint64_t limit_ns, struct image_files *files, struct view **out);
 void view_free(struct view *v); /* safe on NULL */

@@ -170,6 +170,7 @@ static void hostile_files(void **state)
 	struct image_files cache;
 	struct image_file *f;
 	struct stat st;
+	uint64_t took;
 	unsigned seed = 3;
 	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), fd = mkstemp(name);
 
@@ -183,11 +184,11 @@ static void hostile_files(void **state)
 		assert_int_equal(pwrite(fd, bytes, n, 0), n);
 		assert_int_equal(ftruncate(fd, (off_t)(n - (unsigned)i % 5 * 9000)), 0);
 		assert_int_equal(fstat(fd, &st), 0);
-		if (image_file_get(&cache, name, st.st_ino, &f) == 0)
+		if (image_file_get(&cache, name, st.st_ino, &took, &f) == 0)
 			image_file_put(&cache, f);
 	}
-	assert_int_equal(image_file_get(&cache, name, st.st_ino + 1, &f), -ENOENT);
-	assert_int_not_equal(image_file_get(&cache, "/dev/null", 1, &f), 0);
+	assert_int_equal(image_file_get(&cache, name, st.st_ino + 1, &took, &f), -ENOENT);
+	assert_int_not_equal(image_file_get(&cache, "/dev/null", 1, &took, &f), 0);
 	assert_true(cache.bytes < (64u << 20));
 	image_files_clear(&cache);
 	unlink(name);
