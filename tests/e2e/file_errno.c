@@ -38,6 +38,7 @@ static char lines[100][600]; /* what list() found */
 static size_t n_lines;
 static struct name names[48];
 static size_t n_names;
+static bool touched = true; /* since fresh(): a call that fails leaves all as it was, and where it does not, what follows tells */
 
 static void add(const char *label, const char *path)
 {
@@ -46,6 +47,7 @@ static void add(const char *label, const char *path)
 
 static void say(const char *call, const char *label, long rc)
 {
+	touched = touched || rc >= 0;
 	if (rc < 0)
 		printf("%s %s: %s\n", call, label, strerrorname_np(errno));
 	else
@@ -72,6 +74,9 @@ static void fresh(void)
 {
 	static const char *const dirs[] = { "closed", "d", "d/e", "empty", "newname" };
 
+	if (!touched)
+		return;
+	touched = false;
 	/* By its absolute name: without the right to search it, "." cannot be named. */
 	if (chmod(getenv("WORK"), 0755) < 0 && errno != EPERM)
 		exit(2);
