@@ -134,6 +134,59 @@ int endpoint_parse(const char *text, struct glob_error *wrong, struct inet_patte
 	return parse_port(colon + 1, strlen(colon + 1), (size_t)(colon + 1 - text), wrong, out);
 }
 
+int endpoint_parse_one(const char *text, struct glob_error *wrong, struct inet_endpoint *out)
+{
+	struct inet_pattern p;
+	if (strncmp(text, "tcp:", 4) != 0 && strncmp(text, "udp:", 4) != 0)
+		return fail(wrong, 0, "tcp:ADDRESS:PORT or udp:ADDRESS:PORT was expected");
+	if (endpoint_parse(text, wrong, &p))
+		return 1;
+	if (p.prefix != 128 || p.port_lo != p.port_hi)
+		return fail(wrong, 4, "one address and one port were expected");
+	*out = (struct inet_endpoint){ .port = p.port_lo, .proto = p.proto };
+	memcpy(out->addr, p.addr, sizeof(out->addr));
+	return 0;
+}
+
+/* Whether an address of IPv4 (here ::ffff:a.b.c.d) can match. */
+static bool covers_v4(const struct inet_pattern *from)
+{
+	unsigned bits = from->prefix < 96 ? from->prefix : 96;
+
+	for (unsigned i = 0; i < bits; i++)
+		if ((from->addr[i / 8] ^ mapped[i / 8]) >> (7 - i % 8) & 1)
+			return false;
+	return true;
+}
+
+static bool is_v4(const struct inet_pattern *to)
+{
+	return to->prefix >= 96 && covers_v4(to);
+}
+
+const char *endpoint_cannot_lead(op_set ops, const struct endpoint_side *from, const struct endpoint_side *to)
+{
+	bool inet = from->kind == OBJECT_INET, crosses = inet != (to->kind == OBJECT_INET);
+	bool datagram = (inet && from->inet->proto == PROTO_UDP) || (to->kind == OBJECT_INET && to->inet->proto == PROTO_UDP);
+	if (!(ops & OPS_NET))
+		return NULL;
+	if (crosses && datagram)
+		return "udp leads to udp alone: a datagram socket keeps its family";
+	if (crosses && ops != OP_CONNECT)
+		return "only connect leads from tcp to unix or back: bind and send keep the family of their socket";
+	if ((ops & OP_BIND) && !inet && from->kind != to->kind)
+		return "bind leads from a path to a path, from an abstract name to an abstract name";
+	if (crosses || !inet)
+		return NULL;
+	if (from->inet->proto != to->inet->proto)
+		return "tcp leads to tcp or unix, udp to udp";
+	if (to->inet->prefix == 0 || is_v4(to->inet) || !covers_v4(from->inet))
+		return NULL;
+	if (ops != OP_CONNECT || datagram)
+		return "only connect of tcp leads from IPv4 to IPv6; on the left an IPv6 address or network was expected";
+	return NULL;
+}
+
 bool endpoint_matches(const struct inet_pattern *p, const struct inet_endpoint *e)
 {
 	if (p->proto != e->proto || e->port < p->port_lo || e->port > p->port_hi)

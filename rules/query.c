@@ -22,15 +22,10 @@ static struct span span_of(const char *text)
 
 static int inet_object(struct asked *a, const struct word *w, const char *text, struct object *o)
 {
-	struct inet_pattern e;
 	struct glob_error wrong;
-	if (endpoint_parse(text, &wrong, &e))
+	if (endpoint_parse_one(text, &wrong, &o->inet))
 		return parser_fail(a->p, w->from, "%s", wrong.message);
-	if (e.prefix != 128 || e.port_lo != e.port_hi)
-		return parser_fail(a->p, w->from, "one address and one port were expected");
 	o->kind = OBJECT_INET;
-	o->inet = (struct inet_endpoint){ .port = e.port_lo, .proto = e.proto };
-	memcpy(o->inet.addr, e.addr, sizeof(o->inet.addr));
 	return 0;
 }
 

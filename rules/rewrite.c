@@ -61,26 +61,9 @@ int rule_rewrite(const struct rule *rule, const struct object *from, char *name,
 	return r;
 }
 
-/* One address and one port; the socket's protocol stays, but for a connect that leads from a unix socket to TCP. */
-static int answered_inet(const char *text, const struct object *from, struct object *to)
+/* A path or an abstract name. */
+static int answered_name(enum object_kind kind, const char *text, char *name, size_t *len, struct object *to)
 {
-	struct glob_error wrong;
-	struct inet_pattern p;
-	if (endpoint_parse(text, &wrong, &p) != 0 || p.prefix != 128 || p.port_lo != p.port_hi)
-		return -EINVAL;
-	if (from->kind == OBJECT_INET ? p.proto != from->inet.proto : p.proto != PROTO_TCP || from->ops != OP_CONNECT)
-		return -EINVAL;
-	to->kind = OBJECT_INET;
-	to->inet = (struct inet_endpoint){ .port = p.port_lo, .proto = p.proto };
-	memcpy(to->inet.addr, p.addr, sizeof(to->inet.addr));
-	return 0;
-}
-
-/* A path or an abstract name. Of an internet socket only a connect of TCP leads there. */
-static int answered_name(enum object_kind kind, const char *text, const struct object *from, char *name, size_t *len, struct object *to)
-{
-	if (from->kind == OBJECT_INET && (from->inet.proto != PROTO_TCP || from->ops != OP_CONNECT))
-		return -EINVAL;
 	*len = strlen(text);
 	if (!*len || (kind != OBJECT_ABSTRACT && text[0] != '/'))
 		return -EINVAL;
@@ -92,19 +75,35 @@ static int answered_name(enum object_kind kind, const char *text, const struct o
 	return 0;
 }
 
+static int answered_socket(const char *text, const struct object *from, char *name, size_t *len, struct object *to)
+{
+	struct glob_error wrong;
+	if (!strncmp(text, "unix:@", 6))
+		return answered_name(OBJECT_ABSTRACT, text + 6, name, len, to);
+	if (!strncmp(text, "unix:/", 6))
+		return answered_name(OBJECT_UNIX, text + 5, name, len, to);
+	if (text[0] == '/' && from->kind == OBJECT_UNIX)
+		return answered_name(OBJECT_UNIX, text, name, len, to);
+	to->kind = OBJECT_INET;
+	return endpoint_parse_one(text, &wrong, &to->inet) ? -EINVAL : 0;
+}
+
+static struct inet_pattern pattern_of(const struct inet_endpoint *e)
+{
+	struct inet_pattern p = { .proto = e->proto, .prefix = 128, .port_lo = e->port, .port_hi = e->port };
+	memcpy(p.addr, e->addr, sizeof(p.addr));
+	return p;
+}
+
 int object_answered(const char *text, const struct object *from, char *name, size_t *len, struct object *to)
 {
 	*to = (struct object){ .ops = from->ops };
 	*len = 0;
 	if (from->kind == OBJECT_FILE || from->kind == OBJECT_MEMFD)
-		return answered_name(OBJECT_FILE, text, from, name, len, to);
-	if (from->kind == OBJECT_SOCKET)
-		return -EINVAL;
-	if (!strncmp(text, "unix:@", 6))
-		return answered_name(OBJECT_ABSTRACT, text + 6, from, name, len, to);
-	if (!strncmp(text, "unix:/", 6))
-		return answered_name(OBJECT_UNIX, text + 5, from, name, len, to);
-	if (text[0] == '/' && from->kind == OBJECT_UNIX)
-		return answered_name(OBJECT_UNIX, text, from, name, len, to);
-	return answered_inet(text, from, to);
+		return answered_name(OBJECT_FILE, text, name, len, to);
+	int rc = from->kind == OBJECT_SOCKET ? -EINVAL : answered_socket(text, from, name, len, to);
+	if (rc < 0)
+		return rc;
+	const struct inet_pattern asked = pattern_of(&from->inet), answered = pattern_of(&to->inet);
+	return endpoint_cannot_lead(from->ops, &(struct endpoint_side){ from->kind, &asked }, &(struct endpoint_side){ to->kind, &answered }) ? -EINVAL : 0;
 }

@@ -23,41 +23,16 @@ static bool literal(const struct pattern *p)
 	return p->kind != OBJECT_INET && p->glob.literal;
 }
 
-/* Whether an address of IPv4 (here ::ffff:a.b.c.d) can match. */
-static bool covers_v4(const struct inet_pattern *from)
+static struct endpoint_side side_of(const struct pattern *p)
 {
-	static const uint8_t mapped[12] = { [10] = 0xff, [11] = 0xff };
-	unsigned bits = from->prefix < 96 ? from->prefix : 96;
-
-	for (unsigned i = 0; i < bits; i++)
-		if ((from->addr[i / 8] ^ mapped[i / 8]) >> (7 - i % 8) & 1)
-			return false;
-	return true;
+	return (struct endpoint_side){ p->kind, p->kind == OBJECT_INET ? &p->inet : NULL };
 }
 
-static bool is_v4(const struct inet_pattern *to)
-{
-	return to->prefix >= 96 && covers_v4(to);
-}
-
-/* A connect of a stream can take another socket; bind, send and datagrams stay with the one there is. */
 static int check_family(struct parser *p, const struct word *w, op_set ops, const struct pattern *from, const struct pattern *to)
 {
-	bool inet = from->kind == OBJECT_INET, crosses = inet != (to->kind == OBJECT_INET);
-	bool datagram = (inet && from->inet.proto == PROTO_UDP) || (to->kind == OBJECT_INET && to->inet.proto == PROTO_UDP);
-	if (!(ops & OPS_NET))
-		return 0;
-	if (crosses && datagram)
-		return parser_fail(p, w->from, "udp leads to udp alone: a datagram socket keeps its family");
-	if (crosses && ops != OP_CONNECT)
-		return parser_fail(p, w->from, "only connect leads from tcp to unix or back: bind and send keep the family of their socket");
-	if ((ops & OP_BIND) && !inet && from->kind != to->kind)
-		return parser_fail(p, w->from, "bind leads from a path to a path, from an abstract name to an abstract name");
-	if (crosses || !inet || to->inet.prefix == 0 || is_v4(&to->inet) || !covers_v4(&from->inet))
-		return 0;
-	if (ops != OP_CONNECT || datagram)
-		return parser_fail(p, w->from, "only connect of tcp leads from IPv4 to IPv6; on the left an IPv6 address or network was expected");
-	return 0;
+	const struct endpoint_side left = side_of(from), right = side_of(to);
+	const char *wrong = endpoint_cannot_lead(ops, &left, &right);
+	return wrong ? parser_fail(p, w->from, "%s", wrong) : 0;
 }
 
 static int name_target(struct parser *p, const struct word *w, const struct pattern *from, const struct pattern *to,
@@ -92,8 +67,6 @@ static int inet_target(struct parser *p, const struct word *w, const struct patt
 	bool any_port = t->port_lo == 0 && t->port_hi == 65535;
 	if ((t->prefix != 0 && t->prefix != 128) || (!any_port && t->port_lo != t->port_hi))
 		return parser_fail(p, w->from, "what a rewrite leads to is one address and one port; '*' keeps what was asked for");
-	if (from->kind == OBJECT_INET && from->inet.proto != t->proto)
-		return parser_fail(p, w->from, "tcp leads to tcp or unix, udp to udp");
 	if (from->kind != OBJECT_INET && (t->prefix == 0 || any_port))
 		return parser_fail(p, w->from, "a unix endpoint has no address and port to keep; both were expected");
 	out->kind = OBJECT_INET;

@@ -17,7 +17,7 @@ static const struct own_limit {
 	rlim_t enough; /* is not raised beyond that */
 	bool last;     /* given back last */
 } own[OWN_LIMITS] = {
-	[OWN_LIMIT_FILES] = { RLIMIT_NOFILE, RLIM_INFINITY, true }, /* each process of the tree costs one or two */
+	[OWN_LIMIT_FILES] = { RLIMIT_NOFILE, RLIM_INFINITY, false }, /* each process of the tree costs one or two */
 	{ RLIMIT_STACK, STACK_WANTED, false },
 	{ RLIMIT_CPU, RLIM_INFINITY, false },   /* usher's time is that of the whole tree's calls */
 	{ RLIMIT_FSIZE, RLIM_INFINITY, false }, /* the journal */
@@ -54,8 +54,8 @@ int own_limits_raise(struct own_limits *l)
 /* By the older call: prlimit() is one that the filter may stop. */
 static void give_back(const struct own_limits *l, bool last)
 {
-	for (size_t i = 0; i < OWN_LIMITS; i++) {
-		if (l->raised[i] && own[i].last == last && i != OWN_LIMIT_FILES)
+	for (size_t i = OWN_LIMIT_FILES + 1; i < OWN_LIMITS; i++) {
+		if (l->raised[i] && own[i].last == last)
 			(void)syscall(SYS_setrlimit, own[i].resource, &l->before[i]);
 	}
 }

@@ -517,6 +517,47 @@ static void test_rewrite(void **state)
 	ruleset_free(rs);
 }
 
+/* What the object that was asked about is led to by the word of who answered. */
+static int answered(const char *asked, const char *text, struct object *to)
+{
+	static char name[PATH_MAX];
+	struct diagnostics found = { 0 };
+	struct query q;
+	size_t len;
+	assert_int_equal(query_parse(asked, &from, &found, &q), 0);
+	int rc = object_answered(text, &q.call.object[0], name, &len, to);
+	query_free(&q);
+	return rc;
+}
+
+static void test_answered(void **state)
+{
+	static const struct {
+		const char *from, *text;
+	} none[] = {
+		{ "connect tcp:192.0.2.9:443", "" }, { "connect tcp:192.0.2.9:443", "tcp" }, { "connect tcp:192.0.2.9:443", "q1\0x127.0.0.1:80" },
+		{ "connect tcp:192.0.2.9:443", "sip:127.0.0.1:80" }, { "connect tcp:192.0.2.9:443", "tcp:127.0.0.1" }, { "connect tcp:192.0.2.9:443", "tcp:*:80" },
+		{ "connect tcp:192.0.2.9:443", "tcp:127.0.0.0/8:80" }, { "connect tcp:192.0.2.9:443", "udp:127.0.0.1:80" }, { "connect tcp:192.0.2.9:443", "/s" },
+		{ "send udp:192.0.2.9:53", "tcp:127.0.0.1:53" }, { "send udp:192.0.2.9:53", "udp:[::1]:53" }, { "send udp:192.0.2.9:53", "unix:/s" },
+		{ "bind tcp:192.0.2.9:80", "tcp:[::1]:80" }, { "bind tcp:192.0.2.9:80", "unix:/s" }, { "bind unix:/a", "unix:@b" }, { "bind unix:@a", "unix:/b" },
+		{ "connect unix:/a", "udp:127.0.0.1:80" }, { "connect unix:/a", "unix:" }, { "read /a", "b" }, { "read /a", "" },
+	};
+	struct object to;
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		if (answered(none[i].from, none[i].text, &to) != -EINVAL)
+			fail_msg("%s is led to %s", none[i].from, none[i].text);
+	assert_int_equal(answered("connect tcp:192.0.2.9:443", "tcp:[::1]:80", &to), 0);
+	assert_true(to.kind == OBJECT_INET && to.inet.proto == PROTO_TCP && to.inet.port == 80 && to.ops == OP_CONNECT);
+	assert_int_equal(answered("connect tcp:192.0.2.9:443", "unix:@b", &to), 0);
+	assert_true(to.kind == OBJECT_ABSTRACT && span_equal(to.name, SPAN_LITERAL("b")));
+	assert_int_equal(answered("connect unix:/a", "/b", &to), 0);
+	assert_true(to.kind == OBJECT_UNIX && span_equal(to.name, SPAN_LITERAL("/b")));
+	assert_int_equal(answered("bind unix:/a", "unix:/b", &to), 0);
+	assert_int_equal(answered("send udp:192.0.2.9:53", "udp:127.0.0.1:54", &to), 0);
+	assert_int_equal(answered("read /a", "/b", &to), 0);
+	assert_true(to.kind == OBJECT_FILE && span_equal(to.name, SPAN_LITERAL("/b")));
+}
+
 static char dir[PATH_MAX];
 
 static const char *file(const char *name, const char *text, mode_t mode)
@@ -961,7 +1002,7 @@ int main(void)
 		cmocka_unit_test(test_defaults_of_includes),
 		cmocka_unit_test(test_pins_and_links),
 		cmocka_unit_test(test_pins_and_links_among_many),
-		cmocka_unit_test(environment), cmocka_unit_test(test_parts),
+		cmocka_unit_test(environment), cmocka_unit_test(test_parts), cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_firm),
 		cmocka_unit_test(test_other_homes),
 	};
