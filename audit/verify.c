@@ -3,11 +3,13 @@
 #include "audit/verify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "audit/epoch.h"
 #include "audit/field.h"
@@ -331,6 +333,28 @@ static int check_strays(struct state *s, const struct reader *r, const char *dir
 	return rc < 0 ? rc : 0;
 }
 
+/*
+ * The directory's own anchor, written before the first record. A copy may go without it, and a power cut can leave it empty or filled with zeros; one
+ * with another key was not written with these records.
+ */
+static void check_own_anchor(struct state *s, const char *dir)
+{
+	struct proof *p = s->proof;
+	char is[160] = "", expected[160], key[DIGEST_HEX + 1] = "";
+	if (p->damaged || !p->records)
+		return;
+	CLEANUP_FD int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	CLEANUP_FD int fd = at < 0 ? -1 : openat(at, "anchor", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0 || read(fd, is, sizeof is - 1) <= 0 || !is[0])
+		return;
+	hex_write(key, p->key, sizeof p->key);
+	snprintf(expected, sizeof expected, JOURNAL_FORMAT " ed25519 %s\n", key);
+	if (!strcmp(is, expected))
+		return;
+	damage(s, &(struct line){ .file = "anchor", .number = 1 }, "it does not name the key of the first record: the records were not written with it");
+	p->seq = 1;
+}
+
 int verify_journal(const char *dir, const struct anchor *anchors, size_t n, struct proof *out)
 {
 	struct reader *r;
@@ -344,6 +368,8 @@ int verify_journal(const char *dir, const struct anchor *anchors, size_t n, stru
 		return rc;
 	CLEANUP_FREE char *last = malloc(RECORD_MAX + HEAD_MAX);
 	rc = last ? walk(&s, r, last) : -ENOMEM;
+	if (rc == 0)
+		check_own_anchor(&s, dir);
 	if (rc == 0)
 		rc = check_strays(&s, r, dir);
 	reader_close(r);

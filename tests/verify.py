@@ -105,6 +105,15 @@ def is_record(line):
         return False
 
 
+def check_anchor(directory, key):
+    path = os.path.join(directory, "anchor")
+    if os.path.islink(path) or not os.path.isfile(path):
+        return
+    content = open(path, "rb").read()
+    if content.strip(b"\0") and content != b"usher-journal/2 ed25519 " + key + b"\n":
+        raise Damage("anchor: another key than the first record's")
+
+
 def verify(directory):
     names = sorted(glob.glob(os.path.join(glob.escape(directory), "journal-[0-9]*.jsonl")))
     data = [open(n, "rb").read() for n in names]
@@ -132,6 +141,7 @@ def verify(directory):
                 if not f:
                     raise Damage(where + "no first record")
                 key, at = bytes.fromhex(f[1].decode()), f.end()
+                check_anchor(directory, f[1])
             if line.startswith(b'"type":"seal"', at):
                 s = SEAL.match(line, at)
                 if not s or (int(s[1]), int(s[2]), int(s[3])) != (epoch, first, len(leaves)):

@@ -224,6 +224,51 @@ static void keys_cannot_move(void **state)
 	drop(s);
 }
 
+static void put_anchor(const char *dir, const char *bytes, size_t len)
+{
+	char path[128];
+	snprintf(path, sizeof path, "%s/anchor", dir);
+	FILE *f = fopen(path, "w");
+	fwrite(bytes, 1, len, f);
+	fclose(f);
+}
+
+/* Another session's records beside the anchor that was there: the least thing a forger has to think of. */
+static void records_stay_with_their_anchor(void **state)
+{
+	struct two *s = two_sessions();
+	char line[160], said[160];
+	struct proof p;
+	int len = snprintf(line, sizeof line, "usher-journal/2 ed25519 %.64s\n", in_line(&s->a, 0, "\"key\":\""));
+	for (unsigned own = 0; own < 2; own++) {
+		for (unsigned killed = 0; killed < 2; killed++) {
+			const struct text *t = own ? &s->a : &s->b;
+			put_segment(s->dir, 1, t, 0, killed ? t->n - 2 : t->n, killed ? FILL : 0);
+			put_anchor(s->dir, line, (size_t)len);
+			p = prove(s->dir);
+			assert_int_equal(p.damaged, !own);
+			if (own)
+				continue;
+			assert_string_equal(p.file, "anchor");
+			assert_int_equal(p.line, 1);
+			assert_int_equal(p.seq, 1);
+			if (system("command -v python3 >/dev/null") == 0 && *python_says(s->dir, said))
+				assert_true(!strncmp(said, "damaged", 7));
+		}
+	}
+	/* What a copy or a power cut leaves says nothing; what is cut, or has more behind it, was written by another. */
+	for (size_t n = 0; n <= (size_t)len + 1; n++) {
+		char cut[sizeof line + 1];
+		snprintf(cut, sizeof cut, "%s\n", line);
+		put_anchor(s->dir, cut, n);
+		assert_int_equal(prove(s->dir).damaged, n && n != (size_t)len);
+	}
+	memset(line, 0, sizeof line);
+	put_anchor(s->dir, line, (size_t)len);
+	assert_false(prove(s->dir).damaged);
+	drop(s);
+}
+
 /* An end that usher never wrote: chained on, without a seal it proves nothing, with a seal of the thief's it is found. */
 static void ends_cannot_be_forged(void **state)
 {
@@ -381,7 +426,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_cannot_move),		     cmocka_unit_test(nothing_stands_beside),
-		cmocka_unit_test(keys_cannot_move),
+		cmocka_unit_test(keys_cannot_move),		     cmocka_unit_test(records_stay_with_their_anchor),
 		cmocka_unit_test(ends_cannot_be_forged),	     cmocka_unit_test(anchors_tell_of_a_journal_set_back),
 		cmocka_unit_test(proofs_cannot_be_forged),	     cmocka_unit_test(tombstones_cannot_be_forged),
 	};
