@@ -1,9 +1,17 @@
 # Installation below DESTDIR and PREFIX.
 
 MAN := $(wildcard man/*.[1-8])
+SHARE = $(DESTDIR)$(PREFIX)/share
+man_in_place = $(SHARE)/man/man$(lastword $(subst ., ,$(1)))/$(notdir $(1))
+COMPLETION = $(SHARE)/bash-completion/completions/usher
 
-.PHONY: install
-install: all ## install the program and its man pages (DESTDIR= PREFIX=/usr/local)
+.PHONY: install uninstall
+install: all ## install the program, its man pages and bash's completion (DESTDIR= PREFIX=/usr/local)
 	install -D -m 755 $(BUILD)/usher $(DESTDIR)$(PREFIX)/bin/usher
-	$(foreach m,$(MAN),install -D -m 644 $(m) $(DESTDIR)$(PREFIX)/share/man/man$(lastword $(subst ., ,$(m)))/$(notdir $(m)) &&) true
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/usher/LICENSE
+	$(foreach m,$(MAN),install -D -m 644 $(m) $(call man_in_place,$(m)) &&) true
+	install -D -m 644 tools/completions/usher.bash $(COMPLETION)
+	install -D -m 644 LICENSE $(SHARE)/doc/usher/LICENSE
+
+uninstall: ## remove what install put there; rules, grants and journals stay
+	rm -f $(DESTDIR)$(PREFIX)/bin/usher $(foreach m,$(MAN),$(call man_in_place,$(m))) $(COMPLETION) $(SHARE)/doc/usher/LICENSE
+	-rmdir $(SHARE)/doc/usher

@@ -151,6 +151,14 @@ op_set ruleset_ops(const struct ruleset *rs)
 	return rs->ops;
 }
 
+bool ruleset_silent(const struct ruleset *rs)
+{
+	for (size_t i = 0; i < LIMIT_KINDS; i++)
+		if (rs->limit[i])
+			return false;
+	return !rs->n_rules && !rs->n_expect && !rs->n_env && !rs->n_redact && rs->otherwise == VERDICT_NONE;
+}
+
 bool ruleset_pins(const struct ruleset *rs)
 {
 	return rs->n_pins > 0;

@@ -137,6 +137,9 @@ bool ruleset_can(const struct ruleset *rs, enum verdict_kind kind);
 /* The operations that some rule names. stat is mediated only where some layer names it. */
 op_set ruleset_ops(const struct ruleset *rs);
 
+/* Whether the layer says nothing at all: comments, and names that nothing uses. */
+bool ruleset_silent(const struct ruleset *rs);
+
 /* The name the layer was loaded under, its text in full and all files read, for the journal's start record. */
 struct ruleset_file {
 	const char *path;

@@ -267,6 +267,15 @@ static void lint_default(struct check *c, size_t layer, const char *why)
 	findings_add(&c->found, DIAGNOSTIC_WARNING, &at, "the default %s", why);
 }
 
+/* An editor that saved nothing, or all in comments: it loads, and alone it denies whatever is asked. */
+static void lint_empty(struct check *c, size_t layer)
+{
+	if (!ruleset_silent(c->layer[layer]))
+		return;
+	struct place at = { .file = c->files[layer], .line = 1, .column = 1 };
+	findings_add(&c->found, DIAGNOSTIC_WARNING, &at, "nothing here decides anything: without another file everything is denied");
+}
+
 static void lint_renames(struct check *c, const struct rule *rule)
 {
 	char message[400];
@@ -308,6 +317,7 @@ void check_lint(struct check *c)
 	for (size_t i = 0; i < c->n_files; i++) {
 		const struct rule *r;
 		lint_default(c, i, why);
+		lint_empty(c, i);
 		for (size_t n = 0; (r = ruleset_rule(c->layer[i], n)); n++) {
 			if (!rule_own(r))
 				continue;

@@ -82,6 +82,13 @@ if is_root && command -v setpriv >/dev/null; then
 	same "plan: setuid of an ordinary user is the kernel's" kernel "$(place_of --inh-caps=-all)"
 	same "plan: and usher's with any capability" supervisor "$(place_of --inh-caps=+net_bind_service --ambient-caps=+net_bind_service)"
 fi
+# A file that says nothing: one that was saved empty would deny all.
+silent() { # TEXT
+	printf '%s\n' "$1" >silent.rules
+	"$USHER" check silent.rules 2>&1 | grep -c 'silent.rules:1:1: warning: nothing here decides anything'
+}
+same "a file of comments alone is told of" "1 1 1" "$(echo $(silent '') $(silent '# deny all') $(silent 'set a = /b'))"
+same "one that says anything is not" "0 0 0 0 0" "$(echo $(silent 'default deny') $(silent 'deny read /x') $(silent 'limit processes 10') $(silent 'env drop X') $(silent 'expect deny read /x'))"
 # What the README shows: its rules load, each of them can match, and its commands do what they say.
 awk '/^A rule file reads like this/ { block = 1; next } block && /^```/ { if (inside) exit; inside = 1; next } inside' "$DOCS/README.md" >my.rules
 chmod 600 my.rules
