@@ -12,6 +12,7 @@ struct inet_pattern {
 	enum proto proto;
 	uint8_t addr[16]; /* masked */
 	uint8_t prefix;   /* leading bits that count, 0 .. 128 */
+	bool cut;         /* the address had others, which were masked out */
 	uint16_t port_lo;
 	uint16_t port_hi;
 };

@@ -16,6 +16,7 @@ bool rule_pattern(const struct rule *rule, uint32_t index, struct rule_pattern *
 		memcpy(out->inet.addr, p->inet.addr, sizeof(out->inet.addr));
 		out->inet_prefix = p->inet.prefix;
 		out->inet_port_hi = p->inet.port_hi;
+		out->inet_cut = p->inet.cut;
 		out->exact = p->inet.prefix == 128 && p->inet.port_lo == p->inet.port_hi;
 		return true;
 	}

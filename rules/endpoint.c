@@ -96,8 +96,11 @@ static int parse_host(const char *text, size_t len, size_t at, struct glob_error
 	if (slash && !number(slash + 1, len - n - 1, bits, &prefix))
 		return fail(wrong, at + n + 1, bits == 32 ? "not a prefix length; 0 to 32 was expected"
 							  : "not a prefix length; 0 to 128 was expected");
+	uint8_t written[16];
+	memcpy(written, out->addr, sizeof(written));
 	out->prefix = (uint8_t)(bits == 32 ? prefix + 96 : prefix);
 	endpoint_mask(out->addr, out->prefix);
+	out->cut = memcmp(written, out->addr, sizeof(written)) != 0;
 	return 0;
 }
 

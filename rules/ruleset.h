@@ -165,7 +165,8 @@ struct rule_pattern {
 	uint32_t column;    /* of the word it comes from, from 1; 0 when unknown */
 	struct inet_endpoint inet; /* OBJECT_INET: the lowest address and port, */
 	uint8_t inet_prefix;       /* the leading bits of the address that count, */
-	uint16_t inet_port_hi;     /* and the highest port */
+	uint16_t inet_port_hi;     /* and the highest port; */
+	bool inet_cut;             /* other bits were written, too, and say nothing */
 };
 
 /* Pattern INDEX (from 0) of RULE into *out; false past the end. The pointers live as long as the rule. */

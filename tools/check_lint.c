@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/endpoint_text.h"
 #include "rules/findings.h"
 #include "tools/rule_files.h"
 
@@ -223,6 +224,22 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
+/* An address with bits behind its prefix, where one address may have been meant. */
+static void lint_prefixes(struct check *c, const struct rule *rule)
+{
+	struct rule_pattern p;
+	char net[ENDPOINT_TEXT_MAX], message[200];
+	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++) {
+		if (p.kind != OBJECT_INET || !p.inet_cut)
+			continue;
+		endpoint_text(&p.inet, net); /* tcp:ADDRESS:PORT */
+		int bits = net[4] == '[' ? p.inet_prefix : p.inet_prefix - 96;
+		snprintf(message, sizeof(message), "this is every address of %.*s/%d: the bits behind the prefix do not count",
+			 (int)(strrchr(net, ':') - net) - 4, net + 4, bits);
+		report(c, DIAGNOSTIC_WARNING, rule, p.column, message);
+	}
+}
+
 /* A condition on a program that is not there never holds. */
 static void lint_programs(struct check *c, const struct rule *rule)
 {
@@ -324,6 +341,7 @@ void check_lint(struct check *c)
 			lint_shadows(c, c->layer[i], r);
 			lint_layers(c, i, r);
 			lint_missing(c, r);
+			lint_prefixes(c, r);
 			lint_programs(c, r);
 			lint_ask(c, r, why);
 			lint_renames(c, r);

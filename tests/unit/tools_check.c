@@ -124,6 +124,12 @@ static void test_warnings(void **state)
 	says("/w:2:1: warning: this rule can never match");
 	run(&tool_check, file("w", "allow connect tcp:10.0.0.0/8:*\ndeny connect tcp:10.1.0.0/16:443\n"), NULL);
 	says("can never match");
+	/* One address may have been meant. */
+	run(&tool_check, file("w", "allow connect tcp:10.1.2.3/24:443 udp:[fe80::1]/10:*\n"), NULL);
+	says("/w:1:15: warning: this is every address of 10.1.2.0/24: the bits behind the prefix do not count");
+	says("/w:1:35: warning: this is every address of [fe80::]/10: ");
+	run(&tool_check, file("w", "allow connect tcp:10.1.2.0/24:443 tcp:10.1.2.3/32:443 tcp:[fe80::1]:* tcp:*:*\n"), NULL);
+	silent_about("the bits behind");
 	/* Beside what stands firm wider rules that open the address do not count: what names it, or refuses, comes first. */
 	run(&tool_check, file("w", "allow connect tcp:*:*\ndeny net tcp:10.0.0.0/8:* firm\nallow connect tcp:10.0.0.1:80\n"), NULL);
 	silent_about("can never match");
