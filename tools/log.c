@@ -27,6 +27,7 @@ static void usage(void)
 	      "                                             --explain SEQ is the same\n"
 	      "       usher log [DIR] prove SEQ             that record alone, with its path to a signed seal; or --prove SEQ\n"
 	      "       usher log [DIR] index                 make an index: questions to a large journal are answered at once\n"
+	      "       usher log sessions [DIR]              what was run when, and how it ended: in DIR, or in every default place\n"
 	      "       usher log diff DIR DIR                what one session did and the other did not\n"
 	      "       usher log prune --keep AGE [DIR]      remove sessions older than AGE (30d, 12h):\n"
 	      "                                             in DIR, or in every default place\n"
@@ -50,11 +51,12 @@ static bool is_dir(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* A directory is a journal only where a word of a query cannot stand: before all other words, and behind diff. */
+/* A directory is a journal only where a word of a query cannot stand: before all other words, and behind what is about several. */
 static void take_word(struct log *l, const char *arg)
 {
-	bool diff = l->n_words && !strcmp(l->words[0], "diff"), prune = l->n_words && !strcmp(l->words[0], "prune");
-	if (!l->dir && (!l->n_words || diff || prune) && is_dir(arg))
+	bool diff = l->n_words && !strcmp(l->words[0], "diff");
+	bool many = l->n_words && (!strcmp(l->words[0], "prune") || !strcmp(l->words[0], "sessions"));
+	if (!l->dir && (!l->n_words || diff || many) && is_dir(arg))
 		l->dir = arg;
 	else if (diff && l->dir && !l->other)
 		l->other = arg;
@@ -236,6 +238,8 @@ static int log_main(int argc, char **argv)
 	int rc;
 	if (l.n_words && !strcmp(l.words[0], "prune"))
 		rc = log_prune(&l);
+	else if (l.n_words && !strcmp(l.words[0], "sessions"))
+		rc = l.n_words == 1 ? log_sessions(&l) : complain("sessions takes one directory that holds some, or none; there is none of that name");
 	else if ((rc = find_session(&l, dir, sizeof dir)) == 0)
 		rc = run(&l);
 	if (rc == -ENOENT && l.dir)

@@ -69,6 +69,7 @@ int log_prove(struct log *l, uint64_t seq);
 int log_who_touched(struct log *l, const char *name);
 int log_diff(struct log *l);
 int log_prune(struct log *l);
+int log_sessions(struct log *l);
 
 /* Whether the form that the words name has every option that was given; if not, it is told. (log_forms.c) */
 bool log_form_holds(const struct log *l);

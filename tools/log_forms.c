@@ -19,6 +19,7 @@ static const struct {
 	unsigned has;
 } forms[] = {
 	{ "who-touched", JSON }, { "explain", 0 }, { "prove", JSON /* it has no other form */ }, { "diff", 0 }, { "index", 0 }, { "prune", KEEP },
+	{ "sessions", JSON },
 };
 
 #define N_FORMS (sizeof forms / sizeof forms[0])

@@ -66,7 +66,7 @@ __usher_argument() { # what stands before it, behind the subcommand
 	verify) __usher_journals ;;
 	log)
 		__usher_journals
-		__usher_words 'who-touched explain prove index diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until:'
+		__usher_words 'who-touched explain prove index sessions diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until:'
 		;;
 	desk)
 		case ${1:-} in
