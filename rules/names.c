@@ -81,6 +81,31 @@ static int alias_patterns(struct ruleset *rs, struct links *links, struct compil
 	return r < 0 ? r : any && !kept ? -ENOMEM : 0;
 }
 
+/*
+ * Where a rewrite leads, over links that the program cannot have laid: a name that is canonical already. Any other link on the way
+ * is found when it leads on, and what is there is decided on for itself.
+ */
+static int canonical_goal(struct ruleset *rs, struct links *links, struct compiled_rule *rule)
+{
+	char path[GLOB_TOKENS + 2], to[PATH_MAX];
+	bool trusted;
+	if (!rule->to || (rule->to->kind != OBJECT_FILE && rule->to->kind != OBJECT_UNIX) || rule->to->len < 2)
+		return 0;
+	memcpy(path, rule->to->name, rule->to->len);
+	path[rule->to->len] = 0;
+	int r = links_follow(links, path, to, &trusted);
+	if (r || !trusted || strcmp(path, to) == 0)
+		return r < 0 ? r : 0;
+	struct rewrite *real = arena_alloc(&rs->arena, sizeof(*real));
+	if (!real)
+		return -ENOMEM;
+	*real = *rule->to;
+	real->len = strcmp(to, "/") == 0 && real->subtree ? 0 : (uint32_t)strlen(to);
+	real->name = arena_copy(&rs->arena, to, real->len);
+	rule->to = real;
+	return real->name ? 0 : -ENOMEM;
+}
+
 static int alias_globs(struct ruleset *rs, struct links *links, const struct rule *rule, const struct glob **globs, uint32_t *n)
 {
 	struct glob *more = *n ? arena_alloc(&rs->arena, 2 * *n * sizeof(*more)) : NULL;
@@ -166,6 +191,8 @@ int names_resolve(struct ruleset *rs, const struct ruleset_source *from)
 			r = alias_patterns(rs, links, &rs->rule[i]);
 		if (!r)
 			r = alias_conditions(rs, links, &rs->rule[i]);
+		if (!r)
+			r = canonical_goal(rs, links, &rs->rule[i]);
 	}
 	links_free(links);
 	return r;

@@ -61,6 +61,25 @@ int rule_rewrite(const struct rule *rule, const struct object *from, char *name,
 	return r;
 }
 
+int rule_rewritten(const struct rule *rule, uint32_t index, struct span to, char *name, size_t *len)
+{
+	const struct rewrite *w = compiled(rule)->to;
+	struct rule_pattern p;
+	if (!w || !w->subtree || !rule_pattern(rule, index, &p) || !p.tree)
+		return 0;
+	if (to.len < w->len || memcmp(to.bytes, w->name, w->len) != 0 || (to.len > w->len && to.bytes[w->len] != '/'))
+		return 0;
+	size_t above = p.prefix_len > 1 ? p.prefix_len : 0, rest = to.len - w->len;
+	if (above + rest >= PATH_MAX)
+		return -ENAMETOOLONG;
+	memcpy(name, p.prefix, above);
+	memcpy(name + above, to.bytes + w->len, rest);
+	*len = above + rest;
+	if (!*len)
+		name[(*len)++] = '/';
+	return 1;
+}
+
 /* A path or an abstract name. */
 static int answered_name(enum object_kind kind, const char *text, char *name, size_t *len, struct object *to)
 {

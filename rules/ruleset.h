@@ -123,6 +123,12 @@ bool ruleset_pins_object(const struct ruleset *rs, uint64_t dev, uint64_t ino);
 int rule_rewrite(const struct rule *rule, const struct object *from, char *name, size_t *len, struct object *to);
 
 /*
+ * The reverse, where RULE leads a whole tree elsewhere: what pattern INDEX of RULE calls the name TO, which lies where the rule leads, into *name (as
+ * above). Returns 1, 0 where there is no such name, or -ENAMETOOLONG.
+ */
+int rule_rewritten(const struct rule *rule, uint32_t index, struct span to, char *name, size_t *len);
+
+/*
  * The same for the word of a person or a helper, who leads FROM elsewhere: TEXT is a name, and of a socket an endpoint as rules write one
  * ("tcp:ADDRESS:PORT", "unix:/NAME", "unix:@NAME"). Returns 0, -ENAMETOOLONG, or -EINVAL where FROM cannot be led to what it says.
  */

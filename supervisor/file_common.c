@@ -73,6 +73,7 @@ static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct jo
 	if (rc < 0)
 		return rc;
 	to.name = (struct span){ name, (uint32_t)len };
+	j->led_by = v.rule;
 	return redirect(j, index, &to);
 }
 

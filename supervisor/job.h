@@ -54,6 +54,7 @@ struct target {
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
 	bool nofollow;     /* a link is meant itself, not what it leads to */
 	bool magic;        /* reached through a /proc magic link of the caller's own */
+	const struct rule *astray; /* the rule that led here, where a link led on to another name than the rule's */
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
 	struct text sha256; /* exec: see struct object */
 	bool trusted;
@@ -117,6 +118,7 @@ struct job {
 	struct text rewritten;   /* rewrite: the other object's name */
 	bool redirected;         /* target redirected_index is not what was asked for any more: asked_* is */
 	uint32_t redirected_index;
+	const struct rule *led_by; /* whose goal is resolved now, NULL: a person's */
 	enum object_kind asked_kind;
 	struct text asked_name;
 	struct text asked_named;

@@ -87,6 +87,7 @@ static int redirect_path(struct job *j, const struct object *to)
 		return file->exists ? -EADDRINUSE : -ENOENT;
 	j->target[1].name = file->name;
 	j->target[1].named = file->named;
+	j->target[1].astray = file->astray;
 	memcpy(un.sun_path, to->name.bytes, to->name.len);
 	j->data[0] = job_copy(j, &un, offsetof(struct sockaddr_un, sun_path) + to->name.len + 1);
 	return j->data[0].off ? 0 : -ENOMEM;

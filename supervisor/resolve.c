@@ -377,5 +377,10 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	unhold(t);
 	t->tentative = false;
 	t->magic = false;
-	return flags & LOOK_PARENT ? look_parent(j, &l, &s, t) : look_object(j, &l, &s, t);
+	t->astray = NULL;
+	int rc = flags & LOOK_PARENT ? look_parent(j, &l, &s, t) : look_object(j, &l, &s, t);
+	struct span there = job_span(j, t->name);
+	if (rc == 0 && !span_equal(there, job_span(j, l.path)))
+		t->astray = j->led_by;
+	return rc;
 }

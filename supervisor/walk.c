@@ -17,6 +17,7 @@
 #include "policy/guard.h"
 #include "policy/policy.h"
 #include "supervisor/ask.h"
+#include "supervisor/astray.h"
 #include "supervisor/creds.h"
 #include "supervisor/decode.h"
 #include "supervisor/evidence.h"
@@ -166,7 +167,7 @@ static int perform(struct worker *w, const struct call *call)
 
 /*
  * The job's objects are others now. A person's or a helper's choice is no more than a grant: what the rules deny stays denied. A rule's own
- * choice needs no other rule; but to usher's own files nothing leads.
+ * choice needs no other rule, where no link leads on from there; but to usher's own files nothing leads.
  */
 static int redirected(struct worker *w, bool answered)
 {
@@ -181,7 +182,7 @@ static int redirected(struct worker *w, bool answered)
 		return -EACCES;
 	}
 	if (!answered)
-		return 0;
+		return astray(j);
 	policy_decide(w->session->policy, &call, &v);
 	if (v.kind == VERDICT_ALLOW || v.kind == VERDICT_ASK)
 		return 0;
@@ -224,6 +225,7 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	j->asked_name = t->name;
 	j->asked_named = t->named;
 	j->asked_inet = t->inet;
+	j->led_by = answered_name ? NULL : j->verdict.rule;
 	rc = j->row->redirect(j, j->verdict.object, &to);
 	if (rc < 0)
 		led_to(j, t, &to);

@@ -95,4 +95,101 @@ f nowhere/f
 tcp:127.0.0.1:9 unix:nowhere/sock
 prog nowhere/prog" "$(records "$JOURNAL" | jq -r 'select(.verdict == "rewrite" and .result == "ENOENT") | ((.objects // [.])[-1].object as $last | if .call == "rename" then .object else $last end) + " " + .to' |
 	sed "s,$T/project/\(real/\)*,,g")"
+
+# A link below the place where a rule leads, which the program may lay itself, opens nothing that the rules close.
+cat >"$T/etc/astray.py" <<'S'
+import os, socket, sys
+def t(what, call):
+    try: r = call()
+    except OSError as e: r = e.strerror
+    print(what, "done" if r is None else r)
+def text(name): return open(name).read().strip()
+def put(name):
+    with open(name, "w") as f: f.write("x")
+def peer(name):
+    s = socket.socket(socket.AF_UNIX); s.connect(name); return s.recv(9).decode()
+lay = sys.argv[1]
+for name, to in (("file", "../private"), ("dir", "../out"), ("new", "../out/new"), ("pub", "public"), ("alone2", "alone"), ("whole", os.getcwd() + "/private")): os.symlink(to, lay + "/" + name)
+for name, to in (("goal", "../private"), ("sock", "../closed"), ("prog", "../prog")): os.symlink(to, "box/" + name)
+t("what is there", lambda: text("real/public")); t("a link that stays", lambda: text("real/pub")); t("a link to what is refused there", lambda: text("real/alone2"))
+t("read", lambda: text("real/file")); t("by its whole name", lambda: text("real/whole")); t("truncate", lambda: os.truncate("real/file", 0)); t("chmod", lambda: os.chmod("real/file", 0o600))
+t("make", lambda: put("real/new")); t("make below", lambda: put("real/dir/f")); t("mkdir", lambda: os.mkdir("real/dir/d")); t("rename", lambda: os.rename("real/public", "real/dir/p"))
+t("link", lambda: os.link("real/alone3", "real/dir/l")); t("remove", lambda: os.unlink("real/dir/kept")); t("one name", lambda: text("one")); t("exec", lambda: os.spawnl(os.P_WAIT, "run", "run")); t("connect", lambda: peer("s"))
+for name in ("file", "dir", "new", "pub", "alone2", "whole"): t("the link itself", lambda: os.unlink("real/" + name))
+S
+cat >"$T/etc/astray.rules" <<S
+deny read,write,exec $T/project/private $T/project/prog $T/project/real/alone
+deny connect unix:$T/project/closed
+deny write $T/project/out/** errno=EROFS
+rewrite read,write $T/project/real/** -> $T/project/store/**
+rewrite read $T/project/one -> $T/project/box/goal
+rewrite exec $T/project/run -> $T/project/box/prog
+rewrite connect unix:$T/project/s -> unix:$T/project/box/sock
+allow write $T/project/box/**
+deny read,write $T/project/store/**
+allow exec /**
+allow read / /{usr,etc,lib,lib64,bin,proc,dev,root,home}/** $T/etc/**
+allow write /dev/**
+S
+chmod 600 "$T/etc/astray.rules"
+places() {
+	fresh
+	mkdir "$1" out box
+	echo private >private; echo public >"$1/public"; echo alone >"$1/alone"; echo 3 >"$1/alone3"; echo kept >out/kept; cp /bin/true prog
+	python3 -c 'import socket
+s = socket.socket(socket.AF_UNIX); s.bind("closed"); s.listen(9)
+while 1: s.accept()[0].send(b"closed")' & PEER=$!
+	wait_for test -S closed
+}
+places real
+ln -s box/goal one; ln -s box/prog run; ln -s box/sock s
+same "natively the links lead there" "what is there public
+a link that stays public
+a link to what is refused there alone
+read private
+by its whole name private
+truncate done
+chmod done
+make done
+make below done
+mkdir done
+rename done
+link done
+remove done
+one name 
+exec 0
+connect closed
+$(printf 'the link itself done\n%.0s' 1 2 3 4 5 6)" "$(python3 "$T/etc/astray.py" real 2>&1)"
+kill $PEER
+places store
+supervise "$T/etc/astray.rules" python3 "$T/etc/astray.py" real >"$T/seen" 2>&1
+kill $PEER
+same "under a rewrite they do not" "what is there public
+a link that stays public
+a link to what is refused there Permission denied
+read Permission denied
+by its whole name Permission denied
+truncate Permission denied
+chmod Permission denied
+make Read-only file system
+make below Read-only file system
+mkdir Read-only file system
+rename Read-only file system
+link Read-only file system
+remove Read-only file system
+one name Permission denied
+exec 127
+connect Permission denied
+$(printf 'the link itself done\n%.0s' 1 2 3 4 5 6)" "$(sed '/^usher: /d' "$T/seen")"
+same "nothing has changed" "private alone kept alone3 public" "$(echo $(cat private store/alone out/*) $(cd store && ls | tail -n 2))"
+records "$JOURNAL" | jq -r 'select(.verdict == "deny") | [.call, .result, .to, .rule] | join(" ")' | sed "s,$T/[a-z]*/,,g" | sort -u >"$T/out"
+check "the record names what was refused, and by which rule" grep -q "^openat EACCES private astray.rules:1$" "$T/out"
+
+# Where root, or whoever wrote the rules, has laid the link, the rule means what is behind it.
+if is_root; then
+	fresh; mkdir "$T/etc/led"; ln -s led "$T/etc/link"; echo led >"$T/etc/led/f"
+	printf 'rewrite read %s/project/x/** -> %s/etc/link/**\ndeny read %s/etc/led/**\ndefault allow\n' "$T" "$T" "$T" >"$T/etc/link.rules"
+	chmod 600 "$T/etc/link.rules"
+	same "a link in the rule's own name" led "$(supervise "$T/etc/link.rules" cat x/f 2>/dev/null)"
+fi
 finish
