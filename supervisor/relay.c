@@ -101,6 +101,7 @@ void relay_modes(struct relay *r)
 		not_raw(r); /* whoever is in front now has set its own modes */
 	} else if (!r->raw && front && r->keyboard && tcgetattr(r->tty, &r->modes) == 0) {
 		stop_lending(r);
+		relay_take_lines(r);
 		set_raw(r);
 	}
 }

@@ -63,6 +63,9 @@ void relay_kick(struct relay *r);
 /* The real terminal's size for the pty, with FEWER rows. */
 void relay_copy_size(const struct relay *r, unsigned fewer);
 
+/* With the lock held, before the terminal becomes raw: lines that were typed ahead. An end of file among them would be a NUL then. */
+void relay_take_lines(struct relay *r);
+
 /* With the lock held. Raw exactly when usher is in the foreground and somebody is to read the keys. */
 void relay_modes(struct relay *r);
 /* After a pause without questions: the size changes, and back. */

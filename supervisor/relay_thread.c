@@ -21,6 +21,7 @@
 #define BACKGROUND_MS 300 /* a shell brings a running job to the foreground without telling it */
 #define SEQUENCE_MS 100   /* how long an unfinished escape sequence may hold up a question */
 #define DRAIN_MS 1000
+#define LINE_MAX_TYPED 4096 /* the kernel's N_TTY_BUF_SIZE */
 #define BURSTS 8          /* pieces of output before anything else is looked at */
 #define REDRAW_AFTER_MS 200 /* a signal would interrupt the call that asks the next question: let it come first */
 #define REDRAW_MS 60
@@ -78,6 +79,29 @@ static bool flow_read(struct flow *f, int fd)
 	if (n > 0)
 		f->to += (size_t)n;
 	return n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR));
+}
+
+/* Whether the line that N bytes end was ended by what is typed for an end of file, which the kernel keeps to itself. */
+static bool ended_by_key(const struct relay *r, ssize_t n)
+{
+	char last = n > 0 ? r->in.bytes[r->in.to - 1] : '\0';
+	return n == 0 || (last != '\n' && last != (char)r->modes.c_cc[VEOL] && last != (char)r->modes.c_cc[VEOL2]);
+}
+
+void relay_take_lines(struct relay *r)
+{
+	struct termios t;
+	struct pollfd p = { .fd = r->tty, .events = POLLIN };
+	if (!(r->modes.c_lflag & ICANON) || tcgetattr(r->master, &t) < 0 || !(t.c_lflag & ICANON))
+		return;
+	while (flow_room(&r->in, RELAY_CHUNK) > LINE_MAX_TYPED && poll(&p, 1, 0) > 0 && p.revents == POLLIN) {
+		ssize_t n = read(r->tty, r->in.bytes + r->in.to, LINE_MAX_TYPED);
+		if (n < 0)
+			return;
+		r->in.to += (size_t)n;
+		if (ended_by_key(r, n) && t.c_cc[VEOF] != _POSIX_VDISABLE)
+			r->in.bytes[r->in.to++] = (char)t.c_cc[VEOF];
+	}
 }
 
 static bool flow_write(struct flow *f, int fd, struct scan *scan)

@@ -105,6 +105,19 @@ shell() {
 	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
 }
 case_of "an interactive shell with jobs" shell
+# The key for an end of file, typed before usher has the terminal: script(1) types it as soon as its own input ends.
+rules asks.rules <<<$'default allow\nask read /nothing'
+ahead() {
+	command -v script >/dev/null || { echo skipped; return; }
+	local words=$1 W=${W/--ask=deny/-p $T/etc/asks.rules --ask=tty} # where somebody may be asked there, the command has a terminal of its own
+	printf '%s' "$words" | timeout -k 1 20 script -qec "sleep 0.2; $W sh -c 'cat | od -An -c >got.part; mv got.part got; exit 5'" /dev/null >/dev/null 2>&1
+	echo "status $?"
+	cat "$T/project/got"
+}
+ahead_end() { cd "$T/project" && ahead ''; }
+ahead_line() { cd "$T/project" && ahead $'a line\n'; }
+case_of "an end of file typed ahead" ahead_end
+case_of "a line and an end of file typed ahead" ahead_line
 hangup() {
 	send "$W sh -c 'echo \$\$ > pid; while :; do sleep 0.1; done'"
 	wait_for test -s "$T/project/pid" && p=$(cat "$T/project/pid") && tm kill-session -t t && wait_for gone "$p" && echo gone
