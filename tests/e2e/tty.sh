@@ -8,15 +8,23 @@ fresh
 sock=$T/tmux.sock
 tm() { tmux -S "$sock" -f /dev/null "$@"; }
 at_exit 'tm kill-server 2>/dev/null'
+# The server is to outlive the sessions: one that ends with its last takes the next with it, or is still there and takes none.
+tm new-session -d -s kept 'exec sleep 1000'
 U="$USHER run -p $T/etc/allow.rules --ask=deny --journal"
 screen() { tm capture-pane -p -t t -S -200 2>/dev/null; }
 type_in() { tm send-keys -t t "$@"; }
 shows() { screen | grep -q -- "$1"; }
+began=
 begin() {
 	tm kill-session -t t 2>/dev/null
 	rm -f "$T/project/"*
 	tm new-session -d -s t -x 100 -y 30 -c "$T/project" "env -u BASH_ENV PS1='ready> ' bash --norc --noprofile -i"
-	wait_for shows 'ready>' || skip_all "tmux does not work here"
+	if ! wait_for shows 'ready>'; then
+		[ -n "$began" ] || skip_all "tmux does not work here"
+		not_ok "a shell comes up in tmux" "$(screen)"
+		finish
+	fi
+	began=yes
 }
 case_of() { # NAME FUNCTION: the function drives the terminal with $W in front of the command and prints what was seen
 	local native got
