@@ -2,6 +2,8 @@
 /*
  * truncate. ftruncate and fallocate are not mediated: they need a descriptor that was opened for writing.
  *
+ * A file under a lease makes it wait until the lease is given up, or a signal comes.
+ *
  * MUST: the caller's RLIMIT_FSIZE holds, not usher's: EFBIG, and SIGXFSZ to the calling thread.
  */
 #include <errno.h>
@@ -12,6 +14,8 @@
 
 #include "supervisor/file.h"
 #include "supervisor/limits_caller.h"
+#include "supervisor/patience.h"
+#include "supervisor/reply.h"
 #include "supervisor/rows_file.h"
 
 int truncate_check(struct job *j)
@@ -37,12 +41,27 @@ static bool beyond_limit(const struct job *j)
 	return fstat(j->target[0].fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size < j->word[FILE_A];
 }
 
-static long do_truncate(struct job *j)
+/* Under a lease: nothing has happened yet where that wait was interrupted. */
+static long truncate_waiting(struct job *j)
 {
 	char path[PROC_PATH];
+	long rc;
 
+	file_proc_path(j->target[0].fd, path);
+	patience_begin(j->worker);
+	do
+		rc = truncate(path, (off_t)j->word[FILE_A]);
+	while (rc < 0 && errno == EINTR && !worker_interrupted(j->worker));
+	int error = rc < 0 && errno == EINTR ? ERESTARTSYS : errno;
+	patience_end(j->worker);
+	errno = error;
+	return rc;
+}
+
+static long do_truncate(struct job *j)
+{
 	if (!j->word[FILE_B])
-		return truncate(file_proc_path(j->target[0].fd, path), (off_t)j->word[FILE_A]);
+		return truncate_waiting(j);
 	/* who may not write is told that first */
 	if (syscall(SYS_faccessat2, j->target[0].fd, "", W_OK, AT_EACCESS | AT_EMPTY_PATH) == 0)
 		errno = EFBIG;

@@ -87,6 +87,36 @@ for mode in allow reads; do
 	same "signals reach a waiting open ($mode)" "$native" "$got"
 done
 
+# So it does one that waits for a lease to be given up.
+cat >"$T/etc/lease.py" <<'P'
+import fcntl, os, signal, time
+class Woken(Exception): pass
+def h(*a): raise Woken
+open("leased", "w").write("text")
+fd = os.open("leased", os.O_RDONLY)
+signal.signal(signal.SIGIO, signal.SIG_IGN); fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+for name, call in (("truncate", lambda: os.truncate("leased", 1)), ("open", lambda: os.open("leased", os.O_WRONLY | os.O_TRUNC))):
+    pid = os.fork()
+    if pid == 0:
+        os.close(fd); signal.signal(signal.SIGALRM, h); signal.setitimer(signal.ITIMER_REAL, 0.3)
+        try: call(); print(name, "done", flush=True)
+        except Woken: print(name, "woken", flush=True)
+        os._exit(0)
+    for i in range(500):
+        if os.waitpid(pid, os.WNOHANG)[0]: break
+        time.sleep(0.02)
+    else: os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0); print(name, "does not hear")
+print(os.path.getsize("leased"))
+if os.fork() == 0:
+    os.close(fd); signal.signal(signal.SIGALRM, lambda *a: None); signal.siginterrupt(signal.SIGALRM, False); signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+    os.truncate("leased", 2); os._exit(0)
+time.sleep(0.6); fcntl.fcntl(fd, fcntl.F_SETLEASE, fcntl.F_UNLCK); print(os.wait()[1], os.path.getsize("leased"))
+P
+fresh; native=$(timeout 60 python3 "$T/etc/lease.py" 2>&1)
+same "a wait for a lease, natively" "truncate woken open woken 4 0 2" "$(xargs <<<"$native")"
+fresh; got=$(supervise allow timeout 60 python3 "$T/etc/lease.py" 2>"$T/err")
+same "signals reach a truncate that waits for a lease" "$native" "$got"
+
 # Hundreds of groups stand before a process's signals in what /proc says of it.
 if is_root; then
 	cat >"$T/etc/groups.py" <<'P'
