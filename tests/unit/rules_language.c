@@ -451,6 +451,43 @@ static void rewritten(const char *rules, const char *query, const char *expected
 	ruleset_free(rs);
 }
 
+/* What pattern INDEX of the first rule calls TO, "" where it has no name for it. */
+static void called(const char *rules, uint32_t index, const char *to, const char *expected)
+{
+	struct ruleset *rs = parse(rules);
+	char name[PATH_MAX];
+	size_t len = 0;
+	int rc = rule_rewritten(ruleset_rule(rs, 0), index, (struct span){ to, (uint32_t)strlen(to) }, name, &len);
+	assert_int_equal(rc, *expected != 0);
+	if (rc == 1 && (len != strlen(expected) || memcmp(name, expected, len) != 0))
+		fail_msg("%s: %.*s, expected %s", to, (int)len, name, expected);
+	ruleset_free(rs);
+}
+
+static void test_rewritten(void **state)
+{
+	called("rewrite read /a/b/** -> /x/y/**\n", 0, "/x/y/c/d", "/a/b/c/d");
+	called("rewrite read /a/b/** -> /x/y/**\n", 0, "/x/y", "/a/b");
+	called("rewrite read /a/b/** -> /x/y/**\n", 0, "/x/yc", "");
+	called("rewrite read /a/b/** -> /x/y/**\n", 0, "/x", "");
+	called("rewrite read /a/b/** -> /x/y/**\n", 1, "/x/y/c", "");
+	called("rewrite read /a/** -> /**\n", 0, "/x/y", "/a/x/y");
+	called("rewrite read /** -> /x/**\n", 0, "/x/y", "/y");
+	called("rewrite read /** -> /x/**\n", 0, "/x", "/");
+	called("rewrite read /a/b -> /x/y\n", 0, "/x/y", "");
+	called("allow read /a/**\n", 0, "/a/b", "");
+	/* The longest name that a pattern can have, and one more. */
+	char to[PATH_MAX + 1] = "/x", name[PATH_MAX];
+	struct ruleset *rs = parse("rewrite read /a/b/** -> /x/**\n");
+	size_t len = 0;
+	to[2] = '/';
+	memset(to + 3, 'n', sizeof(to) - 3);
+	assert_int_equal(rule_rewritten(ruleset_rule(rs, 0), 0, (struct span){ to, PATH_MAX - 3 }, name, &len), 1);
+	assert_int_equal(len, PATH_MAX - 1);
+	assert_int_equal(rule_rewritten(ruleset_rule(rs, 0), 0, (struct span){ to, PATH_MAX - 2 }, name, &len), -ENAMETOOLONG);
+	ruleset_free(rs);
+}
+
 /* The words of an edit, each in <>, ** for those that were given. */
 static void edited(const char *rules, const char *expected)
 {
@@ -995,7 +1032,7 @@ int main(void)
 		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_endpoints),
 		cmocka_unit_test(test_memfd),
-		cmocka_unit_test(test_edit),
+		cmocka_unit_test(test_edit), cmocka_unit_test(test_rewritten),
 		cmocka_unit_test(test_rewrite),
 		cmocka_unit_test(test_files),
 		cmocka_unit_test(test_bounds),
