@@ -1,12 +1,12 @@
 # What must be green before a change goes in, and the slower forms of it.
 
 .PHONY: check
-check: deps-test ## install, build, test: what the README names; ends with "N passed, N failed"
-	@MAKE="$(MAKE)" BUILD=$(BUILD) QUICK=1 tests/run-check all check-unit check-e2e check-adversarial layers
+check: deps-unit ## install, build, test: what the README names; ends with "N passed, N failed"
+	@MAKE="$(MAKE)" BUILD=$(BUILD) QUICK=1 MEANWHILE=deps-test tests/run-check all check-unit check-e2e check-adversarial layers
 
 .PHONY: check-all
-check-all: deps-test ## check, plus the long forms, clang, both sanitizers and the analyser
-	@MAKE="$(MAKE)" BUILD=$(BUILD) LONG=1 tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
+check-all: deps-unit ## check, plus the long forms, clang, both sanitizers and the analyser
+	@MAKE="$(MAKE)" BUILD=$(BUILD) LONG=1 MEANWHILE=deps-test tests/run-check all check-unit check-e2e check-adversarial layers lint asan tsan analyze
 
 # Unit and end-to-end tests with a sanitized usher, which is some ten times slower: nothing is to be ended for that.
 sanitized = TEST_TIMEOUT=$(or $(TEST_TIMEOUT),3000) $(MAKE) --no-print-directory BUILD=$(BUILD)/$(1) CFLAGS=-DUNWIND_LIMIT_MS=500 SAN="-fsanitize=$(2) -fno-sanitize-recover=all" check-unit check-e2e

@@ -62,7 +62,15 @@ install() {
 }
 
 echo "Installing Debian packages:$missing"
-$sudo apt-get update -qq || echo "apt-get update failed; trying with the lists at hand" >&2
+# Once in a run of make, which calls this again and again.
+updated=${BUILD:-build}/apt-updated
+if [ -z "$(find "$updated" -mmin -20 2>/dev/null)" ]; then
+	if $sudo apt-get update -qq; then
+		mkdir -p "${updated%/*}" && : >"$updated"
+	else
+		echo "apt-get update failed; trying with the lists at hand" >&2
+	fi
+fi
 # shellcheck disable=SC2086
 if [ -z "$optional" ]; then
 	install $missing

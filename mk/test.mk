@@ -13,7 +13,7 @@ HELPER_CFLAGS = -std=c17 -O2 -g $(WARN)
 E2E_SH := $(filter-out tests/e2e/lib.sh,$(wildcard tests/e2e/*.sh))
 PROBE_SH := $(filter-out tests/adversarial/lib.sh,$(wildcard tests/adversarial/*.sh))
 # The longest first, so that none is left alone at the end.
-PROBE_LONG = $(filter $(foreach p,avail_limits.sh watcher_kill exec_approval.sh files_escape avail_surroundings.sh parity,%/$(p)),$(PROBE_SH) $(PROBE_BIN))
+PROBE_LONG = $(filter $(foreach p,watcher_number.sh exec_traced avail_mute.sh avail_limits.sh watcher_kill exec_approval.sh files_escape avail_surroundings.sh parity,%/$(p)),$(PROBE_SH) $(PROBE_BIN))
 PROBES = $(PROBE_LONG) $(filter-out $(PROBE_LONG),$(PROBE_SH) $(PROBE_BIN))
 # Some wait more than they work: one more than there are cores.
 PROBE_JOBS = $(shell expr $$(nproc) + 1)

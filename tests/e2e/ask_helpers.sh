@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # --ask=exec:CMD with helpers that are slow, die, or lie; and questions that are not put because the kernel would refuse anyway.
 . "$(dirname "$0")/lib.sh"
 

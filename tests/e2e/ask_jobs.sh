@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # A command with a terminal of its own as a job of an interactive shell: started in the background, brought to the front, stopped, let go on. The
 # same is typed and seen natively.
 . "$(dirname "$0")/lib.sh"

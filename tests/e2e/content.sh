@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # Programs by content and by who could change them: sha256=, trusted, builtin:trusted.
 . "$(dirname "$0")/lib.sh"
 fresh

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # The journal as evidence: checkpoints as others read them, a journal that is cut off, taken away or has no room, and what an
 # investigator asks of a session in which something was stolen.
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # What rules on the network do: UDP that cannot exist, limits, one namespace with nothing but loopback, rewrites.
 . "$(dirname "$0")/lib.sh"
 need python3

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # Calls that wait: signals, time limits, a caller that is killed, another that must not wait too. And
 # rewrites: where a connection really leads.
 . "$(dirname "$0")/lib.sh"

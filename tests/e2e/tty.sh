@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# waits
 # At a terminal: size, Ctrl-C, Ctrl-Z and fg, raw mode, hang-up do what they do without usher. Each case is typed into a
 # shell in tmux twice, natively and supervised.
 . "$(dirname "$0")/lib.sh"

@@ -13,7 +13,7 @@ static void put_segment(const char *dir, unsigned number, const struct text *t, 
 {
 	char path[128];
 	snprintf(path, sizeof path, "%s/journal-%06u.jsonl", dir, number);
-	FILE *f = fopen(path, "w");
+	FILE *f = fdopen(open_anew(path), "w");
 	for (size_t i = from; i < to; i++)
 		fwrite(t->line[i], 1, t->line_len[i], f);
 	while (fill--)
@@ -144,7 +144,7 @@ static void put_stray(const struct two *s, bool closed, const char *name, const 
 	char path[128];
 	put_segment(s->dir, 1, &s->a, 0, closed ? s->a.n : s->a.n - 2, closed ? 0 : FILL);
 	snprintf(path, sizeof path, "%s/%s", s->dir, name);
-	FILE *f = fopen(path, "w");
+	FILE *f = fdopen(open_anew(path), "w");
 	fputs(bytes, f);
 	fclose(f);
 }
@@ -228,7 +228,7 @@ static void put_anchor(const char *dir, const char *bytes, size_t len)
 {
 	char path[128];
 	snprintf(path, sizeof path, "%s/anchor", dir);
-	FILE *f = fopen(path, "w");
+	FILE *f = fdopen(open_anew(path), "w");
 	fwrite(bytes, 1, len, f);
 	fclose(f);
 }
@@ -365,7 +365,7 @@ static void assert_tombstones(const char *path, const char *bytes, size_t len, i
 {
 	uint64_t n;
 	bool all;
-	int fd = open(path, O_WRONLY | O_TRUNC);
+	int fd = open_anew(path);
 	assert_int_equal(write(fd, bytes, len), len);
 	close(fd);
 	assert_int_equal(tombstone_verify(path, &n, &all), rc);

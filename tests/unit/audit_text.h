@@ -42,12 +42,21 @@ static inline void load(const char *dir, struct text *t)
 	}
 }
 
+/* A new file each time: ext4 writes one that was cut to nothing out to the disk when it is closed (mount option auto_da_alloc). */
+static inline int open_anew(const char *path)
+{
+	unlink(path);
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	return fd;
+}
+
 static inline void store(const char *dir, const char *bytes, size_t len)
 {
 	char path[128];
 	path_of(dir, path);
 	mkdir(dir, 0700);
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	int fd = open_anew(path);
 	assert_int_equal(write(fd, bytes, len), len);
 	close(fd);
 }

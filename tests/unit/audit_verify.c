@@ -147,7 +147,7 @@ static void room_made_ahead_is_nothing_behind_it(void **state)
 			memset(out + at, '\n', k + 101);
 			memcpy(out + at + 1, t->bytes + at + 1, k);
 			for (int begun = 0; begun < 2; begun++) {
-				FILE *f = fopen(path, "w");
+				FILE *f = fdopen(open_anew(path), "w");
 				fputs(begun ? "{\n\n\n" : "\n\n\n\n", f);
 				fclose(f);
 				struct proof p = prove_bytes(dir, out, at + k + 101);
