@@ -53,6 +53,7 @@ struct sending {
 	char *buffer;
 	size_t room;
 	bool mapped;    /* buffer is a mapping of its own: pages sent with MSG_ZEROCOPY stay as they are when it is unmapped */
+	bool begun;     /* some of it has been sent */
 	char small[SMALL];
 };
 
@@ -188,11 +189,16 @@ static long send_some(struct sending *s, unsigned flags)
 	}
 }
 
-/* Control messages and the address belong to the first piece, MSG_OOB and MSG_EOR to the last. */
+/*
+ * Control messages and the address belong to the first piece, MSG_OOB and MSG_EOR to the last. So does MSG_ZEROCOPY to the first: the kernel
+ * counts the calls that say it, and the caller has made one.
+ */
 static unsigned piece_flags(const struct sending *s, bool last)
 {
 	unsigned flags = s->b->flags;
 
+	if (s->begun)
+		flags &= ~(unsigned)MSG_ZEROCOPY;
 	if (!last)
 		flags = (flags & ~(unsigned)(MSG_OOB | MSG_EOR)) | MSG_MORE;
 	return flags;
@@ -211,6 +217,7 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 			return rc;
 		*sent += (size_t)rc;
 		off += (size_t)rc;
+		s->begun = true;
 		s->hdr.msg_name = NULL;
 		s->hdr.msg_namelen = 0;
 		s->hdr.msg_control = NULL;
@@ -221,6 +228,17 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 		s->patient = s->blocks && (s->patient || off < n);
 	} while (off < n);
 	return 0;
+}
+
+/* Pages that were sent with MSG_ZEROCOPY are the kernel's until they have left: what comes behind them is copied elsewhere. */
+static int renew_buffer(struct sending *s)
+{
+	if (!s->mapped)
+		return 0;
+	munmap(s->buffer, s->room);
+	s->mapped = false;
+	s->buffer = malloc(s->room);
+	return s->buffer ? 0 : -ENOMEM;
 }
 
 /* What the kernel says of data that cannot be read: where the socket could not send any, that comes first. Nothing is sent. */
@@ -251,6 +269,8 @@ static long send_payload(struct sending *s, struct payload *p)
 		rc = send_piece(s, (size_t)n, taken == p->total || (size_t)n < want, &sent);
 		if ((size_t)n < want)
 			break;
+		if (rc == 0 && taken < p->total)
+			rc = renew_buffer(s);
 	} while (rc == 0 && taken < p->total);
 	if (rc == -EFAULT && !sent)
 		return send_unreadable(s, p->total);

@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,7 +21,11 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
+
+#include <linux/errqueue.h>
 
 #define FAR ((void *)0x10)
 
@@ -432,6 +438,73 @@ static void others(void)
 	}
 }
 
+#define WORDS (1024 * 1024)
+
+/* Takes what comes only when the sender's buffers are full. Its status is 1 where a word is not the next one. */
+static pid_t slow_reader(int s)
+{
+	static uint32_t part[16384];
+	const struct timespec wait = { .tv_nsec = 300000000 };
+	uint32_t next = 0;
+	bool same = true;
+	ssize_t n;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	nanosleep(&wait, NULL);
+	while ((n = recv(s, part, sizeof(part), MSG_WAITALL)) > 0) {
+		for (ssize_t i = 0; i < n / (ssize_t)sizeof(part[0]); i++)
+			same = part[i] == next++ && same;
+	}
+	_exit(!same || next != WORDS);
+}
+
+/* How many calls the kernel says it has done with, when it has told of N or says no more. */
+static long calls_done(int s, long n)
+{
+	char room[256];
+	long done = 0;
+
+	while (done < n && poll(&(struct pollfd){ .fd = s }, 1, 5000) > 0) {
+		struct msghdr m = { .msg_control = room, .msg_controllen = sizeof(room) };
+		if (recvmsg(s, &m, MSG_ERRQUEUE | MSG_DONTWAIT) < 0 || !CMSG_FIRSTHDR(&m))
+			break;
+		const struct sock_extended_err *e = (const void *)CMSG_DATA(CMSG_FIRSTHDR(&m));
+		done = e->ee_data + 1L;
+	}
+	return done;
+}
+
+/* A large message without a copy: what arrives, and how many calls the kernel counts. */
+static void zerocopy(void)
+{
+	struct sockaddr_in in = v4("127.0.0.1", 0);
+	socklen_t len = sizeof(in);
+	uint32_t *words = malloc(WORDS * sizeof(words[0]));
+	struct iovec iov = { words, WORDS * sizeof(words[0]) };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1 };
+	int on = 1, status = -1, l = sock(AF_INET, SOCK_STREAM), s = sock(AF_INET, SOCK_STREAM);
+
+	for (uint32_t i = 0; words && i < WORDS; i++)
+		words[i] = i;
+	say("listener", bind(l, (void *)&in, sizeof(in)) || listen(l, 1) || getsockname(l, (void *)&in, &len));
+	say("SO_ZEROCOPY", setsockopt(s, SOL_SOCKET, SO_ZEROCOPY, &on, sizeof(on)));
+	say("connect", connect(s, (void *)&in, sizeof(in)));
+	int peer = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+	fflush(stdout);
+	pid_t pid = slow_reader(peer);
+	close(peer);
+	say("sendmsg without a copy", sendmsg(s, &m, MSG_ZEROCOPY));
+	shutdown(s, SHUT_WR);
+	waitpid(pid, &status, 0);
+	say("what arrives is another", status);
+	say("calls that are done", calls_done(s, 1));
+	close(l);
+	close(s);
+	free(words);
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_handler = on_pipe };
@@ -445,5 +518,6 @@ int main(void)
 	states();
 	paths();
 	others();
+	zerocopy();
 	return 0;
 }
