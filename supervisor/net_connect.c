@@ -10,13 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include "supervisor/net_ids.h"
 #include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/net_swap.h"
+#include "supervisor/patience.h"
 #include "supervisor/worker.h"
 
 /* job->word[] of connect. */
@@ -63,28 +62,10 @@ static bool may_wait(const struct job *j, int flags)
 
 static int connect_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
-	int rc;
-
-	do
-		rc = connect(j->sock, (const struct sockaddr *)to, len) < 0 ? -errno : 0;
-	while (rc == -EINTR && !j->worker->blocking);
-	return rc;
+	return connect(j->sock, (const struct sockaddr *)to, len) < 0 ? -errno : 0;
 }
 
-/* Waits; an interruption that is not the caller's goes on waiting for the same connection. */
-static int connect_waiting(struct job *j, const struct sockaddr_storage *to, socklen_t len)
-{
-	int rc;
-
-	worker_blocking(j->worker);
-	while ((rc = connect_once(j, to, len)) == -EINTR) {
-		if (worker_interrupted(j->worker))
-			return net_interrupted(j->sock);
-	}
-	return rc;
-}
-
-/* Handing reception on costs more than a connect on this machine takes: there the first attempt does not wait. */
+/* Handing reception on costs more than a connect on this machine takes: there it is done only when that turns out long. */
 static bool likely_at_once(const struct target *t)
 {
 	static const uint8_t v6[16] = { [15] = 1 };
@@ -94,36 +75,44 @@ static bool likely_at_once(const struct target *t)
 	return (inet_is_v4(&t->inet) && t->inet.addr[12] == 127) || memcmp(t->inet.addr, v6, sizeof(v6)) == 0;
 }
 
-/*
- * The attempt that does not wait. The mode belongs to the file that the caller shares: it is
- * changed for the length of two calls on a socket that is not connected yet, where no other call looks at it. The second says
- * how the first ended: on this machine that is known when it returns.
- */
-static int connect_at_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+static void begin_waiting(struct job *j)
 {
-	int on = 1, off = 0;
+	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
 
-	/* This flag alone: others may be changed meanwhile. */
-	if (ioctl(j->sock, FIONBIO, &on) < 0)
-		return -EAGAIN;
-	int rc = connect_once(j, to, len);
-	int end = rc == -EINPROGRESS ? connect_once(j, to, len) : rc;
-	ioctl(j->sock, FIONBIO, &off);
-	return end == -EALREADY ? rc : end;
+	if (t && likely_at_once(t))
+		patience_begin(j->worker);
+	else
+		worker_blocking(j->worker);
+}
+
+/*
+ * Waits; an interruption that is not the caller's goes on waiting for the same connection. The socket stays in the caller's mode: the file is
+ * shared, and threads that read from it or write to it would be told to come again.
+ */
+static int connect_waiting(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	bool again = false;
+	int rc;
+
+	begin_waiting(j);
+	while ((rc = connect_once(j, to, len)) == -EINTR && !worker_interrupted(j->worker))
+		again = true;
+	patience_end(j->worker);
+	if (rc == -EINTR)
+		return net_interrupted(j->sock);
+	return rc == -EALREADY && again ? -EINPROGRESS : rc;
 }
 
 static int do_connect(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
-	int flags = j->word[WORD_TYPE] == SOCK_DGRAM ? -1 : fcntl(j->sock, F_GETFL);
-	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
+	int rc;
 
-	if (!may_wait(j, flags))
-		return connect_once(j, to, len);
-	int first = t && likely_at_once(t) ? connect_at_once(j, to, len) : -EAGAIN;
-	if (first != -EINPROGRESS && first != -EALREADY && first != -EAGAIN)
-		return first;
-	int rc = connect_waiting(j, to, len);
-	return rc == -EALREADY && first == -EINPROGRESS ? first : rc;
+	if (may_wait(j, j->word[WORD_TYPE] == SOCK_DGRAM ? -1 : fcntl(j->sock, F_GETFL)))
+		return connect_waiting(j, to, len);
+	do
+		rc = connect_once(j, to, len);
+	while (rc == -EINTR && !j->worker->blocking);
+	return rc;
 }
 
 /* The family the caller's socket has, when it was led TO. */
