@@ -5,7 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 rules tree.rules <<<'deny write /nowhere/** tree=/bin/nothing'
 OPTIONS="-p $R"
-for c in "broken 8" "threads 2000"; do
+threads=2000
+[ -z "${QUICK:-}" ] || threads=1000
+for c in "broken 8" "threads $threads"; do
 	MODES=allow both "forks $c" <<<"\"\$BIN/forks\" $c"
 done
 finish
