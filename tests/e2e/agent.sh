@@ -93,10 +93,16 @@ os.path.expanduser("~"); __import__("getpass").getuser()'
 }
 
 secrets() {
-	mkdir -p "$HOME"/{.ssh,.aws,.gnupg,.mozilla/firefox,.config/gcloud,.password-store}
-	for f in .ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass; do
+	mkdir -p "$HOME"/{.ssh,.aws,.gnupg,.mozilla/firefox,.config/gcloud,.password-store,.ivy2/cache,.m2,.gradle/{caches,develocity},.cache/{vivaldi,tracker3,cliphist,zsh,tool},.config/npm,.composer,.local/share/gem}
+	for f in .ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass \
+		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .config/npm/npmrc .composer/auth.json .local/share/gem/credentials \
+		.cache/{vivaldi/x,tracker3/x,cliphist/db,zsh/history,bash_history}; do
 		echo "token=1" >"$HOME/$f"
 		refused "read ~/$f" cat "$HOME/$f"
+	done
+	for f in .ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x; do
+		echo 1 >"$HOME/$f"
+		works "read ~/$f, no secret" cat "$HOME/$f"
 	done
 	ln -sf "$HOME/.ssh/id_rsa" leak
 	refused "read a key through a link" cat leak
