@@ -275,6 +275,11 @@ static bool entered(const struct cover *c)
 	       theirs.st_ino == ours.st_ino;
 }
 
+int cover_home(const struct cover *c)
+{
+	return fcntl(c->cwd, F_DUPFD_CLOEXEC, 3);
+}
+
 int cover_enter(const struct cover *c)
 {
 	if (!c || entered(c))

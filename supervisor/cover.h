@@ -39,4 +39,7 @@ bool cover_possible(const struct policy *policy, bool domain, const char **why);
  */
 int cover_enter(const struct cover *cover);
 
+/* A descriptor of usher's working directory at the start, inside the namespace; or -1. */
+int cover_home(const struct cover *cover);
+
 #endif

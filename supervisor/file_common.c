@@ -11,9 +11,11 @@
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
+#include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 bool file_may_rewrite(const struct job *j)
 {
@@ -188,6 +190,12 @@ int file_act(struct job *j, bool creates, long (*act)(struct job *j))
 	long got = act(j);
 	creds_leave(&saved);
 	return job_result(j, got);
+}
+
+void file_removed_directory(struct job *j)
+{
+	if (j->worker && j->reply.kind == REPLY_VALUE)
+		pool_removed(j->worker);
 }
 
 const char *file_proc_path(int fd, char out[PROC_PATH])

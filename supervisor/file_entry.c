@@ -58,7 +58,11 @@ static long do_unlink(struct job *j)
 
 int unlink_perform(struct job *j)
 {
-	return file_act(j, false, do_unlink);
+	int rc = file_act(j, false, do_unlink);
+
+	if (j->word[FILE_FLAGS] & AT_REMOVEDIR)
+		file_removed_directory(j);
+	return rc;
 }
 
 static int make_directory(struct job *j, int dirfd, uint64_t mode)

@@ -253,5 +253,10 @@ static long do_rename(struct job *j)
 
 int rename_perform(struct job *j)
 {
-	return file_act(j, false, do_rename);
+	int rc = file_act(j, false, do_rename);
+
+	/* over an empty one */
+	if (S_ISDIR(j->target[0].mode) && j->target[1].exists && !(j->word[FILE_FLAGS] & RENAME_EXCHANGE))
+		file_removed_directory(j);
+	return rc;
 }

@@ -12,6 +12,7 @@
 
 #include "audit/put.h"
 #include "rules/cleanup.h"
+#include "supervisor/cover.h"
 #include "supervisor/job.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve_name.h"
@@ -22,25 +23,49 @@
 
 void place_init(struct place *p)
 {
-	*p = (struct place){ .fd = -1, .home = -1 };
+	*p = (struct place){ .fd = -1, .stood = -1, .home = -1 };
 }
 
-void place_leave(struct place *p)
+/* Closes what is held: the thread still stands there. */
+static void forget(struct place *p)
 {
+	atomic_store_explicit(&p->stood, -1, memory_order_relaxed);
 	cleanup_fd(&p->fd);
 	p->fd = -1;
 	p->who = 0;
 	p->note = 0;
 	p->job = 0;
 	p->stand = (struct stand){ 0 };
-	p->away = false;
 }
 
+/* Where usher was started: its first thread goes nowhere. */
+static int home_of(struct place *p, const struct session *s)
+{
+	if (p->home < 0)
+		p->home = s->cover ? cover_home(s->cover) : openat(s->self_proc, "self/cwd", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return p->home;
+}
+
+void place_go_home(struct place *p, const struct session *s)
+{
+	forget(p);
+	p->away = fchdir(home_of(p, s)) < 0;
+}
+
+bool place_is_removed(const struct place *p)
+{
+	int fd = atomic_load_explicit(&p->stood, memory_order_relaxed);
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+}
+
+/* One that is removed is on none to stand on: it would not be gone before the worker is. */
 static uint64_t mount_of(int fd)
 {
 	struct statx st;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID | STATX_NLINK, &st) < 0 || !(st.stx_mask & STATX_MNT_ID) || !st.stx_nlink)
 		return NO_MOUNT;
 	return st.stx_mnt_id;
 }
@@ -85,12 +110,20 @@ static void follow(const struct job *j, struct place *p, pid_t pid)
 {
 	uint64_t who = proc_serial(j->proc), before = moves_before(&j->session->places);
 
-	place_leave(p);
+	bool elsewhere = p->fd >= 0;
+
+	forget(p);
 	int fd CLEANUP_FD = open_cwd(j, pid);
-	if (fd < 0)
-		return;
-	if (go(p, fd))
+	bool there = fd >= 0 && go(p, fd);
+	if (there) {
 		p->fd = steal_fd(&fd);
+		p->away = false;
+		atomic_store_explicit(&p->stood, p->fd, memory_order_relaxed);
+	} else if (elsewhere) {
+		place_go_home(p, j->session);
+	}
+	if (!there && fd < 0) /* what was stolen is -1 */
+		return;
 	p->who = who;
 	p->note = moves_remember(&j->session->places, before, pid, 0);
 }
@@ -185,19 +218,15 @@ static bool on_disk(struct place *p, int fd, dev_t dev)
 	}
 }
 
-static int way_back(struct place *p)
+static int way_back(const struct job *j, struct place *p)
 {
-	if (p->fd >= 0)
-		return p->fd;
-	if (p->home < 0)
-		p->home = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	return p->home;
+	return p->fd >= 0 ? p->fd : home_of(p, j->session);
 }
 
 bool place_visit(struct job *j, int fd, const struct stat *st, struct text *name)
 {
 	struct place *p = j->worker ? &j->worker->place : NULL;
-	int back = p && on_disk(p, fd, st->st_dev) ? way_back(p) : -1;
+	int back = p && on_disk(p, fd, st->st_dev) ? way_back(j, p) : -1;
 
 	if (back < 0 || !is_back(p, back) || fchdir(fd) < 0)
 		return false;

@@ -3,6 +3,8 @@
  * Where a worker stands: in the working directory of the caller it served last, as long as that caller's is known not to
  * have changed. Its name then costs a getcwd(2), a sixth of what asking /proc does.
  *
+ * A directory that a call removes is left at once, by all who stand there: as long as somebody does it is not gone, and who watches it is not told.
+ *
  * MUST: the name is the kernel's own for the directory that is held, at this moment; that it is the caller's is known from
  * the notifications of chdir and fchdir (moves.h) and of exec; a worker stands nowhere but on the mount that usher was started on, which usher itself
  * keeps busy anyway.
@@ -10,6 +12,7 @@
 #ifndef USHER_SUPERVISOR_PLACE_H
 #define USHER_SUPERVISOR_PLACE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
@@ -18,17 +21,19 @@
 #include "supervisor/procs.h"
 
 struct job;
+struct session;
 struct span;
 struct text;
 
 struct place {
+	atomic_int stood; /* fd, for others to look at */
 	int fd;          /* O_PATH of the directory the worker stands in, -1: the caller's is none to stand in */
 	uint64_t who;    /* proc_serial() of the caller; 0: nothing is known */
 	move_note note;
 	uint64_t job;    /* the notification that was given fd last: it gets no other */
 	uint64_t mount;  /* the one to stand on; 0: not looked up yet */
 	struct stand stand; /* those who all stand here, see procs.h */
-	int home;        /* O_PATH of a directory to come back to where fd is -1; -1: not needed yet */
+	int home;        /* O_PATH of the directory it stands in where fd is -1, where usher was started; -1: not needed yet */
 	bool away;       /* the way back was barred */
 	bool disk;       /* dev is a file system to visit */
 	uint64_t dev;    /* 0: none was looked at yet */
@@ -53,7 +58,11 @@ bool place_name(struct job *j, pid_t pid, char *buf, size_t cap, struct span *ou
 bool place_visit(struct job *j, int fd, const struct stat *st, struct text *name);
 
 void place_init(struct place *p);
-/* Closes what is held. The thread may go on to stand there. */
-void place_leave(struct place *p);
+
+/* To where usher was started, of the worker itself. What a job was lent is closed. */
+void place_go_home(struct place *p, const struct session *s);
+
+/* Whether the directory that a worker stands in has been removed. Any thread; a guess. */
+bool place_is_removed(const struct place *p);
 
 #endif

@@ -127,6 +127,42 @@ bool pool_settle(struct pool *p)
 	return false;
 }
 
+/* Who waits for a call or for a part is woken; who serves one leaves behind it. */
+static void tell_removed_locked(struct pool *p, struct worker *w)
+{
+	atomic_store(&w->unplaced, true);
+	if (!w->receiving && !w->walking)
+		pthread_cond_broadcast(&p->spare);
+	else if (w->receiving && !atomic_load(&w->serving))
+		pthread_kill(w->thread, POOL_SIGNAL);
+}
+
+/* Without the lock: each removal asks, and as a rule nobody else stands there. Workers are added at the head, and stay. */
+static bool others_stand_removed(struct pool *p, const struct worker *self)
+{
+	for (const struct worker *w = __atomic_load_n(&p->workers, __ATOMIC_ACQUIRE); w; w = w->next) {
+		if (w != self && place_is_removed(&w->place))
+			return true;
+	}
+	return false;
+}
+
+void pool_removed(struct worker *self)
+{
+	struct pool *p = self->session->pool;
+
+	if (place_is_removed(&self->place))
+		place_go_home(&self->place, self->session);
+	if (!others_stand_removed(p, self))
+		return;
+	pthread_mutex_lock(&p->lock);
+	for (struct worker *w = p->workers; w; w = w->next) {
+		if (w != self && !w->blocking && place_is_removed(&w->place))
+			tell_removed_locked(p, w);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
 void pool_profile(struct pool *p, FILE *to)
 {
 	struct laps sum = { 0 };

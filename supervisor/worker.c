@@ -171,6 +171,13 @@ static void unblock(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* What somebody else has removed, see pool_removed(). */
+static void leave_removed(struct worker *w)
+{
+	if (atomic_exchange(&w->unplaced, false))
+		place_go_home(&w->place, w->session);
+}
+
 static struct parked *take_answered_locked(struct pool *p)
 {
 	struct parked *k = p->answered;
@@ -206,6 +213,7 @@ static struct parked *next_part(struct worker *w)
 			fill_receivers_locked(p); /* one spare may have been woken for two parts */
 			break;
 		}
+		leave_removed(w);
 		p->spares++;
 		pthread_cond_wait(&p->spare, &p->lock);
 		p->spares--;
@@ -316,6 +324,8 @@ static bool wait_for_call(struct worker *w, struct seccomp_notif *n, bool *crowd
 	struct pool *p = w->session->pool;
 
 	w->busy = 0;
+	if (atomic_load_explicit(&w->unplaced, memory_order_relaxed))
+		leave_removed(w);
 	memset(n, 0, sizeof(*n));
 	atomic_fetch_add(&p->outside, 1);
 	*crowd = atomic_load(&p->taken_in) != 0;
@@ -390,6 +400,8 @@ static void *worker_main(void *arg)
 		voice_say(w->session->voice, "usher: make a worker: %s; the tree is ended\n", strerror(error));
 		return NULL;
 	}
+	if (w->index) /* made where a worker stood */
+		place_go_home(&w->place, w->session);
 	for (;;) {
 		if (atomic_load(&w->gone)) /* by itself: what the C library does with the stack costs each session's end some 50 us */
 			(void)syscall(SYS_exit, 0);
@@ -453,7 +465,7 @@ int worker_spawn_locked(struct pool *p)
 		return -rc;
 	}
 	w->next = p->workers;
-	p->workers = w;
+	__atomic_store_n(&p->workers, w, __ATOMIC_RELEASE); /* pool_removed() looks at them without the lock */
 	p->threads++;
 	return 0;
 }

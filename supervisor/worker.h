@@ -64,6 +64,7 @@ struct worker {
 	pthread_t thread;
 	struct worker *next;      /* in the pool's lists */
 	struct place place;       /* the working directory it stands in */
+	atomic_bool unplaced;     /* which somebody has removed: it leaves before it waits */
 	/* the working directory whose name was last seen to lead to it: see fs_cwd_name() */
 	uint32_t cwd_tid;
 	size_t cwd_len;

@@ -73,7 +73,7 @@ static int tear_down(void **state)
 	char command[128];
 
 	job_reset(&s->worker.job);
-	place_leave(&s->worker.place);
+	place_go_home(&s->worker.place, &s->session);
 	procs_free(s->session.procs);
 	close(s->session.self_proc);
 	close(s->session.self_fds);

@@ -1,0 +1,8 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# A directory that is removed is gone, though usher worked in it for somebody.
+. "$(dirname "$0")/lib.sh"
+both removed <<'EOT'
+"$BIN/removed"
+EOT
+finish
