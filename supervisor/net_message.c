@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -166,6 +167,32 @@ static long sendmsg_as_caller(struct sending *s, unsigned flags)
 	return n;
 }
 
+/*
+ * That a connection was reset is told once, to the first call that sends nothing: behind a part that was sent to the caller's next one, natively. So
+ * one that has ended is not asked to send; and where there is no room the wait is for that alone. Returns 0 or a negative errno.
+ */
+static int await_room(const struct sending *s)
+{
+	int wait = s->patient ? net_send_timeout(s->j->sock) : 0;
+	struct pollfd p = { .fd = s->j->sock, .events = POLLOUT };
+
+	if (!s->begun || s->b->kind.domain == AF_UNIX)
+		return 0;
+	int n = poll(&p, 1, wait);
+	if (n < 0)
+		return -errno;
+	if (n == 0 && s->patient)
+		return -EAGAIN;
+	return p.revents & POLLHUP ? -EPIPE : 0;
+}
+
+static long send_now(struct sending *s, unsigned flags)
+{
+	int rc = await_room(s);
+
+	return rc < 0 ? rc : sendmsg_as_caller(s, flags);
+}
+
 /* Sends what is in s->iov, or a part of it. */
 static long send_some(struct sending *s, unsigned flags)
 {
@@ -173,7 +200,7 @@ static long send_some(struct sending *s, unsigned flags)
 	long rc;
 
 	if (s->blocks && !s->patient) {
-		rc = sendmsg_as_caller(s, flags | MSG_DONTWAIT);
+		rc = send_now(s, flags | MSG_DONTWAIT);
 		if (rc != -EAGAIN)
 			return rc;
 		s->patient = true;
@@ -181,7 +208,7 @@ static long send_some(struct sending *s, unsigned flags)
 	if (s->patient)
 		worker_blocking(w);
 	for (;;) {
-		rc = sendmsg_as_caller(s, flags);
+		rc = send_now(s, flags);
 		if (rc != -EINTR)
 			return rc;
 		if (s->patient && worker_interrupted(w))

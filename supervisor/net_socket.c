@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -109,18 +110,19 @@ bool net_blocks(int sock)
 	return flags >= 0 && !(flags & O_NONBLOCK);
 }
 
-/* Whether SO_SNDTIMEO limits the wait. */
-static bool is_timed(int sock)
+int net_send_timeout(int sock)
 {
 	struct timeval tv = { 0 };
 	socklen_t len = sizeof(tv);
 
-	return getsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, &len) == 0 && (tv.tv_sec || tv.tv_usec);
+	if (getsockopt(sock, SOL_SOCKET, SO_SNDTIMEO, &tv, &len) < 0 || (!tv.tv_sec && !tv.tv_usec))
+		return -1;
+	return tv.tv_sec < INT_MAX / 1000 - 1 ? (int)(tv.tv_sec * 1000 + (tv.tv_usec + 999) / 1000) : INT_MAX;
 }
 
 int net_interrupted(int sock)
 {
-	return is_timed(sock) ? -EINTR : -ERESTARTSYS;
+	return net_send_timeout(sock) >= 0 ? -EINTR : -ERESTARTSYS;
 }
 
 /* The address the socket is bound to; false when it is none of the internet. */

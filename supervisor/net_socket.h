@@ -49,6 +49,9 @@ bool net_caller_may(struct job *j, const struct socket_kind *kind);
 /* Whether the descriptor is in blocking mode. */
 bool net_blocks(int sock);
 
+/* How many milliseconds a send may wait (SO_SNDTIMEO), -1: for ever. */
+int net_send_timeout(int sock);
+
 /* What a wait that a signal ended is answered with: restarted by the kernel as natively, but not with a timeout. */
 int net_interrupted(int sock);
 
