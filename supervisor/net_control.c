@@ -121,6 +121,22 @@ int control_credentials(struct control *c, const struct ucred *who)
 	return 0;
 }
 
+size_t control_unstamped(struct control *c)
+{
+	static const struct cmsghdr h = { .cmsg_level = SOL_SOCKET, .cmsg_type = SO_TIMESTAMPING };
+	static const unsigned none;
+	size_t len = c->len;
+
+	if (!c->bytes)
+		c->bytes = calloc(1, CMSG_SPACE(sizeof(struct ucred)));
+	if (!c->bytes)
+		return 0;
+	append(c, &h, &none, sizeof(none)); /* there is room for credentials */
+	size_t whole = c->len;
+	c->len = len;
+	return whole;
+}
+
 void control_free(struct control *c)
 {
 	for (size_t i = 0; i < c->n_fd; i++)

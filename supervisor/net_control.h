@@ -38,6 +38,9 @@ int control_build(const struct control_source *source, const void *in, size_t le
 /* Adds credentials, unless there are some. */
 int control_credentials(struct control *c, const struct ucred *who);
 
+/* Adds that the call is not to be stamped (SO_TIMESTAMPING), behind what is counted: returns the whole length, 0 without memory. Adds no credentials. */
+size_t control_unstamped(struct control *c);
+
 void control_free(struct control *c);
 
 #endif

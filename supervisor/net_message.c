@@ -8,6 +8,7 @@
  * reaches usher, and none that the caller would have got is lost.
  */
 #include <errno.h>
+#include <linux/net_tstamp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -36,6 +37,7 @@
 #define SMALL 4096
 #define LOOKUP_MOST 512 /* a longer packet is no query that a resolver sends */
 #define CHUNK ((size_t)256 * 1024)
+#define STAMPED_MOST ((size_t)8 * 1024 * 1024) /* more than a call that does not wait finds room for */
 /* More than any net.core.optmem_max we know: the kernel says ENOBUFS itself below it. */
 #define CONTROL_MOST ((size_t)1024 * 1024)
 
@@ -55,6 +57,7 @@ struct sending {
 	size_t room;
 	bool mapped;    /* buffer is a mapping of its own: pages sent with MSG_ZEROCOPY stay as they are when it is unmapped */
 	bool begun;     /* some of it has been sent */
+	bool stamped;   /* the kernel may tell the caller when the last byte left: of the one call that was made */
 	char small[SMALL];
 };
 
@@ -114,13 +117,28 @@ static bool is_stream(const struct sending *s)
 	return s->b->kind.type == SOCK_STREAM;
 }
 
+/* Whether each call that sends this may make the kernel tell of it. A short message is one call. */
+static bool tells_of_calls(const struct sending *s, size_t total)
+{
+	unsigned flags = 0;
+	socklen_t len = sizeof(flags);
+
+	if (!is_stream(s) || s->b->kind.domain == AF_UNIX || total <= SMALL)
+		return false;
+	if (getsockopt(s->j->sock, SOL_SOCKET, SO_TIMESTAMPING, &flags, &len) < 0)
+		return false;
+	return s->control.len || (flags & SOF_TIMESTAMPING_TX_RECORD_MASK);
+}
+
 /* Streams go in pieces; a packet must be whole, and one that no send buffer takes is not even copied. */
 static int prepare_buffer(struct sending *s, size_t total)
 {
 	int sndbuf = 0;
 	socklen_t len = sizeof(sndbuf);
 
-	s->room = is_stream(s) && total > CHUNK ? CHUNK : total;
+	s->stamped = tells_of_calls(s, total);
+	size_t most = s->stamped && !s->blocks ? STAMPED_MOST : CHUNK;
+	s->room = is_stream(s) && total > most ? most : total;
 	if (s->room > 65536 && !is_stream(s)) {
 		if (getsockopt(s->j->sock, SOL_SOCKET, SO_SNDBUF, &sndbuf, &len) < 0 || s->room > (size_t)sndbuf)
 			return -EMSGSIZE;
@@ -231,6 +249,20 @@ static unsigned piece_flags(const struct sending *s, bool last)
 	return flags;
 }
 
+/*
+ * What to send of N bytes. Of the calls that usher makes of a stamped one the last byte's alone is stamped: how much the others send is not known
+ * before.
+ */
+static size_t ask_for(struct sending *s, size_t n, bool last)
+{
+	if (!s->stamped || !s->blocks)
+		return n;
+	bool end = last && n == 1;
+	s->hdr.msg_controllen = end ? s->control.len : control_unstamped(&s->control);
+	s->hdr.msg_control = s->hdr.msg_controllen ? s->control.bytes : NULL;
+	return last && !end ? n - 1 : n;
+}
+
 /* Sends N bytes of the buffer. *sent counts; returns 0 to go on, 1 to stop, or a negative errno. */
 static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 {
@@ -239,7 +271,9 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 	do {
 		bool patient = s->patient;
 		s->iov = (struct iovec){ s->buffer + off, n - off };
-		long rc = send_some(s, piece_flags(s, last));
+		s->iov.iov_len = ask_for(s, n - off, last);
+		bool whole = s->iov.iov_len == n - off;
+		long rc = send_some(s, piece_flags(s, last && whole));
 		if (rc < 0)
 			return rc;
 		*sent += (size_t)rc;
@@ -250,9 +284,10 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 		s->hdr.msg_control = NULL;
 		s->hdr.msg_controllen = 0;
 		/* a part: no room, or the wait was cut short */
-		if (off < n && (!is_stream(s) || !s->blocks || patient))
+		bool part = (size_t)rc < s->iov.iov_len;
+		if (part && (!is_stream(s) || !s->blocks || patient))
 			return 1;
-		s->patient = s->blocks && (s->patient || off < n);
+		s->patient = s->blocks && (s->patient || part);
 	} while (off < n);
 	return 0;
 }
