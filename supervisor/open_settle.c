@@ -32,10 +32,14 @@
 #define PTS_FIRST 136
 #define PTS_LAST 143
 
-/* The flags for opening an object that is held already. */
+/* The flags for opening an object that is held already. O_EXCL by itself claims a block device. */
 static int again_flags(const struct job *j)
 {
-	return ((int)j->word[OPEN_FLAGS] & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_PATH)) | O_NOCTTY | O_CLOEXEC;
+	int flags = (int)j->word[OPEN_FLAGS];
+
+	if (flags & O_CREAT)
+		flags &= ~O_EXCL;
+	return (flags & ~(O_CREAT | O_NOFOLLOW | O_PATH)) | O_NOCTTY | O_CLOEXEC;
 }
 
 static int open_as_caller(struct job *j, int held, int flags)
@@ -128,6 +132,20 @@ static int read_fifo(struct job *j, int fd)
 	return got == -EINTR ? unblock(j, steal_fd(&own)) : got;
 }
 
+/* Opens the device FD, which was opened without waiting, as the caller said. One that only one may have is given back first. */
+static int open_device(struct job *j, int fd)
+{
+	int own CLEANUP_FD = fd;
+	int got = open_waiting(j, own, false);
+
+	if (got != -EBUSY)
+		return got;
+	int held CLEANUP_FD = resolve_reopen(own, O_PATH);
+	cleanup_fd(&own);
+	own = -1;
+	return held < 0 ? held : open_waiting(j, held, false);
+}
+
 /* Devices for which O_NONBLOCK at open means nothing. */
 static bool plain_device(const struct stat *st)
 {
@@ -146,10 +164,8 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 		return fd;
 	if (S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
 		return read_fifo(j, fd);
-	if ((S_ISCHR(st->st_mode) && !plain_device(st)) || S_ISBLK(st->st_mode)) {
-		int own CLEANUP_FD = fd;
-		return open_waiting(j, own, false);
-	}
+	if ((S_ISCHR(st->st_mode) && !plain_device(st)) || S_ISBLK(st->st_mode))
+		return open_device(j, fd);
 	return unblock(j, fd);
 }
 
