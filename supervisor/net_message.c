@@ -125,9 +125,9 @@ static bool tells_of_calls(const struct sending *s, size_t total)
 
 	if (!is_stream(s) || s->b->kind.domain == AF_UNIX || total <= SMALL)
 		return false;
-	if (getsockopt(s->j->sock, SOL_SOCKET, SO_TIMESTAMPING, &flags, &len) < 0)
-		return false;
-	return s->control.len || (flags & SOF_TIMESTAMPING_TX_RECORD_MASK);
+	if (s->control.len)
+		return true;
+	return getsockopt(s->j->sock, SOL_SOCKET, SO_TIMESTAMPING, &flags, &len) == 0 && (flags & SOF_TIMESTAMPING_TX_RECORD_MASK);
 }
 
 /* Streams go in pieces; a packet must be whole, and one that no send buffer takes is not even copied. */
