@@ -42,8 +42,8 @@ int file_opened(struct job *j, int fd, op_set ops, struct target **out);
 /* Performs ACT (a system call: -1 and errno) with the caller's credentials, and its umask when CREATES; replies with the result. */
 int file_act(struct job *j, bool creates, long (*act)(struct job *j));
 
-/* After J, which removes a directory, was performed. */
-void file_removed_directory(struct job *j);
+/* After J, which removes directory INO, was performed. */
+void file_removed_directory(struct job *j, uint64_t ino);
 
 #define PROC_PATH 32
 /* The name through which a held object is reached by calls that only take names. Never followed further, even if it is a link. */

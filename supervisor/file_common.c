@@ -192,10 +192,10 @@ int file_act(struct job *j, bool creates, long (*act)(struct job *j))
 	return job_result(j, got);
 }
 
-void file_removed_directory(struct job *j)
+void file_removed_directory(struct job *j, uint64_t ino)
 {
 	if (j->worker && j->reply.kind == REPLY_VALUE)
-		pool_removed(j->worker);
+		pool_removed(j->worker, ino);
 }
 
 const char *file_proc_path(int fd, char out[PROC_PATH])

@@ -51,9 +51,16 @@ int unlinkat_resolve(struct job *j)
 	return remove_entry(j, (int)j->arg[0], (unsigned)j->arg[2]);
 }
 
+/* FILE_A is the inode number of a directory: afterwards nothing tells which it was. */
 static long do_unlink(struct job *j)
 {
-	return unlinkat(j->target[0].dir, leaf(j, 0), (int)j->word[FILE_FLAGS]);
+	const struct target *t = &j->target[0];
+	struct stat st;
+
+	j->word[FILE_A] = t->ino;
+	if ((j->word[FILE_FLAGS] & AT_REMOVEDIR) && !t->ino && fstatat(t->dir, leaf(j, 0), &st, AT_SYMLINK_NOFOLLOW) == 0)
+		j->word[FILE_A] = st.st_ino;
+	return unlinkat(t->dir, leaf(j, 0), (int)j->word[FILE_FLAGS]);
 }
 
 int unlink_perform(struct job *j)
@@ -61,7 +68,7 @@ int unlink_perform(struct job *j)
 	int rc = file_act(j, false, do_unlink);
 
 	if (j->word[FILE_FLAGS] & AT_REMOVEDIR)
-		file_removed_directory(j);
+		file_removed_directory(j, j->word[FILE_A]);
 	return rc;
 }
 

@@ -257,6 +257,6 @@ int rename_perform(struct job *j)
 
 	/* over an empty one */
 	if (S_ISDIR(j->target[0].mode) && j->target[1].exists && !(j->word[FILE_FLAGS] & RENAME_EXCHANGE))
-		file_removed_directory(j);
+		file_removed_directory(j, j->target[1].ino);
 	return rc;
 }

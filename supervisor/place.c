@@ -23,13 +23,13 @@
 
 void place_init(struct place *p)
 {
-	*p = (struct place){ .fd = -1, .stood = -1, .home = -1 };
+	*p = (struct place){ .fd = -1, .home = -1 };
 }
 
 /* Closes what is held: the thread still stands there. */
 static void forget(struct place *p)
 {
-	atomic_store_explicit(&p->stood, -1, memory_order_relaxed);
+	atomic_store_explicit(&p->stands_in, 0, memory_order_relaxed);
 	cleanup_fd(&p->fd);
 	p->fd = -1;
 	p->who = 0;
@@ -52,21 +52,19 @@ void place_go_home(struct place *p, const struct session *s)
 	p->away = fchdir(home_of(p, s)) < 0;
 }
 
-bool place_is_removed(const struct place *p)
+bool place_is_in(const struct place *p, uint64_t ino)
 {
-	int fd = atomic_load_explicit(&p->stood, memory_order_relaxed);
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_nlink == 0;
+	return ino && atomic_load_explicit(&p->stands_in, memory_order_relaxed) == ino;
 }
 
 /* One that is removed is on none to stand on: it would not be gone before the worker is. */
-static uint64_t mount_of(int fd)
+static uint64_t mount_of(int fd, uint64_t *ino)
 {
 	struct statx st;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID | STATX_NLINK, &st) < 0 || !(st.stx_mask & STATX_MNT_ID) || !st.stx_nlink)
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID | STATX_NLINK | STATX_INO, &st) < 0 || !(st.stx_mask & STATX_MNT_ID) || !st.stx_nlink)
 		return NO_MOUNT;
+	*ino = st.stx_ino;
 	return st.stx_mnt_id;
 }
 
@@ -74,16 +72,22 @@ static uint64_t mount_of(int fd)
 static uint64_t mount_here(void)
 {
 	struct statfs fs;
+	uint64_t ino;
 
-	return statfs(".", &fs) == 0 && fs.f_type != PROC_SUPER_MAGIC ? mount_of(AT_FDCWD) : NO_MOUNT;
+	return statfs(".", &fs) == 0 && fs.f_type != PROC_SUPER_MAGIC ? mount_of(AT_FDCWD, &ino) : NO_MOUNT;
 }
 
 /* Whether FD is a directory to stand in, and the thread stands there now. */
 static bool go(struct place *p, int fd)
 {
+	uint64_t ino;
+
 	if (!p->mount)
 		p->mount = mount_here();
-	return p->mount != NO_MOUNT && mount_of(fd) == p->mount && fchdir(fd) == 0;
+	if (p->mount == NO_MOUNT || mount_of(fd, &ino) != p->mount || fchdir(fd) < 0)
+		return false;
+	atomic_store_explicit(&p->stands_in, ino, memory_order_relaxed);
+	return true;
 }
 
 static int open_cwd(const struct job *j, pid_t pid)
@@ -118,7 +122,6 @@ static void follow(const struct job *j, struct place *p, pid_t pid)
 	if (there) {
 		p->fd = steal_fd(&fd);
 		p->away = false;
-		atomic_store_explicit(&p->stood, p->fd, memory_order_relaxed);
 	} else if (elsewhere) {
 		place_go_home(p, j->session);
 	}

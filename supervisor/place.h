@@ -26,7 +26,6 @@ struct span;
 struct text;
 
 struct place {
-	atomic_int stood; /* fd, for others to look at */
 	int fd;          /* O_PATH of the directory the worker stands in, -1: the caller's is none to stand in */
 	uint64_t who;    /* proc_serial() of the caller; 0: nothing is known */
 	move_note note;
@@ -34,6 +33,7 @@ struct place {
 	uint64_t mount;  /* the one to stand on; 0: not looked up yet */
 	struct stand stand; /* those who all stand here, see procs.h */
 	int home;        /* O_PATH of the directory it stands in where fd is -1, where usher was started; -1: not needed yet */
+	_Atomic uint64_t stands_in; /* the inode number of fd, for others to look at; 0: none */
 	bool away;       /* the way back was barred */
 	bool disk;       /* dev is a file system to visit */
 	uint64_t dev;    /* 0: none was looked at yet */
@@ -62,7 +62,7 @@ void place_init(struct place *p);
 /* To where usher was started, of the worker itself. What a job was lent is closed. */
 void place_go_home(struct place *p, const struct session *s);
 
-/* Whether the directory that a worker stands in has been removed. Any thread; a guess. */
-bool place_is_removed(const struct place *p);
+/* Whether a worker stands in directory INO, or in another file system's of that number. Any thread; a guess. */
+bool place_is_in(const struct place *p, uint64_t ino);
 
 #endif

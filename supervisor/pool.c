@@ -138,26 +138,26 @@ static void tell_removed_locked(struct pool *p, struct worker *w)
 }
 
 /* Without the lock: each removal asks, and as a rule nobody else stands there. Workers are added at the head, and stay. */
-static bool others_stand_removed(struct pool *p, const struct worker *self)
+static bool others_are_in(struct pool *p, const struct worker *self, uint64_t ino)
 {
 	for (const struct worker *w = __atomic_load_n(&p->workers, __ATOMIC_ACQUIRE); w; w = w->next) {
-		if (w != self && place_is_removed(&w->place))
+		if (w != self && place_is_in(&w->place, ino))
 			return true;
 	}
 	return false;
 }
 
-void pool_removed(struct worker *self)
+void pool_removed(struct worker *self, uint64_t ino)
 {
 	struct pool *p = self->session->pool;
 
-	if (place_is_removed(&self->place))
+	if (place_is_in(&self->place, ino))
 		place_go_home(&self->place, self->session);
-	if (!others_stand_removed(p, self))
+	if (!others_are_in(p, self, ino))
 		return;
 	pthread_mutex_lock(&p->lock);
 	for (struct worker *w = p->workers; w; w = w->next) {
-		if (w != self && !w->blocking && place_is_removed(&w->place))
+		if (w != self && !w->blocking && place_is_in(&w->place, ino))
 			tell_removed_locked(p, w);
 	}
 	pthread_mutex_unlock(&p->lock);

@@ -112,8 +112,8 @@ void pool_profile(struct pool *p, FILE *to);
 /* Makes sure that a worker takes what was put into p->answered. Called with the lock held. */
 void pool_work_locked(struct pool *p);
 
-/* A call has removed a directory, the one that W serves: nobody stands there any more, or the directory would not be gone. */
-void pool_removed(struct worker *w);
+/* A call has removed directory INO, the one that W serves: nobody stands there any more, or the directory would not be gone. */
+void pool_removed(struct worker *w, uint64_t ino);
 
 /* Whether thread TID has a signal that it would handle were it not waiting for us; or is gone. */
 bool pool_signal_waits(pid_t tid);
