@@ -193,9 +193,9 @@ same "helpers that answer, and anchors, have them all" "$list" "$(sort -u "$T/he
 busy() { for _ in $(seq "$cores"); do while :; do :; done & done; }
 quiet() { for p in $(jobs -p); do kill "$p"; done; wait 2>/dev/null; }
 times=100
+[ -z "${QUICK:-}" ] || times=40
 for how in alone beside; do
 	[ $how = alone ] || busy
-	[ $how = alone ] || [ -z "${QUICK:-}" ] || times=40 # each of them waits for its turn
 	for program in later static raw raw-static forged musl; do
 		[ -x ./$program ] || continue
 		same "$program, $how: each finds them all" "$(./starts $times ./$program)" "$(allowed ./starts $times ./$program)"

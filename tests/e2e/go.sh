@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # A Go program: many goroutines, asynchronous preemption by SIGURG; and the Go compiler itself.
+# prepare: CGO_ENABLED=0 GO111MODULE=off GOTOOLCHAIN=local GOFLAGS=-trimpath GOCACHE=$PWD/gocache GOPATH=$PWD/gopath go build -o /dev/null e2e/storm.go
 . "$(dirname "$0")/lib.sh"
 need go
+[ ! -d "$PREPARED/gocache" ] || cp -r "$PREPARED/gocache" "$T/gocache" # the compiled library
 storm=$(dirname "$(realpath "$0")")/storm.go
 export GOCACHE=$T/gocache GOPATH=$T/gopath GO111MODULE=off GOFLAGS=-trimpath CGO_ENABLED=0 GOTOOLCHAIN=local storm
 mkdir -p "$HOME" "$TMPDIR"
