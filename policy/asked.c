@@ -24,6 +24,7 @@ uint64_t question_key(const struct question *q)
 		const struct object *o = &c->object[i];
 		h = mix(h + o->ops, o->name.bytes, o->name.len);
 		h = mix(h + o->inet.port, o->inet.addr, sizeof(o->inet.addr));
+		h = mix(h + o->inet.scope, &o->inet.proto, sizeof(o->inet.proto));
 	}
 	return h;
 }

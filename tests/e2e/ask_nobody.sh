@@ -35,6 +35,16 @@ alone -p "$T/etc/more.rules" --ask=deny -- sh -c 'exec env -i true'
 same "and none with arguments" 126 $?
 alone -p "$T/etc/more.rules" --ask=deny -- sh -c 'exec env ""'
 same "nor with an empty one" 126 $?
+if command -v python3 >/dev/null; then
+	printf 'default allow\nask bind tcp:0.0.0.0:0 udp:0.0.0.0:0\n' >"$T/etc/bind.rules"
+	chmod 600 "$T/etc/bind.rules"
+	alone -p "$T/etc/bind.rules" --ask=deny -- python3 -c '
+import socket
+for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+    try: socket.socket(socket.AF_INET, kind).bind(("0.0.0.0", 0))
+    except PermissionError: pass'
+	same "one address for streams and for datagrams is two rules" "tcp udp" "$(sed -n 's/^allow bind \([a-z]*\):0.0.0.0:0 .*/\1/p' "$T/err" | sort | xargs)"
+fi
 alone -p "$T/etc/ask.rules" --ask=deny -- true
 check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
 # The places that the list names for itself: each of them allows what was asked.
