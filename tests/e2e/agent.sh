@@ -65,8 +65,8 @@ work_git() {
 }
 
 work_languages() {
-	works "ghc" bash -ec 'command -v ghc >/dev/null || exit 0; echo "main = print 2" >h.hs; ghc -v0 h.hs -o hs; ./hs; rm h.* hs'
-	works "gs, with its fonts' list" bash -ec 'command -v gs >/dev/null || exit 0; f=/var/lib/ghostscript/fonts/Fontmap; [ ! -e $f ] || cat $f >/dev/null; gs -q -sDEVICE=pdfwrite -o a.pdf -c showpage; rm a.pdf'
+	! has ghc || works "ghc" bash -ec 'echo "main = print 2" >h.hs; ghc -v0 h.hs -o hs; ./hs; rm h.* hs'
+	! has gs || works "gs, with its fonts' list" bash -ec 'f=/var/lib/ghostscript/fonts/Fontmap; [ ! -e $f ] || cat $f >/dev/null; gs -q -sDEVICE=pdfwrite -o a.pdf -c showpage; rm a.pdf'
 	works "python3: subprocess, tempfile, multiprocessing" /usr/bin/python3 -c '
 import subprocess, tempfile, multiprocessing, socket, threading, json, ssl, sqlite3, os
 assert subprocess.run(["echo", "x"], capture_output=True).stdout == b"x\n"
