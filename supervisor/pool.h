@@ -115,7 +115,7 @@ void pool_work_locked(struct pool *p);
 /* A call has removed directory INO, the one that W serves: nobody stands there any more, or the directory would not be gone. */
 void pool_removed(struct worker *w, uint64_t ino);
 
-/* Whether thread TID has a signal that it would handle were it not waiting for us; or is gone. */
+/* Whether thread TID has a signal that it would handle, or is to stand with its process, were it not waiting for us; or is gone. */
 bool pool_signal_waits(pid_t tid);
 
 /* Whether thread TID, which waits for us, is on its way to a signal for certain: no other thread can be the one that handles it. */

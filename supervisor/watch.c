@@ -6,10 +6,12 @@
  */
 #include "supervisor/watch.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -70,6 +72,61 @@ static uint64_t shared_for(const char *status, pid_t tid)
 	return shared & status_mask(first_status, "\nSigBlk:\t");
 }
 
+/* The state of TID, one letter of /proc; 0: it has ended. */
+static char state_of(pid_t tid)
+{
+	char text[512]; /* it is among the first lines */
+
+	if (!proc_text(tid, "status", text, sizeof(text)))
+		return 0;
+	const char *at = strstr(text, "\nState:\t");
+	return at ? at[8] : 0;
+}
+
+/* A thread of PROCESS, which has THREADS: another one at each look. 0: none. */
+static pid_t next_thread(pid_t process, unsigned threads)
+{
+	static atomic_uint looks;
+	char name[48];
+	struct dirent64 entry;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", (int)process);
+	CLEANUP_FD int dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	off_t at = 2 + (off_t)(atomic_fetch_add(&looks, 1) % threads); /* behind . and .. */
+	if (dir < 0 || lseek(dir, at, SEEK_SET) < 0 || getdents64(dir, &entry, sizeof(entry)) <= 0)
+		return 0;
+	return (pid_t)strtol(entry.d_name, NULL, 10);
+}
+
+static long status_number(const char *status, const char *key)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : 0;
+}
+
+/*
+ * One thread takes the signal that stops a process, and stands; nothing that /proc tells of the others shows that they are to stand as well, and
+ * until they do nobody is told that the process has stopped. It is the first thread, unless that one waits for us. A debugger of the tree
+ * may let one of its threads run on while others stand.
+ */
+static bool stop_waits(const char *status, pid_t tid)
+{
+	long threads = status_number(status, "\nThreads:\t"), tracer = status_number(status, "\nTracerPid:\t");
+	pid_t first = (pid_t)status_number(status, "\nTgid:\t");
+	char name[48];
+
+	if (threads < 2 || first <= 0)
+		return false;
+	snprintf(name, sizeof(name), "/proc/self/task/%ld", tracer);
+	if (tracer && access(name, F_OK) < 0)
+		return false;
+	if (first != tid && state_of(first) == 'T')
+		return true;
+	pid_t other = next_thread(first, (unsigned)threads);
+	return other > 0 && other != tid && other != first && state_of(other) == 'T';
+}
+
 bool pool_signal_waits(pid_t tid)
 {
 	CLEANUP_FREE char *more = NULL;
@@ -79,7 +136,7 @@ bool pool_signal_waits(pid_t tid)
 	if (!status)
 		return true;
 	uint64_t pending = status_mask(status, "\nSigPnd:\t") | shared_for(status, tid);
-	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0;
+	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0 || stop_waits(status, tid);
 }
 
 /* Only the thread itself takes back that it is on its way to a signal: one of its own, or of a process that has no other thread, has sent it there for certain. */
@@ -99,12 +156,9 @@ bool pool_signal_certain(pid_t tid)
 
 bool pool_thread_ended(pid_t tid)
 {
-	char text[512]; /* its state is among the first lines */
+	char state = state_of(tid);
 
-	if (!proc_text(tid, "status", text, sizeof(text)))
-		return true;
-	const char *at = strstr(text, "\nState:\t");
-	return at && (at[8] == 'Z' || at[8] == 'X');
+	return state == 0 || state == 'Z' || state == 'X';
 }
 
 /* A blocked worker whose caller cannot wait: interrupted again at every look, since the signal may come before the wait. Whether it is blocked. */

@@ -166,4 +166,43 @@ fresh; setup_p; native=$(timeout 60 python3 "$T/etc/many.py" 2>&1)
 same "three hundred that wait are woken (native)" "woken 300" "$native"
 fresh; setup_p; got=$(supervise allow timeout 90 python3 "$T/etc/many.py" 2>"$T/err")
 same "three hundred that wait are woken" "$native" "$got"
+
+# A process stops as a whole, and its parent is told, though one of its threads waits: the first, another one, several.
+cat >"$T/etc/stop.py" <<'P'
+import os, signal, sys, threading, time
+wait = (lambda: os.open("asked", os.O_WRONLY | os.O_CREAT)) if sys.argv[1] == "question" else (lambda: os.open("p", os.O_RDONLY))
+def child(first, others):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTSTP] if first else []) # one of the others takes it
+    for i in range(others): threading.Thread(target=wait, daemon=True).start()
+    def rest():
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGTSTP])
+        while True: time.sleep(0.01)
+    threading.Thread(target=rest, daemon=True).start()
+    wait() if first else time.sleep(60)
+def told(pid, flag):
+    for i in range(500):
+        got, status = os.waitpid(pid, flag | os.WNOHANG)
+        if got: return "stopped" if os.WIFSTOPPED(status) else "continued" if os.WIFCONTINUED(status) else hex(status)
+        time.sleep(0.01)
+    return "nothing"
+for first, others in ((False, 1), (False, 5), (True, 0), (True, 3)):
+    for sig in (signal.SIGSTOP, signal.SIGTSTP):
+        pid = os.fork()
+        if pid == 0:
+            if sig == signal.SIGTSTP: os.setpgid(0, 0)
+            child(first, others); os._exit(1)
+        time.sleep(0.5)
+        os.kill(pid, sig); print(first, others, sig.name, told(pid, os.WUNTRACED), end=" ")
+        os.kill(pid, signal.SIGCONT); print(told(pid, os.WCONTINUED), flush=True)
+        os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)
+P
+want=$(for c in "False 1" "False 5" "True 0" "True 3"; do for s in STOP TSTP; do echo "$c SIG$s stopped continued"; done; done)
+fresh; setup_p; same "a process with threads that wait stops (native)" "$want" "$(timeout 60 python3 "$T/etc/stop.py" fifo 2>&1)"
+fresh; setup_p; same "a process with threads that wait stops" "$want" "$(supervise allow timeout 90 python3 "$T/etc/stop.py" fifo 2>"$T/err")"
+cat >"$T/etc/never" <<'EOF'
+#!/bin/sh
+exec sleep 100
+EOF
+chmod 755 "$T/etc/never"
+fresh; same "a process whose threads wait for an answer stops" "$want" "$(ASK=exec:$T/etc/never supervise "$T/etc/w.rules" timeout 90 python3 "$T/etc/stop.py" question 2>"$T/err")"
 finish
