@@ -195,6 +195,7 @@ static int park(struct worker *w, const struct call *call)
 	k->image = proc_generation(k->job->proc);
 	pthread_mutex_lock(&p->lock);
 	uint64_t token = k->token = ++p->next_token;
+	k->job->trapped = pool_stop_certain(k->job);
 	parked_link(p, k);
 	w->parking = 0;
 	pthread_mutex_unlock(&p->lock);
@@ -337,7 +338,7 @@ static bool wants_out(struct parked *k)
 		return false;
 	if (k->stall == STALL_HELD)
 		return k->gone || pool_signal_waits((pid_t)k->job->notif.pid);
-	return !job_alive(k->job) || pool_signal_waits((pid_t)k->job->notif.pid);
+	return !job_alive(k->job) || k->job->trapped || pool_signal_waits((pid_t)k->job->notif.pid);
 }
 
 /* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out. At most *LOOKS are looked at. */

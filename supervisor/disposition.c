@@ -18,6 +18,7 @@
 #include <sys/resource.h>
 
 #include "supervisor/kernel.h"
+#include "supervisor/tracer.h"
 
 #define BY_RULES "decided by the rules, or by usher's own knowledge of the tree"
 #define ALLOW(why, nr) [__NR_##nr] = { #nr, CALL_ALLOWED, 0, 0, why },

@@ -269,14 +269,3 @@ int exec_traced(struct job *j)
 		return refuse(j, THREADS);
 	return traced_by(j, st.tracer);
 }
-
-int seize_resolve(struct job *j)
-{
-	tracers_note_seize(&j->session->tracers, (pid_t)j->notif.pid);
-	return 0;
-}
-
-int seize_perform(struct job *j)
-{
-	return job_continue(j);
-}

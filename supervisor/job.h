@@ -133,6 +133,7 @@ struct job {
 	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
 	struct unwound *stack;   /* the caller's, where it is evidence; malloc */
 	uint64_t question;       /* id while parked */
+	bool trapped;            /* ... and its caller is to stop for a debugger. Under the pool's lock */
 	uint64_t review;         /* verdict.review: its number, 0 when there was no room */
 	uint32_t used;           /* arena bytes in use */
 	char arena[JOB_ARENA];   /* last: job_pack() copies only what is used */

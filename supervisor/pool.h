@@ -121,6 +121,9 @@ bool pool_signal_waits(pid_t tid);
 /* Whether thread TID, which waits for us, is on its way to a signal for certain: no other thread can be the one that handles it. */
 bool pool_signal_certain(pid_t tid);
 
+/* Whether the caller of J, which waits for us, stops for its debugger as soon as it does not. */
+bool pool_stop_certain(const struct job *j);
+
 /* Whether thread TID has ended. */
 bool pool_thread_ended(pid_t tid);
 

@@ -60,7 +60,7 @@ void reply_interrupted(struct job *j)
 	int rc = seize_caller(j, trace_seize);
 	if (rc < 0) {
 		/* somebody else traces it */
-		(void)reply_send(j, 0, rc == -EAGAIN || pool_signal_certain(tid) ? -ERESTARTSYS : -EINTR, false);
+		(void)reply_send(j, 0, rc == -EAGAIN || pool_stop_certain(j) || pool_signal_certain(tid) ? -ERESTARTSYS : -EINTR, false);
 		return;
 	}
 	(void)reply_send(j, 0, -ERESTARTSYS, false);

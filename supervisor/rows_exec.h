@@ -23,9 +23,9 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to);
 int fork_resolve(struct job *j);
 int fork_perform(struct job *j);
 
-/* PTRACE_SEIZE. */
-int seize_resolve(struct job *j);
-int seize_perform(struct job *j);
+/* PTRACE_SEIZE and PTRACE_INTERRUPT. */
+int ptrace_resolve(struct job *j);
+int ptrace_perform(struct job *j);
 
 /*
  * For any call of a process that proc_expects(): 0 go on, PERFORM_AGAIN resolve in full first, or the negative

@@ -405,7 +405,7 @@ static bool own_filters(const struct session *s, pid_t tid)
 
 int hold_interrupt(struct job *j, struct hold *h, pid_t caller)
 {
-	const uint64_t arg[6] = { PTRACE_INTERRUPT, (uint64_t)caller };
+	const uint64_t arg[6] = { PTRACE_INTERRUPT, (uint64_t)caller, INTERRUPT_HELD };
 	struct tracer *t = h->tracer;
 	exec_regs was, regs;
 

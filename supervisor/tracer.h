@@ -36,6 +36,9 @@ bool tracers_has_seized(struct tracers *all, pid_t tid);
 /* The thread that was WAS goes by the number TID since its exec. */
 void tracers_renamed(struct tracers *all, pid_t was, pid_t tid);
 
+/* The address of a PTRACE_INTERRUPT that hold_interrupt() makes, which the kernel does not look at: the filter lets it be. */
+#define INTERRUPT_HELD 0x68656c64
+
 /* One worker's part in holding a thread. */
 struct hold {
 	struct tracer *tracer; /* NULL: none */

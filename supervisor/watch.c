@@ -154,6 +154,11 @@ bool pool_signal_certain(pid_t tid)
 	return (pending & ~status_mask(status, "\nSigBlk:\t")) != 0;
 }
 
+bool pool_stop_certain(const struct job *j)
+{
+	return j->trapped || (j->worker && atomic_load(&j->worker->trapped) == (j->notif.id << 2 | WORKER_SERVING));
+}
+
 bool pool_thread_ended(pid_t tid)
 {
 	char state = state_of(tid);
@@ -166,7 +171,7 @@ static bool look_after_locked(struct worker *w)
 {
 	if (!w->blocking || w->job.replied)
 		return false;
-	if (!job_alive(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
+	if (!job_alive(&w->job) || pool_stop_certain(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
 		atomic_store(&w->interrupted, true);
 		pthread_kill(w->thread, POOL_SIGNAL);
 	}

@@ -57,6 +57,7 @@ struct worker {
 	size_t parking;           /* bytes of the question that it is about to let wait, of this process; 0: none. Under the lock */
 	pid_t parking_for;
 	atomic_bool walking;      /* has a call: see pool_settle() */
+	_Atomic uint64_t trapped; /* the call whose caller a debugger has told to stop, as in serving. See trapped.c */
 	atomic_bool interrupted;  /* the caller of the blocked job is gone or has a signal to handle */
 	atomic_bool gone;         /* has ended by itself: there are no callers any more */
 	bool reads;               /* what it waits for in patience is a file's content */

@@ -108,6 +108,26 @@ E
 	supervise allow strace -f -o /dev/null "$T/bin/threads" >"$T/out" 2>"$T/err"
 	same "with several threads it is refused" 9 $?
 	check "and the terminal says why" grep -q 'has several threads' "$T/err"
+	# Who waits for usher stops when strace comes and when it goes, and waits on.
+	both "strace of one that waits, for a moment" <<'E'
+mkfifo p; (read -r x <p; echo "got $x") & pid=$!; sleep 0.5
+for n in 1 2 3; do timeout -s INT -k 5 0.5 strace -qq -e trace=open,openat -o trace$n -p $pid 2>err; echo $?; done
+echo word >p; wait; rm -f p trace? err
+E
+	both "strace of one that waits, to its end" <<'E'
+mkfifo p; (read -r x <p; echo "got $x") & pid=$!; sleep 0.5
+strace -qq -e trace=open,openat,exit_group -o trace -p $pid 2>err & sleep 1; echo word >p; wait; cat trace; rm -f p trace err
+E
+	rules asked.rules <<R
+ask create $T/project/asked timeout=120s
+default allow
+R
+	printf '#!/bin/sh\nexec sleep 100\n' >"$T/etc/never"; chmod 755 "$T/etc/never"
+	if is_root || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
+		fresh
+		same "strace of one that waits for an answer" "124 124" "$(ASK=exec:$T/etc/never supervise "$R" bash -c '(: >asked) & pid=$!; sleep 0.5
+			for n in 1 2; do timeout -s INT -k 5 0.5 strace -qq -o /dev/null -p $pid; echo $?; done; kill -9 $pid' 2>"$T/err" | xargs)"
+	else skip "strace of one that waits for an answer" "Yama lets nobody attach"; fi
 	# A tracer that is killed takes nobody along, and nothing hangs.
 	for n in 1 2 3 4 5 6; do
 		timeout 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/jk$n" -- bash -c \
