@@ -20,6 +20,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/ask.h"
+#include "supervisor/clock.h"
 #include "supervisor/crowd.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
@@ -83,16 +84,15 @@ static char state_of(pid_t tid)
 	return at ? at[8] : 0;
 }
 
-/* A thread of PROCESS, which has THREADS: another one at each look. 0: none. */
+/* A thread of PROCESS, which has THREADS: by the time, another one at most looks. 0: none. */
 static pid_t next_thread(pid_t process, unsigned threads)
 {
-	static atomic_uint looks;
 	char name[48];
 	struct dirent64 entry;
 
 	snprintf(name, sizeof(name), "/proc/%d/task", (int)process);
 	CLEANUP_FD int dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	off_t at = 2 + (off_t)(atomic_fetch_add(&looks, 1) % threads); /* behind . and .. */
+	off_t at = 2 + (off_t)(clock_ns(CLOCK_MONOTONIC) / 1000 % threads); /* behind . and .. */
 	if (dir < 0 || lseek(dir, at, SEEK_SET) < 0 || getdents64(dir, &entry, sizeof(entry)) <= 0)
 		return 0;
 	return (pid_t)strtol(entry.d_name, NULL, 10);
