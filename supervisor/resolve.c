@@ -26,8 +26,8 @@
 #include "supervisor/session.h"
 #include "supervisor/terminals.h"
 
-/* The caller's own RESOLVE_* that only the kernel can honour, on the caller's own words. */
-#define RESOLVE_SCOPED (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_XDEV | RESOLVE_CACHED)
+/* The caller's own RESOLVE_* that the kernel honours best, on the caller's own words; on /proc the walk by hand does. */
+#define RESOLVE_SCOPED (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_XDEV)
 
 int look_open(struct job *j, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
@@ -249,6 +249,7 @@ static int look_scoped_new(struct job *j, const struct start *s, struct target *
 static int look_object(struct job *j, const struct look *l, const struct start *s, struct target *t)
 {
 	struct stat st;
+	struct look here = *l;
 	uint64_t flags = O_PATH | (l->flags & LOOK_NOFOLLOW ? O_NOFOLLOW : 0) |
 			 (l->flags & LOOK_DIRECTORY ? O_DIRECTORY : 0);
 
@@ -259,7 +260,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	if (l->resolve & RESOLVE_SCOPED) {
 		if (t->fd == -ENOENT && (l->flags & LOOK_MISSING))
 			return look_scoped_new(j, s, t);
-		return t->fd < 0 ? t->fd : resolve_describe(j, t);
+		here.flags &= ~(unsigned)(LOOK_MISSING | LOOK_ABSENT);
 	}
 	if (t->fd < 0 && t->fd != -ELOOP && t->fd != -ENOENT && (t->fd != -EACCES || !j->session->privileged))
 		return t->fd;
@@ -268,7 +269,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	if (t->fd >= 0 && !on_procfs(j, t->fd, &st))
 		return resolve_describe_as(j, t, &st);
 	unhold(t);
-	return walk_by_hand(j, l, s, t);
+	return walk_by_hand(j, &here, s, t);
 }
 
 /* The directory of an entry is not the end of a name: a link to it is one on the way, which the kernel follows where it would not follow the last (sticky.h). */

@@ -4,7 +4,7 @@
  *
  * MUST: every component is opened from the held one before it, never through a link that was not read here;
  * /proc/self and /proc/thread-self are the caller's; a magic link is followed only for a process of the
- * tree, and what it leads to is then named and decided on like anything else.
+ * tree, and what it leads to is then named and decided on like anything else; the caller's own RESOLVE_* hold here as in the kernel.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,9 @@ struct steps {
 	dev_t root_dev;
 	ino_t root_ino;
 	int cur;        /* held: the directory reached */
+	uint64_t mount; /* where the walk began */
 	int links;
+	bool climbed;   /* by a ".." that the caller's scope depends on, where directories can be renamed meanwhile */
 	char *pending;  /* what is left to walk, PENDING bytes */
 	size_t len;
 	/* the component at hand */
@@ -74,6 +76,20 @@ static void move_to(struct steps *w, int fd)
 	w->cur = fd;
 }
 
+/* The mount that FD lies on; 0 where the kernel does not say. */
+static uint64_t mount_of(int fd)
+{
+	struct statx st;
+
+	return statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == 0 && (st.stx_mask & STATX_MNT_ID) ? st.stx_mnt_id : 0;
+}
+
+/* The caller wants to stay on the mount that it began on, and FD lies on another. */
+static bool crosses(const struct steps *w, int fd)
+{
+	return (w->look->resolve & RESOLVE_NO_XDEV) && (!w->mount || mount_of(fd) != w->mount);
+}
+
 /* Puts TEXT, the content of a link, before what is left. An absolute one starts at the root again. */
 static int put_before(struct steps *w, const char *text, size_t n)
 {
@@ -92,6 +108,8 @@ static int put_before(struct steps *w, const char *text, size_t n)
 	w->len += n + slash;
 	if (text[0] != '/')
 		return 0;
+	if ((w->look->resolve & RESOLVE_BENEATH) || crosses(w, w->root))
+		return -EXDEV;
 	int root = fcntl(w->root, F_DUPFD_CLOEXEC, 3);
 	if (root < 0)
 		return -errno;
@@ -108,12 +126,18 @@ static bool is_root(const struct steps *w)
 
 static int step_up(struct steps *w)
 {
+	struct stat st;
+
 	if (is_root(w))
-		return 0;
-	int fd = look_open(w->j, w->cur, "..", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
+		return w->look->resolve & RESOLVE_BENEATH ? -EXDEV : 0;
+	if ((w->look->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)) && (fstat(w->cur, &st) < 0 || !on_procfs(w->j, w->cur, &st)))
+		w->climbed = true;
+	int fd CLEANUP_FD = look_open(w->j, w->cur, "..", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS);
 	if (fd < 0)
 		return fd;
-	move_to(w, fd);
+	if (crosses(w, fd))
+		return -EXDEV;
+	move_to(w, steal_fd(&fd));
 	return 0;
 }
 
@@ -157,8 +181,12 @@ static int follow_magic(struct steps *w, int whose, int *out)
 {
 	struct creds saved;
 
+	if (w->look->resolve & RESOLVE_CACHED) /* the kernel never has these at hand */
+		return -EAGAIN;
 	if (w->look->resolve & (RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS))
 		return -ELOOP;
+	if (w->look->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT))
+		return -EXDEV;
 	if (++w->links > MAX_LINKS)
 		return -ELOOP;
 	int rc = whose == OWN ? 0 : creds_enter(w->j, CREDS_FS, &saved);
@@ -249,6 +277,8 @@ static int absent(struct steps *w, struct target *t)
 static int arrive(struct steps *w, struct target *t, int fd, bool must_dir)
 {
 	t->fd = fd;
+	if (w->climbed) /* only the kernel could tell that this did not lead out */
+		return -EAGAIN;
 	int rc = resolve_describe(w->j, t);
 	if (rc == 0 && w->by_path)
 		rc = resolve_by_path(w->j, t);
@@ -301,6 +331,8 @@ static int step(struct steps *w, struct target *t)
 		if (fstat(fd, &st) < 0)
 			return -errno;
 	}
+	if (crosses(w, fd))
+		return -EXDEV;
 	if (w->last) {
 		int rc = arrive(w, t, steal_fd(&fd), w->slash || (w->look->flags & LOOK_DIRECTORY));
 		return rc < 0 ? rc : 1;
@@ -325,10 +357,10 @@ static void jump(struct steps *w)
 	if (sp.dir >= sizeof(dir) || !name_fold(w->pending, sp.dir, dir, &n))
 		return;
 	const char *below = dir[0] == '/' ? dir + 1 : dir;
-	int fd = *below ? look_open(w->j, w->cur, below, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS) : -ENOENT;
-	if (fd < 0)
+	int fd CLEANUP_FD = *below ? look_open(w->j, w->cur, below, O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS) : -ENOENT;
+	if (fd < 0 || crosses(w, fd))
 		return;
-	move_to(w, fd);
+	move_to(w, steal_fd(&fd));
 	w->len -= sp.leaf;
 	memmove(w->pending, w->pending + sp.leaf, w->len);
 }
@@ -359,8 +391,8 @@ int walk_by_hand(struct job *j, const struct look *l, const struct start *s, str
 {
 	struct stat st;
 	char *pending CLEANUP_FREE = malloc(PENDING);
-	int root CLEANUP_FD = s->root >= 0 ? fcntl(s->root, F_DUPFD_CLOEXEC, 3) :
-					     open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int top = l->resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) ? s->fd : s->root;
+	int root CLEANUP_FD = top >= 0 ? fcntl(top, F_DUPFD_CLOEXEC, 3) : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	bool relative = s->path[0] != '/' && s->fd >= 0;
 	int cur = fcntl(relative ? s->fd : root, F_DUPFD_CLOEXEC, 3);
 	struct steps w = { .j = j, .look = l, .root = root, .cur = cur, .pending = pending, .len = s->len };
@@ -374,6 +406,8 @@ int walk_by_hand(struct job *j, const struct look *l, const struct start *s, str
 		memcpy(pending, s->path, s->len);
 		w.root_dev = st.st_dev;
 		w.root_ino = st.st_ino;
+		if (l->resolve & RESOLVE_NO_XDEV)
+			w.mount = mount_of(cur);
 		rc = walk_all(&w, t);
 	}
 	if (w.cur >= 0)

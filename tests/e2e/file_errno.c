@@ -286,6 +286,43 @@ static void try_openat2(void)
 	say("openat2", "how unreadable", syscall(SYS_openat2, AT_FDCWD, "f", (void *)8, 24));
 }
 
+/*
+ * /proc/self in a scope of the caller's own is the caller's. What is had from cache is the kernel's affair: EAGAIN is as good.
+ */
+static void try_openat2_proc(void)
+{
+	static const struct { const char *label; uint64_t resolve; } scopes[] = {
+		{ "beneath", RESOLVE_BENEATH }, { "in root", RESOLVE_IN_ROOT }, { "no xdev", RESOLVE_NO_XDEV }, { "cached", RESOLVE_CACHED },
+		{ "beneath, no magic", RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV },
+	};
+	static const char *const paths[] = { "self", "self/status", "thread-self/status", "self/fd", "self/fd/", "self/exe", "self/cwd/f", "self/fd/0",
+					     "self/../self/stat", "self/../../etc", "self/fd/60", "net/tcp", "cpuinfo" };
+	static const uint64_t flags[] = { O_RDONLY, O_PATH, O_PATH | O_NOFOLLOW, O_RDONLY | O_NOFOLLOW, O_PATH | O_DIRECTORY };
+	int proc = open("/proc", O_RDONLY | O_DIRECTORY);
+	char label[100];
+
+	fresh();
+	dup2(proc, 60);
+	for (size_t n = 0; n < sizeof(scopes) / sizeof(scopes[0]) * 65; n++) {
+		const char *name = paths[n / 5 % 13];
+		struct open_how h = { .flags = flags[n % 5], .resolve = scopes[n / 65].resolve };
+		struct stat st, own;
+		long fd = syscall(SYS_openat2, proc, name, &h, sizeof(h));
+		snprintf(label, sizeof(label), "%s %s %x", scopes[n / 65].label, name, (unsigned)flags[n % 5]);
+		if ((h.resolve & RESOLVE_CACHED) && (fd >= 0 || errno == EAGAIN || errno == ENOTDIR || errno == ELOOP || errno == ENOENT))
+			printf("openat2 proc %s: well\n", label);
+		else
+			say("openat2 proc", label, fd);
+		if (fd >= 0 && (fstat((int)fd, &st) < 0 ||
+				fstatat(proc, name, &own, h.flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0 || st.st_ino != own.st_ino))
+			printf("\tanother's\n");
+		if (fd >= 0)
+			close((int)fd);
+	}
+	close(60);
+	close(proc);
+}
+
 /* The calls with one path. */
 struct one {
 	const char *label;
@@ -569,6 +606,7 @@ int main(int argc, char **argv)
 		}
 	}
 	try_openat2();
+	try_openat2_proc();
 	for (size_t i = 0; i < n_names; i++) {
 		for (size_t k = 0; k < sizeof(ones) / sizeof(ones[0]); k++)
 			try_one(&ones[k], &names[i]);
