@@ -115,10 +115,16 @@ static bool one_of(unsigned id, const unsigned set[ID_KINDS])
 	return id == set[ID_REAL] || id == set[ID_EFFECTIVE] || id == set[ID_SAVED];
 }
 
-/* What the kernel would check of a caller that is not root. */
+static bool may(const struct thread_ids *c, int cap)
+{
+	return c->cap_effective & (UINT64_C(1) << cap);
+}
+
+/* What the kernel would check of the caller (scm_check_creds()): root that has laid down its powers is as anybody. */
 static bool honest(const struct ucred *said, const struct thread_ids *c, pid_t pid)
 {
-	return c->uid[ID_EFFECTIVE] == 0 || (said->pid == pid && one_of(said->uid, c->uid) && one_of(said->gid, c->gid));
+	return (said->pid == pid || may(c, CAP_SYS_ADMIN)) && (one_of(said->uid, c->uid) || may(c, CAP_SETUID)) &&
+	       (one_of(said->gid, c->gid) || may(c, CAP_SETGID));
 }
 
 int net_ids_control(struct job *j, struct control *c, bool entered)

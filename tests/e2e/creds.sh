@@ -56,4 +56,21 @@ with "one capability of an ordinary user's" --reuid=1000 --regid=1000 --clear-gr
 with "root that may not change groups" --inh-caps=-setgid --bounding-set=-setgid
 with "root that may change neither groups nor users" --inh-caps=-setgid,-setuid --bounding-set=-setgid,-setuid
 with "root that may do all" --groups 4,5
+# Who says in a message to be another is believed where it may be that one, not because it is root.
+cat >"$T/etc/claim.py" <<'P'
+import os, socket, struct
+a, b = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+b.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
+for what, claim in (("own", (os.getpid(), 0, 0)), ("user", (os.getpid(), 4242, 0)), ("group", (os.getpid(), 0, 4242)), ("process", (os.getppid(), 0, 0))):
+    try: a.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack("3i", *claim))])
+    except OSError as e: print(what, e.strerror); continue
+    print(what, struct.unpack("3i", b.recvmsg(1, 100)[1][0][2]) == claim)
+P
+chmod 644 "$T/etc/claim.py"
+for lost in setuid setgid sys_admin setuid,-setgid,-sys_admin; do
+	native=$(setpriv --nnp --inh-caps=-$lost --bounding-set=-$lost python3 "$T/etc/claim.py" 2>&1)
+	fresh
+	below=$(supervise "$T/etc/allow.rules" setpriv --nnp --inh-caps=-$lost --bounding-set=-$lost python3 "$T/etc/claim.py" 2>&1)
+	same "claims without $lost" "$native" "$below"
+done
 finish
