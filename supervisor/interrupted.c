@@ -90,6 +90,17 @@ bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip)
 	return keeps;
 }
 
+void interrupted_restarts(struct interruptions *all, pid_t tid, uint64_t ip)
+{
+	pthread_mutex_lock(&all->lock);
+	for (unsigned i = 0; all->sets && i < INTERRUPTION_WAYS; i++) {
+		struct interruption *at = &set_of(all, tid)->at[i];
+		if (at->tid == tid && at->ip == ip)
+			*at = (struct interruption){ 0 };
+	}
+	pthread_mutex_unlock(&all->lock);
+}
+
 #ifdef __x86_64__
 /* In struct ucontext, which rt_sigreturn finds at the stack pointer (arch/x86/kernel/signal_64.c). */
 #define FRAME_REGISTERS 104
@@ -209,6 +220,8 @@ static void put_back(const struct job *j)
 	if (!stack_pointer(j, &sp) || memory_read(tid, sp + FRAME_REGISTERS, &f, sizeof(f)) < 0)
 		return;
 	/* the syscall instruction leaves the place behind it in rcx, too: what was interrupted is the return from a call */
+	if (f.rax >= 0 && f.rcx == f.rip + 2) /* to be made again: the handler has SA_RESTART */
+		interrupted_restarts(&j->session->interruptions, tid, f.rcx);
 	if (f.rax != -EINTR || f.rcx != f.rip)
 		return;
 	int nr = number_at(j, f.rip);

@@ -49,6 +49,9 @@ void interrupted_by_usher(struct interruptions *all, pid_t tid, uint64_t ip);
 /* Whether that was so for the handler that returns to IP now. */
 bool interrupted_keeps(struct interruptions *all, pid_t tid, uint64_t ip);
 
+/* The call at IP is made again instead: what ends a later one there is not usher's. */
+void interrupted_restarts(struct interruptions *all, pid_t tid, uint64_t ip);
+
 #ifdef __x86_64__
 /* Bytes before the end of a call's instruction that interrupted_number() wants to see. */
 #define CALL_CODE 24

@@ -106,8 +106,11 @@ static int attempt_bind(const struct fence *f, bool *astray)
 	if ((parent[0] != '/' && (f->base < 0 || fchdir(f->base) < 0)) || !leads_to(parent, f->dir))
 		return fchdir(f->dir) < 0 ? -errno : bind_leaf(f);
 	int rc = raise_fence(f->dir);
-	if (rc == 0)
-		rc = bind_as_said(f);
+	if (rc < 0)
+		return rc;
+	rc = bind_as_said(f);
+	if (rc == -EACCES) /* the fence, where the bytes lead elsewhere by now; or the directory itself, which says so again */
+		return fchdir(f->dir) < 0 ? -errno : bind_leaf(f);
 	*astray = rc == 0 && !made_here(f) && !leads_to(parent, f->dir);
 	return rc;
 }

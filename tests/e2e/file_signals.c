@@ -285,6 +285,36 @@ static void interrupted_wait(void)
 	unlink("p");
 }
 
+/* An open of a FIFO that goes on after each signal leaves nothing behind: a later one at the same place in the code, which does not wait, knows no EINTR. */
+static void after_a_wait(void)
+{
+	int wrong = 0;
+
+	if (mkfifo("p", 0600) < 0)
+		exit(2);
+	for (int i = 0; i < 10; i++) {
+		pid_t child = fork();
+		if (child == 0) {
+			usleep(100000);
+			_exit(open("p", O_WRONLY | O_CLOEXEC) < 0);
+		}
+		timer(true, true);
+		int fd = open("p", O_RDONLY | O_CLOEXEC);
+		wrong += fd < 0;
+		close(fd);
+		timer(true, false);
+		for (int n = 0; n < 400; n++) {
+			fd = open("p", O_RDWR | O_CLOEXEC);
+			wrong += fd < 0 && (!EINTR_HAPPENS || errno != EINTR);
+			close(fd);
+		}
+		timer(false, true);
+		waitpid(child, NULL, 0);
+	}
+	printf("opens behind one that waited: %d wrong\n", wrong);
+	unlink("p");
+}
+
 /* Who was killed while it waited at a FIFO, and collected, is not there for the other end. */
 static void kill_at_fifo(int flags, int after_us)
 {
@@ -350,6 +380,7 @@ int main(int argc, char **argv)
 	meetings(false);
 	crowd();
 	interrupted_wait();
+	after_a_wait();
 	killed_at_a_fifo();
 	return 0;
 }

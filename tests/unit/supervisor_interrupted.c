@@ -92,6 +92,20 @@ static void own_answers_stay(void **state)
 	interruptions_free(&all);
 }
 
+static void what_is_made_again_is_forgotten(void **state)
+{
+	struct interruptions all = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+	(void)state;
+	interrupted_restarts(&all, 7, 0x1000);
+	interrupted_by_usher(&all, 7, 0x1000);
+	interrupted_by_usher(&all, 7, 0x2000);
+	interrupted_restarts(&all, 7, 0x1000);
+	assert_false(interrupted_keeps(&all, 7, 0x1000));
+	assert_true(interrupted_keeps(&all, 7, 0x2000));
+	interruptions_free(&all);
+}
+
 /* A thousand times the same call of one thread, whose handlers may never return, takes no place from the others. */
 static void those_of_thousands_of_threads_are_known(void **state)
 {
@@ -116,6 +130,7 @@ int main(void)
 		cmocka_unit_test(any_bytes),
 #endif
 		cmocka_unit_test(own_answers_stay),
+		cmocka_unit_test(what_is_made_again_is_forgotten),
 		cmocka_unit_test(those_of_thousands_of_threads_are_known),
 	};
 
