@@ -62,4 +62,21 @@ a, b = socket.socketpair(); print(a.sendmsg([b"x"]), b.recv(9)); os.kill(pid, 9)
 P
 same "a shared table natively" "1 b'x'" "$(python3 "$T/shared.py")"
 same "a shared table" "1 b'x'" "$(supervise allow python3 "$T/shared.py")"
+# A name below a link that another process exchanges for another one all the time, both to directories of its own: every bind makes its socket in one of them.
+cat >"$T/etc/exchanged.py" <<'P'
+import collections, ctypes, errno, os, socket
+exchange = ctypes.CDLL(None).renameat2
+for d in "ab": os.mkdir(d); os.symlink(d, "to_" + d)
+pid = os.fork()
+while not pid: exchange(-100, b"to_a", -100, b"to_b", 2)
+said = collections.Counter()
+for i in range(600):
+    try: socket.socket(socket.AF_UNIX).bind("to_a/%d" % i); said["bound"] += 1
+    except OSError as e: said[errno.errorcode[e.errno]] += 1
+os.kill(pid, 9); os.waitpid(pid, 0)
+print(dict(said), len(os.listdir("a")) + len(os.listdir("b")))
+P
+want="{'bound': 600} 600"
+fresh; same "binds below links that are exchanged (native)" "$want" "$(timeout 60 python3 "$T/etc/exchanged.py" 2>&1)"
+fresh; same "binds below links that are exchanged" "$want" "$(supervise allow timeout 90 python3 "$T/etc/exchanged.py" 2>"$T/err")"
 finish
