@@ -22,8 +22,23 @@ static bool moved(const struct job *j)
 	return j->session->privileged && atomic_load_explicit(&j->session->creds_moved, memory_order_acquire);
 }
 
+static int powers_get(struct __user_cap_data_struct data[2])
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	return syscall(SYS_capget, &head, data) < 0 ? -errno : 0;
+}
+
+static int powers_set(const struct __user_cap_data_struct data[2])
+{
+	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
+}
+
 static int save(struct net_ids *ids)
 {
+	int rc = powers_get(ids->caps);
+	if (rc < 0)
+		return rc;
 	if (getresuid(&ids->uid[0], &ids->uid[1], &ids->uid[2]) < 0 ||
 	    getresgid(&ids->gid[0], &ids->gid[1], &ids->gid[2]) < 0)
 		return -errno;
@@ -35,9 +50,10 @@ static int save(struct net_ids *ids)
 	return ids->n_groups < 0 ? -errno : 0;
 }
 
-/* The saved user id stays 0: the way back. With an effective id other than 0 the kernel takes the powers away. */
+/* The saved user id stays 0, and the powers permitted: the way back. Which of them are effective does not follow from the ids: the caller may have laid them down, or kept some. */
 static int take_on(const struct thread_ids *c)
 {
+	struct __user_cap_data_struct caps[2];
 	int rc = thread_groups_set(c->groups, c->n_groups);
 
 	if (rc < 0)
@@ -45,7 +61,12 @@ static int take_on(const struct thread_ids *c)
 	if (syscall(SYS_setresgid, c->gid[ID_REAL], c->gid[ID_EFFECTIVE], -1) < 0 ||
 	    syscall(SYS_setresuid, c->uid[ID_REAL], c->uid[ID_EFFECTIVE], 0) < 0)
 		return -errno;
-	return 0;
+	rc = powers_get(caps);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 2; i++)
+		caps[i].effective = caps[i].permitted & (uint32_t)(c->cap_effective >> 32 * i);
+	return powers_set(caps);
 }
 
 /* The user that a peer sees is what this thread has anyway. */
@@ -93,9 +114,10 @@ void net_ids_leave(struct net_ids *ids)
 	int error = errno;
 
 	creds_leave(&ids->creds);
-	if (ids->entered && (syscall(SYS_setresuid, ids->uid[0], ids->uid[1], ids->uid[2]) < 0 ||
+	/* The powers first, to be allowed the rest; once more at the end, as a change of ids gives and takes some. */
+	if (ids->entered && (powers_set(ids->caps) < 0 || syscall(SYS_setresuid, ids->uid[0], ids->uid[1], ids->uid[2]) < 0 ||
 			     syscall(SYS_setresgid, ids->gid[0], ids->gid[1], ids->gid[2]) < 0 ||
-			     thread_groups_set(ids->groups, (size_t)ids->n_groups) < 0))
+			     thread_groups_set(ids->groups, (size_t)ids->n_groups) < 0 || powers_set(ids->caps) < 0))
 		abort();
 	free(ids->groups);
 	memset(ids, 0, sizeof(*ids));
@@ -104,10 +126,9 @@ void net_ids_leave(struct net_ids *ids)
 
 bool net_ids_may_claim(void)
 {
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
 
-	return syscall(SYS_capget, &head, data) == 0 && (data[0].effective & (1u << CAP_SYS_ADMIN));
+	return powers_get(data) == 0 && (data[0].effective & (1u << CAP_SYS_ADMIN));
 }
 
 static bool one_of(unsigned id, const unsigned set[ID_KINDS])

@@ -23,6 +23,7 @@ struct net_ids {
 	gid_t gid[3];
 	gid_t *groups;
 	int n_groups;
+	struct __user_cap_data_struct caps[2];
 	struct creds creds; /* for callers that kept their ids */
 };
 

@@ -73,4 +73,32 @@ for lost in setuid setgid sys_admin setuid,-setgid,-sys_admin; do
 	below=$(supervise "$T/etc/allow.rules" setpriv --nnp --inh-caps=-$lost --bounding-set=-$lost python3 "$T/etc/claim.py" 2>&1)
 	same "claims without $lost" "$native" "$below"
 done
+# Which powers are in force does not follow from the ids: connecting goes by them, whoever the caller is.
+cat >"$T/etc/powers.py" <<'P'
+import ctypes, os, socket, struct
+libc = ctypes.CDLL(None, use_errno=True)
+SYS_capset, KEEPCAPS, DAC_OVERRIDE = {"x86_64": 126, "aarch64": 91}[os.uname().machine], 8, 2
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind("socket"); listener.listen(9)
+    os.chmod("socket", 0o600); os.chown("socket", 1001, 1001)
+    for ids in ((0, 0, 0), (1000, 0, 0), (0, 1000, 0), (1000, 1000, 1000)):
+        for power in (0, DAC_OVERRIDE):
+            if os.fork():
+                os.wait()
+                continue
+            libc.prctl(KEEPCAPS, 1, 0, 0, 0)
+            os.setresuid(*ids)
+            head, data = struct.pack("Ii", 0x20080522, 0), struct.pack("6I", power, power, 0, 0, 0, 0)
+            libc.syscall(SYS_capset, head, data)
+            with socket.socket(socket.AF_UNIX) as s:
+                try: print(ids, power, s.connect("socket"), flush=True)
+                except OSError as e: print(ids, power, e.strerror, flush=True)
+            os._exit(0)
+os.unlink("socket")
+P
+chmod 644 "$T/etc/powers.py"
+fresh
+native=$(cd "$T/project" && python3 "$T/etc/powers.py" 2>&1)
+fresh
+same "powers apart from ids" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/powers.py" 2>&1)"
 finish
