@@ -23,7 +23,7 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to);
 int fork_resolve(struct job *j);
 int fork_perform(struct job *j);
 
-/* PTRACE_SEIZE and PTRACE_INTERRUPT. */
+/* PTRACE_SEIZE, PTRACE_INTERRUPT and PTRACE_LISTEN. */
 int ptrace_resolve(struct job *j);
 int ptrace_perform(struct job *j);
 

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Calls of ptrace that a thread of the tree makes for another one. PTRACE_INTERRUPT is to stop it, as a signal would, but nothing in /proc shows
- * that it is to stop: one that waits for usher would wait on, and its debugger with it (strace -p).
+ * that it is to stop: one that waits for usher would wait on, and its debugger with it (strace -p). PTRACE_LISTEN tells that a whole process is
+ * stopping: where others of its threads wait for usher, and so cannot join in, nobody else is told of the stop. The debugger interrupts
+ * them then, which the kernel makes one stop of with the one that they are on their way to.
  *
  * MUST: a call is marked only while the debugger stands behind a PTRACE_INTERRUPT that succeeded. Nobody else can let the thread go on, so that
  * a call that it is in then is the one that it stops in.
  */
+#include <errno.h>
 #include <stdatomic.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 
 #include "supervisor/exec_trace.h"
 #include "supervisor/pool.h"
@@ -19,6 +23,8 @@
 
 /* A call may have been received that no worker serves yet: so often is looked for it, or until the thread has stopped. */
 #define TRAP_LOOKS 8
+/* Threads that may be found waiting at one PTRACE_LISTEN: each other thread that stops brings another one. */
+#define WAITERS 256
 
 int ptrace_resolve(struct job *j)
 {
@@ -65,6 +71,63 @@ static void mark_soon(struct session *s, pid_t tid)
 		tracer_nap(&pause);
 }
 
+/* Who waits for usher: at most WAITERS of them, into TIDS. */
+static unsigned waiters(struct pool *p, pid_t tids[WAITERS])
+{
+	unsigned n = 0;
+
+	pthread_mutex_lock(&p->lock);
+	for (struct worker *w = p->workers; w && n < WAITERS; w = w->next) {
+		if (w->blocking && (atomic_load(&w->serving) & WORKER_SERVING))
+			tids[n++] = w->serving_tid;
+	}
+	for (struct parked *k = p->parked; k && n < WAITERS; k = k->next)
+		tids[n++] = (pid_t)k->job->notif.pid;
+	pthread_mutex_unlock(&p->lock);
+	return n;
+}
+
+/* Has the debugger *TID, which stands behind a call, interrupt WHOM. 0, -EINTR (*sig: its own signal came first) or another negative errno. */
+static int have_interrupted(pid_t *tid, pid_t whom, int *sig)
+{
+	const uint64_t arg[6] = { PTRACE_INTERRUPT, (uint64_t)whom, INTERRUPT_HELD };
+	exec_regs before, regs;
+
+	int err = trace_regs(*tid, &before);
+	if (err)
+		return err;
+	regs = before;
+	regs_call(&regs, SYS_ptrace, arg);
+	err = trace_set_regs(*tid, &regs);
+	for (int stop = 0; !err && stop < 2; stop++)
+		err = trace_to_call(tid, sig);
+	if (!err)
+		err = trace_regs(*tid, &regs);
+	if (err != -ESRCH)
+		(void)trace_set_regs(*tid, &before);
+	return err ? err : (int)REGS_RESULT(&regs);
+}
+
+/* The debugger *TID has let thread WHOM stand in its process's stop. */
+static void stop_others(struct session *s, pid_t *tid, pid_t whom, int *sig)
+{
+	pid_t tids[WAITERS];
+	struct thread_state st, its;
+
+	if (!REGS_CAN_CALL || *sig || thread_state(s->self_proc, whom, &st))
+		return;
+	unsigned n = waiters(s->pool, tids);
+	for (unsigned i = 0; i < n && !*sig; i++) {
+		if (tids[i] == whom || thread_state(s->self_proc, tids[i], &its) || its.tgid != st.tgid || its.tracer != *tid)
+			continue;
+		int err = have_interrupted(tid, tids[i], sig);
+		if (err == -EINTR)
+			return;
+		if (err == 0)
+			mark_soon(s, tids[i]);
+	}
+}
+
 int ptrace_perform(struct job *j)
 {
 	pid_t tid = (pid_t)j->notif.pid, whom = (pid_t)j->arg[1];
@@ -72,14 +135,17 @@ int ptrace_perform(struct job *j)
 	int sig = 0;
 
 	/* Who traces the debugger itself has it stop where it likes. */
-	if (j->arg[0] != PTRACE_INTERRUPT || trace_seize(tid) < 0)
+	if (j->arg[0] == PTRACE_SEIZE || trace_seize(tid) < 0)
 		return job_continue(j);
 	(void)reply_send(j, 0, 0, true);
 	j->reply.kind = REPLY_GONE;
 	if (trace_wait_for(tid, &sig) == TRACE_ENDED)
 		return PERFORM_DONE;
-	if (trace_regs(tid, &regs) == 0 && REGS_RESULT(&regs) == 0)
+	bool done = trace_regs(tid, &regs) == 0 && REGS_RESULT(&regs) == 0;
+	if (done && j->arg[0] == PTRACE_INTERRUPT)
 		mark_soon(j->session, whom);
+	else if (done)
+		stop_others(j->session, &tid, whom, &sig);
 	trace_release(tid, sig);
 	return PERFORM_DONE;
 }

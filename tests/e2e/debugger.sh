@@ -118,6 +118,38 @@ E
 mkfifo p; (read -r x <p; echo "got $x") & pid=$!; sleep 0.5
 strace -qq -e trace=open,openat,exit_group -o trace -p $pid 2>err & sleep 1; echo word >p; wait; cat trace; rm -f p trace err
 E
+	# A process that strace looks at stops as a whole, though some of its threads wait, and goes on; its parent is told.
+	cat >"$T/etc/stops.py" <<'P'
+import os, signal, subprocess, threading, time
+os.mkfifo("p")
+pid = os.fork()
+if not pid:
+    wait = lambda: os.close(os.open("p", os.O_RDONLY))
+    threads = [threading.Thread(target=wait) for i in range(4)]
+    for t in threads: t.start()
+    for t in threads: t.join()
+    os._exit(7)
+time.sleep(0.5)
+strace = subprocess.Popen(["strace", "-f", "-qq", "-e", "trace=none", "-o", "/dev/null", "-p", str(pid)], stderr=subprocess.DEVNULL)
+time.sleep(1)
+def told(flag):
+    for i in range(500):
+        got, status = os.waitpid(pid, flag | os.WNOHANG)
+        if got: return "stopped" if os.WIFSTOPPED(status) else "continued" if os.WIFCONTINUED(status) else "ended %d" % os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    return "nothing"
+for i in range(3):
+    os.kill(pid, signal.SIGSTOP); print(told(os.WUNTRACED), end=" ")
+    os.kill(pid, signal.SIGCONT); print(told(os.WCONTINUED), end=" ")
+    time.sleep(0.2)
+fd = os.open("p", os.O_WRONLY)
+print(told(0), strace.wait())
+P
+	want="stopped continued stopped continued stopped continued ended 7 0"
+	if is_root || [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" = 0 ]; then
+		fresh; same "a traced process with threads that wait stops (native)" "$want" "$(timeout 60 python3 "$T/etc/stops.py" 2>&1)"
+		fresh; same "a traced process with threads that wait stops" "$want" "$(supervise allow timeout 90 python3 "$T/etc/stops.py" 2>"$T/err")"
+	else skip "a traced process with threads that wait stops" "Yama lets nobody attach"; fi
 	rules asked.rules <<R
 ask create $T/project/asked timeout=120s
 default allow
