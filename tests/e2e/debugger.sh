@@ -160,10 +160,10 @@ R
 		same "strace of one that waits for an answer" "124 124" "$(ASK=exec:$T/etc/never supervise "$R" bash -c '(: >asked) & pid=$!; sleep 0.5
 			for n in 1 2; do timeout -s INT -k 5 0.5 strace -qq -o /dev/null -p $pid; echo $?; done; kill -9 $pid' 2>"$T/err" | xargs)"
 	else skip "strace of one that waits for an answer" "Yama lets nobody attach"; fi
-	# A tracer that is killed takes nobody along, and nothing hangs.
+	# A tracer that is killed takes nobody along, and nothing hangs. (Before its program runs, it leaves that one stopped, natively too.)
 	for n in 1 2 3 4 5 6; do
 		timeout 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/jk$n" -- bash -c \
-			'strace -f -o /dev/null sh -c "i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i+1)); done; echo done >done.'$n'" & p=$!; sleep 0.'$n'; kill -9 $p; wait $p; while [ ! -e done.'$n' ]; do sleep 0.1; done' >"$T/out" 2>&1
+			'strace -f -o /dev/null sh -c ": >up.'$n'; i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i+1)); done; echo done >done.'$n'" & p=$!; while [ ! -e up.'$n' ]; do sleep 0.02; done; sleep 0.'$n'; kill -9 $p; wait $p; while [ ! -e done.'$n' ]; do sleep 0.1; done' >"$T/out" 2>&1
 		same "a killed tracer, $n" 0 $?
 		check "and its journal, $n" "$USHER" verify "$T/jk$n"
 	done
