@@ -16,13 +16,13 @@
 #include "supervisor/memory.h"
 #include "supervisor/session.h"
 
-static int caps_get(struct __user_cap_data_struct data[2])
+int caps_get(struct __user_cap_data_struct data[2])
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	return syscall(SYS_capget, &head, data) < 0 ? -errno : 0;
 }
 
-static int caps_set(const struct __user_cap_data_struct data[2])
+int caps_set(const struct __user_cap_data_struct data[2])
 {
 	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;

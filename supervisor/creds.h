@@ -25,6 +25,10 @@ enum creds_kind {
 	CREDS_REAL, /* the real ids, as access(2) wants it */
 };
 
+/* The calling thread's capabilities. 0 or a negative errno. */
+int caps_get(struct __user_cap_data_struct data[2]);
+int caps_set(const struct __user_cap_data_struct data[2]);
+
 /* Those of J's caller, who was alive afterwards; free out->groups in every case. 0, -EPERM when it has ended or they cannot be told, -ENOMEM. */
 int creds_of(const struct job *j, struct thread_ids *out);
 

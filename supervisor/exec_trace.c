@@ -190,18 +190,15 @@ int trace_to_call(pid_t *tid, int *sig)
 	return 0;
 }
 
-int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
+int trace_call(pid_t *tid, long nr, const uint64_t arg[6], exec_regs *before, int64_t *result, int *sig)
 {
-	const uint64_t arg[6] = { 0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 };
-	exec_regs before, regs;
+	exec_regs regs;
 
-	if (!REGS_CAN_CALL)
-		return -E2BIG;
-	int err = trace_regs(*tid, &before);
+	int err = trace_regs(*tid, before);
 	if (err)
 		return err;
-	regs = before;
-	regs_call(&regs, SYS_mmap, arg);
+	regs = *before;
+	regs_call(&regs, nr, arg);
 	err = trace_set_regs(*tid, &regs);
 	for (int stop = 0; !err && stop < 2; stop++)
 		err = trace_to_call(tid, sig);
@@ -209,11 +206,28 @@ int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
 		return err;
 	if (!err)
 		err = trace_regs(*tid, &regs);
-	if (!err && REGS_RESULT(&regs) < 0 && REGS_RESULT(&regs) > -4096)
-		err = (int)REGS_RESULT(&regs);
 	if (err)
-		(void)trace_set_regs(*tid, &before);
+		(void)trace_set_regs(*tid, before);
 	else
-		*addr = (uint64_t)REGS_RESULT(&regs);
+		*result = REGS_RESULT(&regs);
 	return err;
+}
+
+int trace_map(pid_t *tid, size_t len, uint64_t *addr, int *sig)
+{
+	const uint64_t arg[6] = { 0, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0 };
+	exec_regs before;
+	int64_t result;
+
+	if (!REGS_CAN_CALL)
+		return -E2BIG;
+	int err = trace_call(tid, SYS_mmap, arg, &before, &result, sig);
+	if (err)
+		return err;
+	if (result < 0 && result > -4096) {
+		(void)trace_set_regs(*tid, &before);
+		return (int)result;
+	}
+	*addr = (uint64_t)result;
+	return 0;
 }

@@ -50,7 +50,13 @@ void trace_kill(pid_t pid);
 #define TRACE_RESTART (-513)
 
 /*
- * Has the thread TID, which trace_seize() stopped on its way back from a call, map LEN bytes of memory at *ADDR. Its registers are then those
+ * Has the thread TID, which trace_seize() stopped on its way back from a call, make call NR (REGS_CAN_CALL); *RESULT as from the kernel. BEFORE is
+ * what its registers were, which are now those of a finished call. Returns 0, -EINTR (a signal came: registers as before, *sig), -ESRCH, or another negative errno.
+ */
+int trace_call(pid_t *tid, long nr, const uint64_t arg[6], exec_regs *before, int64_t *result, int *sig);
+
+/*
+ * As trace_call(): the thread is to map LEN bytes of memory at *ADDR. Its registers are then those
  * of a finished call: regs_again() repeats the one it was in. Returns 0, -EINTR (a signal came: registers as before, *sig), -ESRCH,
  * -E2BIG where that cannot be done, or the kernel's errno.
  */

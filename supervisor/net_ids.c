@@ -22,21 +22,9 @@ static bool moved(const struct job *j)
 	return j->session->privileged && atomic_load_explicit(&j->session->creds_moved, memory_order_acquire);
 }
 
-static int powers_get(struct __user_cap_data_struct data[2])
-{
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	return syscall(SYS_capget, &head, data) < 0 ? -errno : 0;
-}
-
-static int powers_set(const struct __user_cap_data_struct data[2])
-{
-	struct __user_cap_header_struct head = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	return syscall(SYS_capset, &head, data) < 0 ? -errno : 0;
-}
-
 static int save(struct net_ids *ids)
 {
-	int rc = powers_get(ids->caps);
+	int rc = caps_get(ids->caps);
 	if (rc < 0)
 		return rc;
 	if (getresuid(&ids->uid[0], &ids->uid[1], &ids->uid[2]) < 0 ||
@@ -61,12 +49,12 @@ static int take_on(const struct thread_ids *c)
 	if (syscall(SYS_setresgid, c->gid[ID_REAL], c->gid[ID_EFFECTIVE], -1) < 0 ||
 	    syscall(SYS_setresuid, c->uid[ID_REAL], c->uid[ID_EFFECTIVE], 0) < 0)
 		return -errno;
-	rc = powers_get(caps);
+	rc = caps_get(caps);
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < 2; i++)
 		caps[i].effective = caps[i].permitted & (uint32_t)(c->cap_effective >> 32 * i);
-	return powers_set(caps);
+	return caps_set(caps);
 }
 
 /* The user that a peer sees is what this thread has anyway. */
@@ -115,9 +103,9 @@ void net_ids_leave(struct net_ids *ids)
 
 	creds_leave(&ids->creds);
 	/* The powers first, to be allowed the rest; once more at the end, as a change of ids gives and takes some. */
-	if (ids->entered && (powers_set(ids->caps) < 0 || syscall(SYS_setresuid, ids->uid[0], ids->uid[1], ids->uid[2]) < 0 ||
+	if (ids->entered && (caps_set(ids->caps) < 0 || syscall(SYS_setresuid, ids->uid[0], ids->uid[1], ids->uid[2]) < 0 ||
 			     syscall(SYS_setresgid, ids->gid[0], ids->gid[1], ids->gid[2]) < 0 ||
-			     thread_groups_set(ids->groups, (size_t)ids->n_groups) < 0 || powers_set(ids->caps) < 0))
+			     thread_groups_set(ids->groups, (size_t)ids->n_groups) < 0 || caps_set(ids->caps) < 0))
 		abort();
 	free(ids->groups);
 	memset(ids, 0, sizeof(*ids));
@@ -128,7 +116,7 @@ bool net_ids_may_claim(void)
 {
 	struct __user_cap_data_struct data[2];
 
-	return powers_get(data) == 0 && (data[0].effective & (1u << CAP_SYS_ADMIN));
+	return caps_get(data) == 0 && (data[0].effective & (1u << CAP_SYS_ADMIN));
 }
 
 static bool one_of(unsigned id, const unsigned set[ID_KINDS])

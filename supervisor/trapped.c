@@ -91,21 +91,14 @@ static unsigned waiters(struct pool *p, pid_t tids[WAITERS])
 static int have_interrupted(pid_t *tid, pid_t whom, int *sig)
 {
 	const uint64_t arg[6] = { PTRACE_INTERRUPT, (uint64_t)whom, INTERRUPT_HELD };
-	exec_regs before, regs;
+	exec_regs before;
+	int64_t result;
 
-	int err = trace_regs(*tid, &before);
+	int err = trace_call(tid, SYS_ptrace, arg, &before, &result, sig);
 	if (err)
 		return err;
-	regs = before;
-	regs_call(&regs, SYS_ptrace, arg);
-	err = trace_set_regs(*tid, &regs);
-	for (int stop = 0; !err && stop < 2; stop++)
-		err = trace_to_call(tid, sig);
-	if (!err)
-		err = trace_regs(*tid, &regs);
-	if (err != -ESRCH)
-		(void)trace_set_regs(*tid, &before);
-	return err ? err : (int)REGS_RESULT(&regs);
+	(void)trace_set_regs(*tid, &before);
+	return (int)result;
 }
 
 /* The debugger *TID has let thread WHOM stand in its process's stop. */
