@@ -84,18 +84,25 @@ static char state_of(pid_t tid)
 	return at ? at[8] : 0;
 }
 
-/* A thread of PROCESS, which has THREADS: by the time, another one at most looks. 0: none. */
-static pid_t next_thread(pid_t process, unsigned threads)
+/* So many of a process's threads, some places apart, one look goes through. */
+#define THREADS_SEEN 8
+
+/* Whether a thread of PROCESS, which has THREADS, stands: of some of them, by the time other ones at most looks. */
+static bool some_stand(pid_t process, unsigned threads)
 {
 	char name[48];
-	struct dirent64 entry;
+	struct dirent64 entry; /* and a few behind it */
 
 	snprintf(name, sizeof(name), "/proc/%d/task", (int)process);
 	CLEANUP_FD int dir = open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	off_t at = 2 + (off_t)(clock_ns(CLOCK_MONOTONIC) / 1000 % threads); /* behind . and .. */
-	if (dir < 0 || lseek(dir, at, SEEK_SET) < 0 || getdents64(dir, &entry, sizeof(entry)) <= 0)
-		return 0;
-	return (pid_t)strtol(entry.d_name, NULL, 10);
+	off_t from = 2 + (off_t)(clock_ns(CLOCK_MONOTONIC) / 1000 % threads); /* behind . and .. */
+	if (dir < 0 || lseek(dir, from, SEEK_SET) < 0)
+		return false;
+	for (int i = 0; i < THREADS_SEEN && getdents64(dir, &entry, sizeof(entry)) > 0; i++) {
+		if (state_of((pid_t)strtol(entry.d_name, NULL, 10)) == 'T')
+			return true;
+	}
+	return false;
 }
 
 static long status_number(const char *status, const char *key)
@@ -107,8 +114,8 @@ static long status_number(const char *status, const char *key)
 
 /*
  * One thread takes the signal that stops a process, and stands; nothing that /proc tells of the others shows that they are to stand as well, and
- * until they do nobody is told that the process has stopped. It is the first thread, unless that one waits for us. A debugger of the tree
- * may let one of its threads run on while others stand.
+ * until they do nobody is told that the process has stopped. The first thread stands then, too, unless it waits for us or has ended: it is the one
+ * that looks at the others. A debugger of the tree may let one of its threads run on while others stand.
  */
 static bool stop_waits(const char *status, pid_t tid)
 {
@@ -121,10 +128,8 @@ static bool stop_waits(const char *status, pid_t tid)
 	snprintf(name, sizeof(name), "/proc/self/task/%ld", tracer);
 	if (tracer && access(name, F_OK) < 0)
 		return false;
-	if (first != tid && state_of(first) == 'T')
-		return true;
-	pid_t other = next_thread(first, (unsigned)threads);
-	return other > 0 && other != tid && other != first && state_of(other) == 'T';
+	char state = first == tid ? 'Z' : state_of(first);
+	return state == 'T' || (state == 'Z' && some_stand(first, (unsigned)threads));
 }
 
 bool pool_signal_waits(pid_t tid)
