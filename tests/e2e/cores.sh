@@ -193,7 +193,7 @@ same "helpers that answer, and anchors, have them all" "$list" "$(sort -u "$T/he
 busy() { for _ in $(seq "$cores"); do while :; do :; done & done; }
 quiet() { for p in $(jobs -p); do kill "$p"; done; wait 2>/dev/null; }
 times=100
-[ -z "${QUICK:-}" ] || times=40
+[ -z "${QUICK:-}" ] || times=25
 for how in alone beside; do
 	[ $how = alone ] || busy
 	for program in later static raw raw-static forged musl; do

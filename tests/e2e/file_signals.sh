@@ -6,9 +6,9 @@ MODES=allow both file_signals <<'S'
 "$BIN/file_signals" .
 S
 if [ "$(uname -m)" = x86_64 ]; then
-	MODES=allow both storm <<'S'
-"$BIN/storm" 5
-S
+	seconds=5
+	[ -z "${QUICK:-}" ] || seconds=3
+	MODES=allow both storm <<<"\"\$BIN/storm\" $seconds"
 else
 	skip storm "no interrupted call is put back here"
 fi

@@ -6,7 +6,7 @@
 rules tree.rules <<<'deny write /nowhere/** tree=/bin/nothing'
 OPTIONS="-p $R"
 threads=2000
-[ -z "${QUICK:-}" ] || threads=1000
+[ -z "${QUICK:-}" ] || threads=500
 for c in "broken 8" "threads $threads"; do
 	MODES=allow both "forks $c" <<<"\"\$BIN/forks\" $c"
 done

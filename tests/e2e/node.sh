@@ -45,7 +45,9 @@ node s.js
 S
 
 command -v npm >/dev/null || { skip npm "no npm"; finish; }
-both npm <<'S'
+modes="allow agent"
+[ -z "${QUICK:-}" ] || modes=allow # agent.sh has npm as well
+MODES=$modes both npm <<'S'
 set -e
 export npm_config_cache=$TMPDIR/npm npm_config_update_notifier=false npm_config_audit=false npm_config_fund=false npm_config_offline=true
 mkdir -p lib/sub app; echo '{"name":"lib","version":"1.2.3","main":"sub/i.js","bin":{"libtool":"b.js"}}' > lib/package.json; echo 'module.exports = n => n * 2' > lib/sub/i.js; printf '#!/usr/bin/env node\nconsole.log("bin", process.argv[2])\n' > lib/b.js

@@ -100,7 +100,11 @@ func main() {
 			time.Sleep(200 * time.Microsecond)
 		}
 	}()
-	many(32, func(i int) { files(fmt.Sprintf("g%d", i)) })
+	crowd := 32
+	if os.Getenv("QUICK") != "" {
+		crowd = 12
+	}
+	many(crowd, func(i int) { files(fmt.Sprintf("g%d", i)) })
 	many(4, func(int) { programs() })
 	if len(os.Args) > 1 {
 		addr := echo()
