@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -123,7 +124,8 @@ int creds_note_home(struct session *s)
 		return s->privileged ? -ENOMEM : 0;
 	if (getresuid(&h->uid[0], &h->uid[1], &h->uid[2]) < 0 || getresgid(&h->gid[0], &h->gid[1], &h->gid[2]) < 0)
 		return -errno;
-	int rc = save(&h->rest);
+	/* Who holds powers without being root keeps them on the way back from a caller that is root. */
+	int rc = prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) < 0 && h->uid[0] ? -errno : save(&h->rest);
 	if (rc < 0)
 		free(h->rest.groups);
 	else

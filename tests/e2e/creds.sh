@@ -101,4 +101,30 @@ fresh
 native=$(cd "$T/project" && python3 "$T/etc/powers.py" 2>&1)
 fresh
 same "powers apart from ids" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/powers.py" 2>&1)"
+# Powers without root: whoever has them may become root, and usher serves it and goes back.
+cat >"$T/etc/becomes.py" <<'P'
+import os, socket
+with socket.socket(socket.AF_UNIX) as listener:
+    listener.bind("socket"); listener.listen(9)
+    os.chmod("socket", 0o666)
+    for ids in ((1000, 1000, 1000), (0, 0, 0), (0, 1001, 1001), (1001, 1001, 1001)):
+        if os.fork():
+            print(ids, os.wait()[1], flush=True)
+            continue
+        os.setresuid(*ids)
+        with socket.socket(socket.AF_UNIX) as s: s.connect("socket")
+        try: os.close(os.open("/etc/shadow", os.O_RDONLY))
+        except OSError as e: print(e.strerror, flush=True)
+        os._exit(0)
+os.unlink("socket")
+P
+chmod 644 "$T/etc/becomes.py"
+powers=+setuid,+dac_override,+dac_read_search,+sys_ptrace
+without_root() { (cd "$T/project" && HOME=/ setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$powers --ambient-caps=$powers "$@" 2>&1); }
+fresh
+chmod 777 "$T/project"
+native=$(without_root python3 "$T/etc/becomes.py")
+rm -rf "$T/j"
+mkdir -m 777 "$T/j"
+same "an ordinary user's who becomes root" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/becomes.py")"
 finish
