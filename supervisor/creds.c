@@ -33,8 +33,8 @@ static int save(struct creds *saved)
 {
 	int n = getgroups(0, NULL);
 
-	saved->fsuid = geteuid();
-	saved->fsgid = getegid();
+	saved->uid = geteuid();
+	saved->gid = getegid();
 	if (n < 0 || caps_get(saved->caps) < 0)
 		return -EPERM;
 	saved->groups = malloc(((size_t)n + 1) * sizeof(gid_t));
@@ -57,6 +57,19 @@ static int set_fsids(uid_t uid, gid_t gid)
 	return 0;
 }
 
+/*
+ * The effective ids too: below /proc/sys and on FUSE the kernel asks for them. Those of the file system follow them, and the powers in
+ * force may, which saved->caps gives back: the real and the saved user stay as they are.
+ */
+static int set_effective(uid_t uid, gid_t gid, const struct creds *saved)
+{
+	if (gid != getegid() && syscall(SYS_setresgid, -1, gid, -1) < 0)
+		return -EPERM;
+	if (uid == geteuid())
+		return 0;
+	return syscall(SYS_setresuid, -1, uid, -1) < 0 ? -EPERM : caps_set(saved->caps);
+}
+
 static int change(const struct thread_ids *want, enum creds_kind kind, const struct creds *saved)
 {
 	uid_t uid = kind == CREDS_REAL ? want->uid[ID_REAL] : want->uid[ID_FS];
@@ -68,6 +81,8 @@ static int change(const struct thread_ids *want, enum creds_kind kind, const str
 	if (kind == CREDS_REAL)
 		eff = uid == 0 ? want->cap_permitted : 0;
 	int rc = thread_groups_set(want->groups, want->n_groups);
+	if (rc == 0)
+		rc = set_effective(want->uid[ID_EFFECTIVE], want->gid[ID_EFFECTIVE], saved);
 	if (rc == 0)
 		rc = set_fsids(uid, gid);
 	if (rc < 0)
@@ -159,7 +174,7 @@ int creds_go_home(const struct session *s)
 		return 0;
 	if (caps_of_home(h, caps) < 0 || caps_set(caps) < 0 || syscall(SYS_setresuid, h->uid[0], h->uid[1], h->uid[2]) < 0 ||
 	    syscall(SYS_setresgid, h->gid[0], h->gid[1], h->gid[2]) < 0 ||
-	    thread_groups_set(h->rest.groups, h->rest.n_groups) < 0 || set_fsids(h->rest.fsuid, h->rest.fsgid) < 0 ||
+	    thread_groups_set(h->rest.groups, h->rest.n_groups) < 0 || set_fsids(h->rest.uid, h->rest.gid) < 0 ||
 	    caps_set(caps) < 0)
 		return -EPERM;
 	return 0;
@@ -169,14 +184,14 @@ bool creds_home_user(const struct session *s, uid_t id)
 {
 	const struct creds_home *h = s->home;
 
-	return h && h->uid[0] == id && h->uid[1] == id && h->uid[2] == id && h->rest.fsuid == id;
+	return h && h->uid[0] == id && h->uid[1] == id && h->uid[2] == id && h->rest.uid == id;
 }
 
 bool creds_home_group(const struct session *s, gid_t id)
 {
 	const struct creds_home *h = s->home;
 
-	return h && h->gid[0] == id && h->gid[1] == id && h->gid[2] == id && h->rest.fsgid == id;
+	return h && h->gid[0] == id && h->gid[1] == id && h->gid[2] == id && h->rest.gid == id;
 }
 
 int creds_uid(struct job *j)
@@ -200,7 +215,7 @@ void creds_leave(struct creds *saved)
 
 	/* All capabilities first, to be allowed the rest; once more at the end, as a change of ids takes some. */
 	if (saved->entered &&
-	    (caps_set(saved->caps) < 0 || set_fsids(saved->fsuid, saved->fsgid) < 0 ||
+	    (caps_set(saved->caps) < 0 || set_effective(saved->uid, saved->gid, saved) < 0 || set_fsids(saved->uid, saved->gid) < 0 ||
 	     thread_groups_set(saved->groups, saved->n_groups) < 0 || caps_set(saved->caps) < 0))
 		abort();
 	free(saved->groups);

@@ -13,16 +13,16 @@
 /* What this thread was before; kept on the caller's stack between enter and leave. */
 struct creds {
 	bool entered;
-	uid_t fsuid;
-	gid_t fsgid;
+	uid_t uid; /* effective, and the file system's with it */
+	gid_t gid;
 	gid_t *groups;
 	size_t n_groups;
 	struct __user_cap_data_struct caps[2];
 };
 
 enum creds_kind {
-	CREDS_FS,   /* file system ids, groups and effective capabilities */
-	CREDS_REAL, /* the real ids, as access(2) wants it */
+	CREDS_FS,   /* effective and file system ids, groups and effective capabilities */
+	CREDS_REAL, /* the real ids as the file system's, as access(2) wants it */
 };
 
 /* The calling thread's capabilities. 0 or a negative errno. */

@@ -127,4 +127,29 @@ native=$(without_root python3 "$T/etc/becomes.py")
 rm -rf "$T/j"
 mkdir -m 777 "$T/j"
 same "an ordinary user's who becomes root" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/becomes.py")"
+# Below /proc/sys the kernel asks who somebody is in effect, not for the file system. Nothing is written.
+cat >"$T/etc/settings.py" <<'P'
+import ctypes, os
+setfsuid = ctypes.CDLL(None).setfsuid
+def tried(path, how):
+    try: os.close(os.open(path, how))
+    except OSError as e: return e.strerror
+def everybody(who):
+    for path in "vm/swappiness", "kernel/hostname", "kernel/cad_pid", "net/ipv4/ip_forward", "fs/protected_hardlinks":
+        print(who, path, tried("/proc/sys/" + path, os.O_RDONLY), tried("/proc/sys/" + path, os.O_WRONLY), flush=True)
+changes = {"user": lambda: os.setresuid(1000, 1000, 1000), "effective user": lambda: os.setresuid(0, 1000, 0),
+    "real user": lambda: os.setresuid(1000, 0, 0), "user of files": lambda: setfsuid(1000),
+    "user and group": lambda: os.setresgid(1000, 1000, 1000) or os.setresuid(1000, 1000, 1000), "group": lambda: os.setresgid(1000, 1000, 1000)}
+for who, change in changes.items():
+    if os.fork() == 0:
+        os.setgroups([])
+        change()
+        everybody(who)
+        os._exit(0)
+    os.wait()
+P
+chmod 644 "$T/etc/settings.py"
+native=$(python3 "$T/etc/settings.py" 2>&1)
+fresh
+same "settings of the kernel by who is root in effect" "$native" "$(supervise "$T/etc/allow.rules" python3 "$T/etc/settings.py" 2>&1)"
 finish
