@@ -287,6 +287,19 @@ static void leave_fifo(struct job *j, int dir, const char *name)
 		watch_fifo(p, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
 }
 
+/* What O_TRUNC does, by the caller's rights: whoever has not CAP_FSETID takes the setuid bit off. */
+static int empty(struct job *j, int fd)
+{
+	struct creds saved;
+	int rc = creds_enter(j, CREDS_FS, &saved);
+
+	if (rc < 0)
+		return rc;
+	rc = ftruncate(fd, 0) < 0 ? -errno : 0;
+	creds_leave(&saved);
+	return rc;
+}
+
 static int perform_tentative(struct job *j, struct target *t)
 {
 	struct stat st;
@@ -318,8 +331,9 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (!temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
-	if (truncates && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
-		return job_error(j, -errno);
+	int rc = truncates && S_ISREG(st.st_mode) ? empty(j, fd) : 0;
+	if (rc < 0)
+		return job_error(j, rc);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return inject(j, restore_flags(j, steal_fd(&fd)));
 	return inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);

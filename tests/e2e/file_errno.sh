@@ -22,6 +22,10 @@ S
 for p in file_places file_rights file_limits file_moves; do
 	MODES=allow OPTIONS="-p $T/etc/stat.rules" both ${p}_stat <<<"\"\$BIN/$p\" ."
 done
+# Where a rule pins a file, what is opened is known before anything happens to it.
+echo 'deny modify /etc/passwd' >"$T/etc/pins.rules"
+chmod 600 "$T/etc/pins.rules"
+MODES=allow OPTIONS="-p $T/etc/pins.rules" both file_rights_pins <<<'"$BIN/file_rights" .'
 if is_root && command -v setpriv >/dev/null; then
 	MODES=allow both file_errno_dropped <<'S'
 chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_errno" .; chmod 755 file_errno

@@ -388,9 +388,37 @@ static void sticky(void)
 	}
 }
 
+/* What is emptied keeps its setuid and setgid bits and its capabilities for root alone, and these not even for root. */
+static void emptied(void)
+{
+	static const struct { const char *what; int flags; } opens[] = {
+		{ "O_TRUNC", O_WRONLY | O_TRUNC }, { "O_TRUNC and O_CREAT", O_RDWR | O_TRUNC | O_CREAT }, { "O_TRUNC to read", O_RDONLY | O_TRUNC },
+	};
+	static const unsigned char cap[20] = { 1, 0, 0, 2, 0, 4 };
+	char got[64];
+
+	if (geteuid() != 0 || symlink("em", "eml") < 0)
+		return;
+	for (int n = 0; n < 16; n++) {
+		const char *path = n & 1 ? "eml" : "em";
+		put("em", 0666);
+		if (chmod("em", 06777) < 0 || setxattr("em", "security.capability", cap, sizeof(cap), 0) < 0 || seteuid(n & 2 ? 1000 : 0) < 0)
+			_exit(2);
+		if (n < 12)
+			say(opens[n / 4].what, open_close(path, opens[n / 4].flags, 0600));
+		else
+			say("truncate", truncate(path, 1));
+		if (seteuid(0) < 0)
+			_exit(2);
+		look("em", "em");
+		say("capabilities", getxattr("em", "security.capability", got, sizeof(got)));
+		unlink("em");
+	}
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky };
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, emptied };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
