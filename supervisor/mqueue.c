@@ -13,6 +13,7 @@
 
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
+#include "supervisor/open.h"
 #include "supervisor/rows_guard.h"
 
 #define PREFIX "/dev/mqueue/"
@@ -57,8 +58,12 @@ static long do_open(struct job *j)
 /* The kernel makes every queue's descriptor close-on-exec. */
 int mq_open_perform(struct job *j)
 {
-	int rc = file_act(j, true, do_open);
+	/* Without a number for it no queue is made. */
+	int rc = (int)j->arg[1] & O_CREAT ? open_room(j) : 0;
 
+	if (rc < 0)
+		return job_error(j, rc);
+	rc = file_act(j, true, do_open);
 	if (j->reply.kind != REPLY_VALUE)
 		return rc;
 	return job_inject(j, (int)j->reply.value, O_CLOEXEC);

@@ -2,6 +2,7 @@
 /*
  * What file calls say and do at limits: of size, of descriptors, of depth; flags and bits that mean nothing; leases; controlling terminals.
  */
+#include <mqueue.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/resource.h>
@@ -156,6 +157,8 @@ static void few_numbers(void)
 	setrlimit(RLIMIT_NOFILE, &few);
 	for (int i = 0; i < 4; i++)
 		say("create below a limit that others lie above", open("few", O_CREAT | O_RDWR, 0600));
+	say("a queue without a number", mq_open("/usher-tests-few", O_CREAT | O_RDWR, 0600, NULL));
+	say("none is left behind", mq_unlink("/usher-tests-few"));
 	for (int i = 3; i < 6; i++)
 		close(i);
 	for (int i = 0; i < 4; i++)
