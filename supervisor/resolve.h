@@ -55,10 +55,10 @@ int resolve_describe(struct job *j, struct target *t);
 
 /*
  * Whether FD is something in the caller's own directory of /proc that the kernel shows a process of itself whatever its users are, and
- * others (usher with the caller's credentials) only where they may trace it. OWN_DESCRIPTORS: fd and fdinfo, directories it may
- * search and list; OWN_READABLE: those, and what everybody's mode lets read (maps).
+ * others (usher with the caller's credentials) only where they may trace it. OWN_FD: fd, whose mode counts for nothing;
+ * OWN_DESCRIPTORS: fd and fdinfo, directories it may search and list; OWN_READABLE: those, and what everybody's mode lets read (maps).
  */
-enum own_kind { OWN_DESCRIPTORS, OWN_READABLE };
+enum own_kind { OWN_FD, OWN_DESCRIPTORS, OWN_READABLE };
 bool resolve_own_process(struct job *j, int fd, enum own_kind kind);
 
 /* Whether FD, of which fstat(2) says ST, lies on a procfs: usher's own or another that is mounted anywhere. */

@@ -49,5 +49,5 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 		return false;
 	const char *entry = name_proc_entry(rest, &len);
 	struct span name = { entry, (uint32_t)len };
-	return is(name, "fd") || is(name, "fdinfo") || (kind == OWN_READABLE && own_file(name, &st));
+	return is(name, "fd") || (kind != OWN_FD && is(name, "fdinfo")) || (kind == OWN_READABLE && own_file(name, &st));
 }

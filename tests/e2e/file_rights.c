@@ -295,6 +295,9 @@ static void changed_user(void)
 		printf("%s\n", files[i]);
 		say("read", open_close(files[i], O_RDONLY, 0));
 		say("write", open_close(files[i], O_WRONLY, 0));
+		say("may read", access(files[i], R_OK));
+		say("may write", access(files[i], W_OK));
+		say("may search, in effect", faccessat(AT_FDCWD, files[i], X_OK, AT_EACCESS));
 	}
 	own_calls("self/fd", file, dir);
 	own_calls("thread-self/fd", file, dir);
