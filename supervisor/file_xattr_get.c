@@ -95,6 +95,9 @@ int llistxattr_resolve(struct job *j)
 int listxattrat_resolve(struct job *j)
 {
 	get_words(j, j->arg[3], j->arg[4]);
+	/* Without a name the kernel takes a descriptor and nothing else, not the working directory either. */
+	if ((j->arg[2] & ~(uint64_t)AT_SYMLINK_NOFOLLOW) == AT_EMPTY_PATH && !j->path[0].len && (int)j->arg[0] < 0)
+		return -EBADF;
 	return object_of(j, j->arg[2]);
 }
 

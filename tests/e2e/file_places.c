@@ -36,6 +36,8 @@ static void second_names(void)
 	say("utimensat that changes nothing, of a bad name", syscall(SYS_utimensat, AT_FDCWD, 8, stay, 0));
 	say("removexattrat of nothing but a place", syscall(466, AT_FDCWD, "", AT_EMPTY_PATH, "user.k"));
 	say("by a null name", syscall(466, AT_FDCWD, NULL, AT_EMPTY_PATH, "user.k"));
+	say("listxattrat of nothing but a place", syscall(465, AT_FDCWD, "", AT_EMPTY_PATH, NULL, 0));
+	say("by a null name", syscall(465, AT_FDCWD, NULL, AT_EMPTY_PATH, NULL, 0));
 	unlink("sn");
 }
 
