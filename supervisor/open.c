@@ -400,7 +400,7 @@ static int perform_existing(struct job *j, const struct target *t)
 	if (temporary(j))
 		return inject(j, restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
 	if (is_own_tty(&st))
-		return inject(j, open_terminal(j));
+		return inject(j, open_terminal(j, t->fd));
 	if (S_ISFIFO(st.st_mode))
 		watch_fifo(j->session->pool, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
 	int fd = open_by_name(j, t, &st);

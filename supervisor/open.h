@@ -41,8 +41,8 @@ int open_settle(struct job *j, int fd, const struct stat *st);
 /* Opens the held object again, blocking as the caller asked for. As above. */
 int open_held(struct job *j, int held, const struct stat *st);
 
-/* The caller's controlling terminal, opened with the caller's flags; a descriptor or -ENXIO and the like. */
-int open_terminal(struct job *j);
+/* The caller's controlling terminal, opened with the caller's flags where it may open NODE so; a descriptor or -ENXIO and the like. */
+int open_terminal(struct job *j, int node);
 
 /* Whether the terminal FD becomes the controlling one of the caller's session by being opened. */
 bool open_takes_terminal(const struct job *j, int fd, const struct stat *st);

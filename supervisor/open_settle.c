@@ -11,12 +11,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
+#include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
 #include "supervisor/pool.h"
@@ -216,12 +218,31 @@ static int terminal_name(dev_t dev, char *out, size_t cap)
 	return 0;
 }
 
-int open_terminal(struct job *j)
+/* By the rights of the node, which the terminal is not opened by. */
+static int may_open(struct job *j, int node)
+{
+	static const int wanted[] = { R_OK, W_OK, R_OK | W_OK, R_OK | W_OK };
+	char path[PROC_PATH];
+	struct creds saved;
+	int rc = creds_enter(j, CREDS_FS, &saved);
+
+	if (rc < 0)
+		return rc;
+	long got = syscall(SYS_faccessat2, AT_FDCWD, file_proc_path(node, path), wanted[j->word[OPEN_FLAGS] & O_ACCMODE], AT_EACCESS);
+	rc = got < 0 ? -errno : 0;
+	creds_leave(&saved);
+	return rc;
+}
+
+int open_terminal(struct job *j, int node)
 {
 	char name[300];
 	struct stat st;
+	int rc = may_open(j, node);
 	dev_t dev = terminal_of((pid_t)j->notif.pid);
 
+	if (rc < 0)
+		return rc;
 	if (!dev)
 		return -ENXIO;
 	/* usher's own terminal, and the caller's: the kernel knows it without a name */

@@ -152,4 +152,35 @@ chmod 644 "$T/etc/settings.py"
 native=$(python3 "$T/etc/settings.py" 2>&1)
 fresh
 same "settings of the kernel by who is root in effect" "$native" "$(supervise "$T/etc/allow.rules" python3 "$T/etc/settings.py" 2>&1)"
+# A node by which the own terminal is opened (as /dev/tty) has rights of its own, also over a link.
+cat >"$T/etc/node.py" <<'P'
+import os, pty, stat
+def tried(path, how):
+    try: os.close(os.open(path, how))
+    except OSError as e: return e.strerror
+pid, master = pty.fork()
+if pid == 0:
+    os.umask(0)
+    for mode in 0o600, 0o604, 0o602:
+        name = "node%o" % mode
+        os.mknod(name, stat.S_IFCHR | mode, os.makedev(5, 0))
+        os.symlink(name, "to" + name)
+    os.setgroups([])
+    os.setresgid(1000, 1000, 1000)
+    os.setresuid(1000, 1000, 1000)
+    for name in "node600", "node604", "node602":
+        for path in name, "to" + name:
+            print(path, [tried(path, how) for how in (os.O_RDONLY, os.O_WRONLY, os.O_RDWR)], flush=True)
+    os._exit(0)
+try:
+    while said := os.read(master, 1000): os.write(1, said)
+except OSError: pass
+os.wait()
+P
+chmod 644 "$T/etc/node.py"
+fresh
+chmod 755 "$T"
+native=$(cd "$T/project" && python3 "$T/etc/node.py" 2>&1)
+fresh
+same "a node of the own terminal" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/node.py" 2>&1)"
 finish
