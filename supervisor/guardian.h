@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The guardian: parent of the command and reaper of everything that descends from
- * it. The keeper: parent of the guardian, in a session of its own. Each has one thread and does nothing but wait.
+ * it. The keeper: parent of the guardian. Each has one thread, does nothing but wait, and is in a session of its own (the guardian
+ * not where the command has a terminal of its own, see launch.c).
  *
  * MUST: when usher, the guardian or the keeper ends, or any two of them at once, by whatever means, the whole tree is killed
  * by who is left: usher's end of the control pipe is the only one, and its closing is the order. Daemons that left their parents come

@@ -80,6 +80,13 @@ static int guardian_start(void *arg)
 	pid_t command = command_start(&f->command);
 	if (command < 0)
 		launch_fail(status, "fork the command");
+	/*
+	 * Behind the command, which stays in usher's session: a job whose shell ends has here a parent of another session, as it has in init, and
+	 * the kernel takes its group for orphaned (SIGHUP and SIGCONT where it is stopped, EIO instead of SIGTTIN). On a terminal of its own the
+	 * command's group, which is not usher's there, needs the guardian's session to be stopped by Ctrl-Z.
+	 */
+	if (o->terminal < 0)
+		(void)setsid();
 	int keep[3] = { f->control, status };
 	size_t n = 2;
 	if (o->rescue)

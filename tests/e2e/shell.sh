@@ -76,4 +76,33 @@ both cwd <<'S'
 mkdir -p a/b; cd a/b; pwd; ln -s ../.. up; cd up; pwd; pwd -P; cd -; cd ..; cat ../nothing 2>/dev/null || echo > ../something; ls ..
 (cd b && rmdir ../b/. 2>/dev/null; rm -rf ../b; pwd; ls; touch x 2>/dev/null || echo gone); ls; cd /; ls -d etc
 S
+# A job stops and its shell ends: the kernel ends a group that nobody of its session could let go on. In a session of the test's own, so that no reaper is in it.
+orphan='
+import os, select, signal, sys
+read, told = os.pipe()
+shell = os.fork()
+if shell == 0:
+    os.setpgid(0, 0)
+    job = os.fork()
+    if job == 0:
+        for s in signal.SIGHUP, signal.SIGCONT:
+            signal.signal(s, lambda n, frame: os.write(told, signal.Signals(n).name.encode() + b"\n"))
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os._exit(0)
+    os.waitpid(job, os.WUNTRACED)
+    os._exit(0)
+os.close(told)
+os.waitpid(shell, 0)
+seen = b""
+while select.select([read], [], [], 10)[0] and (piece := os.read(read, 64)):
+    seen += piece
+print(*sorted(seen.decode().split()) or ["no signal"])
+'
+fresh
+same "a stopped job is told that its shell has ended (native)" "SIGCONT SIGHUP" "$(setsid -w python3 -c "$orphan")"
+for o in "" --wait; do
+	fresh
+	same "a stopped job is told that its shell has ended (usher $o)" "SIGCONT SIGHUP" \
+		"$(setsid -w "$USHER" run -p "$T/etc/allow.rules" $o --journal "$T/orphan$o" -- python3 -c "$orphan")"
+done
 finish
