@@ -100,10 +100,13 @@ static bool at_terminal(void)
 /*
  * Whether usher stops as the command did. Without a terminal no shell would see it, nobody would let it go on, and who has started usher to
  * watch the command would wait for ever. SIGSTOP is somebody's direct order to the command; only a person in front of it needs to see usher stop for that.
+ * In front is usher's group, or that which the command made for itself, as a shell that was told to suspend: nobody else has the keys then.
  */
-static bool job_control(int sig)
+static bool job_control(pid_t command, int sig)
 {
-	return at_terminal() && (sig != SIGSTOP || tcgetpgrp(STDIN_FILENO) == getpgrp());
+	const pid_t front = tcgetpgrp(STDIN_FILENO);
+
+	return at_terminal() && (sig != SIGSTOP || (front > 0 && (front == getpgrp() || front == getpgid(command))));
 }
 
 static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
@@ -144,7 +147,7 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 
 	if (launch_report(s, &r) <= 0)
 		return false;
-	if (r.kind == REPORT_STOPPED && job_control(r.value))
+	if (r.kind == REPORT_STOPPED && job_control(s->command, r.value))
 		stop_self(s, relay, r.value);
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;

@@ -76,6 +76,14 @@ printf 'default allow\nlimit wall 1h\nlimit cpu 1h\n' >"$T/etc/limits.rules" && 
 plain=$U U="$USHER run -p $T/etc/limits.rules --ask=deny --journal"
 case_of "Ctrl-Z stops, fg goes on, with limits" stop
 U=$plain
+# A shell that suspends itself stops with its own group in the foreground: the shell above has to be told, nobody else could bring it back.
+suspended() {
+	send "$W bash --norc --noprofile -ic 'touch up; suspend -f; echo finished > f.part; mv f.part f'"
+	until_made up >/dev/null && wait_for shows Stopped && echo stopped
+	send fg; until_made f
+	send "echo \"status \$?\" > s.part; mv s.part s"; until_made s
+}
+case_of "a shell that suspends itself, fg goes on" suspended
 background() {
 	send "$W sh -c 'touch up; while [ ! -e go ]; do sleep 0.05; done; echo finished > f.part; mv f.part f' &"
 	until_made up >/dev/null && send "echo alive > alive.part; mv alive.part alive" && until_made alive
