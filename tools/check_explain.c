@@ -24,7 +24,7 @@ static void identify(struct object *o)
 		return;
 	memcpy(path, o->name.bytes, o->name.len);
 	path[o->name.len] = 0;
-	if (stat(path, &st) < 0)
+	if (lstat(path, &st) < 0) /* links are resolved by now, but for one that is meant itself */
 		return;
 	struct identity is = identity_of(st.st_mode, st.st_rdev, st.st_dev, st.st_ino);
 	o->identified = true;
@@ -33,20 +33,57 @@ static void identify(struct object *o)
 	o->nlink = st.st_nlink;
 }
 
-/* The name with links resolved, as the supervisor would see it. */
-static void resolve(struct object *o, char real[PATH_MAX])
+/* NAME with links resolved in front of its last component; whether that one is a link. */
+static bool link_itself(const char *name, char out[PATH_MAX])
+{
+	struct stat st;
+	char dir[PATH_MAX];
+	const char *slash = strrchr(name, '/');
+	if (!slash || lstat(name, &st) < 0 || !S_ISLNK(st.st_mode))
+		return false;
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - name), name);
+	if (real_name(slash == name ? "/" : dir, out) < 0)
+		return false;
+	size_t len = strcmp(out, "/") == 0 ? 0 : strlen(out);
+	return (size_t)snprintf(out + len, PATH_MAX - len, "%s", slash) < PATH_MAX - len;
+}
+
+/* What is never done through a link in the last component. */
+static bool not_followed(op_set ops)
+{
+	return !(ops & (op_set)~(OP_DELETE | OP_BIND));
+}
+
+/* The name with links resolved, as the supervisor would see it. Where a call may be about a link itself as well, LINK is its name, else "". */
+static void resolve(struct object *o, char real[PATH_MAX], char link[PATH_MAX])
 {
 	char path[PATH_MAX];
+	link[0] = 0;
 	if ((o->kind != OBJECT_FILE && o->kind != OBJECT_UNIX) || o->name.len >= sizeof(path))
 		return;
 	memcpy(path, o->name.bytes, o->name.len);
 	path[o->name.len] = 0;
-	if (real_name(path, real) < 0)
+	bool is_link = link_itself(path, link), itself = is_link && not_followed(o->ops);
+	if (itself)
+		strcpy(real, link);
+	else if (real_name(path, real) < 0)
 		return;
+	if (!is_link || itself || !(o->ops & (OP_CREATE | OP_ATTR | OP_STAT | OP_DELETE)))
+		link[0] = 0;
 	if (o->name.len == strlen(real) && memcmp(o->name.bytes, real, o->name.len) == 0)
 		return;
 	o->named = o->name;
 	o->name = (struct span){ real, (uint32_t)strlen(real) };
+}
+
+/* The decision on the same call about the link LINK itself: lchown, lstat, a rename onto it. */
+static void decide_link(struct policy *p, const struct call *call, const char *link, struct verdict *v)
+{
+	struct call of_link = *call;
+	of_link.object[0].name = (struct span){ link, (uint32_t)strlen(link) };
+	of_link.object[0].identified = false;
+	identify(&of_link.object[0]);
+	policy_decide(p, &of_link, v);
 }
 
 /* Whether an answer for ever has decided, which a person gave in an earlier session; the rule is the one that asked then. */
@@ -137,7 +174,7 @@ static void print_layers(const struct check *c, const struct policy *p, const st
 		print_layer(layer, i ? c->files[i - 1] : "usher's own guard", call, c->json, i ? "," : "");
 }
 
-static void print_json(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v)
+static void print_json(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v, const struct verdict *link)
 {
 	const struct ruleset *layer = layer_of(p, v);
 	printf("{\"verdict\":\"%s\",\"rule\":", verdict_name(v->kind));
@@ -148,6 +185,11 @@ static void print_json(const struct check *c, const struct policy *p, const stru
 		fputs(",\n  \"grant\":true,\"asked\":", stdout);
 		put_json(v->rule ? v->rule->where : "default", strlen(v->rule ? v->rule->where : "default"), stdout);
 	}
+	if (link) {
+		printf(",\n  \"link\":{\"verdict\":\"%s\",\"rule\":", verdict_name(link->kind));
+		put_json(link->where, strlen(link->where), stdout);
+		putchar('}');
+	}
 	fputs(",\n  \"layers\":[", stdout);
 	print_layers(c, p, call);
 	fputs("],\n  \"beaten\":[", stdout);
@@ -156,7 +198,7 @@ static void print_json(const struct check *c, const struct policy *p, const stru
 	puts("]}");
 }
 
-static void print_text(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v)
+static void print_text(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v, const struct verdict *link)
 {
 	const struct object *o = &call->object[0];
 	const struct ruleset *layer = layer_of(p, v);
@@ -179,14 +221,16 @@ static void print_text(const struct check *c, const struct policy *p, const stru
 		print_beaten(layer, v, call, false);
 	puts("each layer, the strictest wins:");
 	print_layers(c, p, call);
+	if (link)
+		printf("of the link itself: %s by %s\n", verdict_name(link->kind), link->where);
 }
 
 int check_explain(struct check *c)
 {
 	struct query q;
 	struct policy *p = NULL;
-	struct verdict v;
-	char real[PATH_MAX], grants[PATH_MAX];
+	struct verdict v, of_link;
+	char real[PATH_MAX], link[PATH_MAX], grants[PATH_MAX];
 	struct ruleset_source source = { NULL, c->variables.item, c->variables.n };
 	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
 					  .n_variables = c->variables.n };
@@ -204,10 +248,12 @@ int check_explain(struct check *c)
 		query_free(&q);
 		return 1;
 	}
-	resolve(&q.call.object[0], real);
+	resolve(&q.call.object[0], real, link);
 	identify(&q.call.object[0]);
 	policy_decide(p, &q.call, &v);
-	(c->json ? print_json : print_text)(c, p, &q.call, &v);
+	if (link[0])
+		decide_link(p, &q.call, link, &of_link);
+	(c->json ? print_json : print_text)(c, p, &q.call, &v, link[0] ? &of_link : NULL);
 	c->grants = NULL;
 	policy_free(p);
 	query_free(&q);

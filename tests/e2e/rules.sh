@@ -68,6 +68,46 @@ for layers in mixed layer "mixed layer"; do
 	agree "$layers" "stat $PWD/x/hard" test -e x/hard
 done
 
+# Names that are removed or bound are never followed; of the rest the link itself is told apart.
+cat >"$T/etc/links.rules" <<E
+deny   delete,create,attr **/link
+deny   net     unix:**/link
+allow  exec    /usr/bin/printf argv="a\\\\ b\\\\\\" c"
+allow  exec    /usr/bin/printf argv="push **"
+deny   exec    /usr/bin/printf
+default allow
+E
+cat >"$T/etc/targets.rules" <<E
+deny   write   **/a/f
+default allow
+E
+chmod 600 "$T"/etc/*.rules
+cat >bind.py <<'E'
+import socket
+try: socket.socket(socket.AF_UNIX).bind("x/link")
+except PermissionError: raise
+except OSError: pass # the name is taken
+E
+again() { rm -f x/link; setup 2>/dev/null; }
+for layers in links targets; do
+	agree "$layers" "delete $PWD/x/link" unlink x/link; again
+	agree "$layers" "attr $PWD/x/link" chmod 600 x/link
+	agree "$layers" "bind unix:$PWD/x/link" python3 bind.py
+done
+link_says() { "$USHER" check --explain "$1" "$T/etc/links.rules" | grep -oP '^of the link itself: \K[a-z]+'; }
+same "attr: the link itself is told of as well" "deny" "$(link_says "attr $PWD/x/link")"
+same "create: a rename puts something in its place" "deny" "$(link_says "create $PWD/x/link")"
+same "delete: there is nothing else" "" "$(link_says "delete $PWD/x/link")"
+same "and so it is in JSON" "allow deny" "$("$USHER" check --json --explain "attr $PWD/x/link" "$T/etc/links.rules" |
+	python3 -c 'import json, sys; e = json.load(sys.stdin); print(e["verdict"], e["link"]["verdict"])')"
+check "as lchown finds" sh -c "! '$USHER' run --ask=deny -p '$T/etc/links.rules' -- chown -h $(id -u) x/link"
+# The words behind argv are joined as a rule has them: a blank of an argument's own is escaped.
+agree links 'exec /usr/bin/printf argv "a\\ b\\\" c"' /usr/bin/printf 'a b"' c
+agree links 'exec /usr/bin/printf argv a b c' /usr/bin/printf a b c
+agree links 'exec /usr/bin/printf argv push origin' /usr/bin/printf push origin
+agree links 'exec /usr/bin/printf argv="push origin"' /usr/bin/printf push origin
+agree links 'exec /usr/bin/printf argv "push\\ origin"' /usr/bin/printf "push origin"
+
 printf 'deny delete ** log=none errno=EROFS\nallow stat ** log=none\ndefault allow\n' >"$T/etc/down.rules"
 chmod 600 "$T/etc/down.rules"
 setup 2>/dev/null
