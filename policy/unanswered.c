@@ -33,7 +33,11 @@ void unanswered_add(struct unanswered *u, const struct asked *a)
 	}
 	CLEANUP_FREE char *text = malloc(STANDING_TEXT);
 	struct settlement allow = { .answer.kind = VERDICT_ALLOW };
-	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0 || known(u, a->key, text))
+	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0) {
+		u->more = true; /* too long for a rule, or asked by a program without a name */
+		return;
+	}
+	if (known(u, a->key, text))
 		return;
 	char *kept = strdup(text);
 	if (kept)
@@ -54,7 +58,7 @@ uint32_t questions_unanswered(struct questions *qs, FILE *to)
 	for (unsigned i = 0; i < u->n; i++)
 		fprintf(to, "# asked by %s\n%s", u->at[i].where ? u->at[i].where : "default", u->at[i].text);
 	if (u->more)
-		fprintf(to, "# and more: 'usher log' has them all\n");
+		fprintf(to, "# and %s: 'usher log asked' has them all\n", u->n ? "more" : "some that no rule here could allow");
 	uint32_t count = u->count;
 	pthread_mutex_unlock(&qs->lock);
 	return count;

@@ -67,4 +67,20 @@ for kind in read create rename exec abstract; do
 	same "$kind: what was asked for is allowed" "yes" "$(cat "$T/out")"
 	same "$kind: and nothing is asked any more" 0 "$(grep -c 'nobody answered,' "$T/err")"
 done
+# What no rule can say is told of all the same.
+cat >nameless.py <<'P'
+import os, sys
+fd = os.memfd_create("cat", 0)
+os.write(fd, open("/bin/cat", "rb").read())
+if sys.argv[1] == "memfd": os.execve(fd, ["cat", "h/plain"], {})
+try: os.execv("tool", ["tool", '"' * 20000])
+except PermissionError: print("refused")
+P
+printf 'allow exec memfd:**\n' | cat - "$T/etc/ask.rules" >"$T/etc/nameless.rules"
+chmod 600 "$T/etc/nameless.rules"
+for kind in memfd long; do
+	session "$T/etc/nameless.rules" python3 nameless.py $kind
+	same "$kind: a question without a rule is told of" "# and some that no rule here could allow: 'usher log asked' has them all" "$(tail -n 1 "$T/err")"
+	same "$kind: and its record is found" 1 "$("$USHER" log "$T/j$N" asked type:call --json | wc -l)"
+done
 finish
