@@ -10,17 +10,15 @@
 
 #include "policy/json_build.h"
 #include "policy/policy.h"
-#include "policy/show.h"
 #include "rules/cleanup.h"
 
+/* As it stands in the file, so that it can be copied; what is not printable ASCII as rules may have it, too. */
 static void print_text(const char *file, unsigned line, const char *rule)
 {
-	char text[4096];
-	struct text_buffer t;
-
-	text_start(&t, text, sizeof(text));
-	text_show(&t, (struct span){ rule, (uint32_t)strlen(rule) }, 0);
-	printf("always   %s   (%s:%u)\n", text, file, line);
+	fputs("always   ", stdout);
+	for (const char *p = rule; *p; p++)
+		printf((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f ? "%c" : "\\x%02x", (unsigned char)*p);
+	printf("   (%s:%u)\n", file, line);
 }
 
 static void print_json(const char *file, unsigned line, const char *rule)

@@ -90,6 +90,10 @@ wait_for says d end
 same "and writes just that" "$(tail -n +2 <<<"$rule")" "$(cat "$XDG_CONFIG_HOME/usher/grants.rules")"
 same "grants lists it with its place" "always   $(head -n 1 "$XDG_CONFIG_HOME/usher/grants.rules")   ($XDG_CONFIG_HOME/usher/grants.rules:1)" "$(desk grants | grep '^always' | head -n 1)"
 same "and in JSON" "$(head -n 1 "$XDG_CONFIG_HOME/usher/grants.rules")" "$(desk grants --json | python3 -c 'import json, sys; print([r["rule"] for r in map(json.loads, sys.stdin) if r.get("line") == 1][0])')"
+mkdir -p "$T/quoted/usher"
+printf '%s\n' 'allow read "/a\x20b\x5c"' >"$T/quoted/usher/grants.rules"
+chmod 600 "$T/quoted/usher/grants.rules"
+same "a rule with escapes is listed as it stands" 'always   allow read "/a\x20b\x5c"' "$(XDG_CONFIG_HOME=$T/quoted desk grants | grep -o '^always   allow read "[^"]*"')"
 if [ "$(id -u)" != 0 ]; then
 	chmod 500 "$XDG_CONFIG_HOME/usher"
 	chmod 400 "$XDG_CONFIG_HOME/usher/grants.rules"
