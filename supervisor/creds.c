@@ -48,7 +48,7 @@ static int save(struct creds *saved)
 }
 
 /* The kernel's setfsuid and setfsgid return the old value, whatever happened: asking again tells. */
-static int set_fsids(uid_t uid, gid_t gid)
+int creds_fs_ids(uid_t uid, gid_t gid)
 {
 	syscall(SYS_setfsgid, gid);
 	syscall(SYS_setfsuid, uid);
@@ -84,7 +84,7 @@ static int change(const struct thread_ids *want, enum creds_kind kind, const str
 	if (rc == 0)
 		rc = set_effective(want->uid[ID_EFFECTIVE], want->gid[ID_EFFECTIVE], saved);
 	if (rc == 0)
-		rc = set_fsids(uid, gid);
+		rc = creds_fs_ids(uid, gid);
 	if (rc < 0)
 		return rc;
 	caps[0].effective = (uint32_t)eff & caps[0].permitted;
@@ -174,7 +174,7 @@ int creds_go_home(const struct session *s)
 		return 0;
 	if (caps_of_home(h, caps) < 0 || caps_set(caps) < 0 || syscall(SYS_setresuid, h->uid[0], h->uid[1], h->uid[2]) < 0 ||
 	    syscall(SYS_setresgid, h->gid[0], h->gid[1], h->gid[2]) < 0 ||
-	    thread_groups_set(h->rest.groups, h->rest.n_groups) < 0 || set_fsids(h->rest.uid, h->rest.gid) < 0 ||
+	    thread_groups_set(h->rest.groups, h->rest.n_groups) < 0 || creds_fs_ids(h->rest.uid, h->rest.gid) < 0 ||
 	    caps_set(caps) < 0)
 		return -EPERM;
 	return 0;
@@ -215,7 +215,7 @@ void creds_leave(struct creds *saved)
 
 	/* All capabilities first, to be allowed the rest; once more at the end, as a change of ids takes some. */
 	if (saved->entered &&
-	    (caps_set(saved->caps) < 0 || set_effective(saved->uid, saved->gid, saved) < 0 || set_fsids(saved->uid, saved->gid) < 0 ||
+	    (caps_set(saved->caps) < 0 || set_effective(saved->uid, saved->gid, saved) < 0 || creds_fs_ids(saved->uid, saved->gid) < 0 ||
 	     thread_groups_set(saved->groups, saved->n_groups) < 0 || caps_set(saved->caps) < 0))
 		abort();
 	free(saved->groups);

@@ -29,6 +29,9 @@ enum creds_kind {
 int caps_get(struct __user_cap_data_struct data[2]);
 int caps_set(const struct __user_cap_data_struct data[2]);
 
+/* Makes the ids that the calling thread has for files UID and GID. 0 or -EPERM. */
+int creds_fs_ids(uid_t uid, gid_t gid);
+
 /* Those of J's caller, who was alive afterwards; free out->groups in every case. 0, -EPERM when it has ended or they cannot be told, -ENOMEM. */
 int creds_of(const struct job *j, struct thread_ids *out);
 

@@ -53,6 +53,14 @@ static int take_on(const struct thread_ids *c)
 	if (rc < 0)
 		return rc;
 	for (int i = 0; i < 2; i++)
+		caps[i].effective = caps[i].permitted;
+	/* Those of the file system have followed the effective ids; to be allowed others takes the power to. */
+	rc = caps_set(caps);
+	if (rc == 0)
+		rc = creds_fs_ids(c->uid[ID_FS], c->gid[ID_FS]);
+	if (rc < 0)
+		return rc;
+	for (int i = 0; i < 2; i++)
 		caps[i].effective = caps[i].permitted & (uint32_t)(c->cap_effective >> 32 * i);
 	return caps_set(caps);
 }

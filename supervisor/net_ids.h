@@ -28,7 +28,7 @@ struct net_ids {
 };
 
 /*
- * Gives this thread the caller's real and effective ids, groups and powers until net_ids_leave(): for unix sockets, in place of
+ * Gives this thread the caller's real, effective and file system ids, groups and powers until net_ids_leave(): for unix sockets, in place of
  * creds_enter(). Nothing is done unless usher is privileged and some process of the tree has changed its ids. Returns 0 or a negative errno.
  */
 int net_ids_enter(struct job *j, struct net_ids *ids);

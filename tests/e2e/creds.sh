@@ -183,4 +183,40 @@ chmod 755 "$T"
 native=$(cd "$T/project" && python3 "$T/etc/node.py" 2>&1)
 fresh
 same "a node of the own terminal" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/node.py" 2>&1)"
+# The socket file of a peer opens by the caller's ids for files, which need not be those in effect.
+cat >"$T/etc/named.py" <<'P'
+import ctypes, os, socket
+libc = ctypes.CDLL(None)
+ends = {}
+for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
+    for name, group in (("effective", 2002), ("files", 2004)):
+        s = ends[kind, name] = socket.socket(socket.AF_UNIX, kind)
+        s.bind("%s%d" % (name, kind))
+        os.chown("%s%d" % (name, kind), 0, group)
+        os.chmod("%s%d" % (name, kind), 0o020)
+        kind == socket.SOCK_DGRAM or s.listen(9)
+def tried(what, f):
+    try: print(what, f(), flush=True)
+    except OSError as e: print(what, e.strerror, flush=True)
+def everything(who):
+    for (kind, name), end in ends.items():
+        to = "%s%d" % (name, kind)
+        with socket.socket(socket.AF_UNIX, kind) as s: tried((who, to, "connect"), lambda: s.connect(to))
+for who in ("root", "all apart", "root again"):
+    if os.fork():
+        os.wait()
+        continue
+    os.setgroups([])
+    if who != "root":
+        os.setresgid(2001, 2002, 2003)
+        libc.setfsgid(2004)
+        os.setresuid(0 if who == "root again" else 1001, 1002, 1003)
+    everything(who)
+    os._exit(0)
+P
+chmod 644 "$T/etc/named.py"
+fresh
+native=$(cd "$T/project" && python3 "$T/etc/named.py" 2>&1)
+fresh
+same "peers with a name, by ids that are all apart" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/named.py" 2>&1)"
 finish
