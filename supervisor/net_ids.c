@@ -120,6 +120,20 @@ void net_ids_leave(struct net_ids *ids)
 	errno = error;
 }
 
+int net_ids_vouch(const struct net_ids *ids)
+{
+	static const unsigned claims = 1u << CAP_SYS_ADMIN | 1u << CAP_SETUID | 1u << CAP_SETGID;
+	struct __user_cap_data_struct caps[2];
+
+	if (!ids->entered && !ids->creds.entered)
+		return 0;
+	int rc = caps_get(caps);
+	if (rc < 0)
+		return rc;
+	caps[0].effective |= caps[0].permitted & claims;
+	return caps_set(caps);
+}
+
 bool net_ids_may_claim(void)
 {
 	struct __user_cap_data_struct data[2];
@@ -144,7 +158,7 @@ static bool honest(const struct ucred *said, const struct thread_ids *c, pid_t p
 	       (one_of(said->gid, c->gid) || may(c, CAP_SETGID));
 }
 
-int net_ids_control(struct job *j, struct control *c, bool entered)
+int net_ids_control(struct job *j, struct control *c)
 {
 	pid_t pid = proc_pid(j->proc);
 	struct thread_ids who = { .uid = { getuid() }, .gid = { getgid() } };
@@ -157,7 +171,7 @@ int net_ids_control(struct job *j, struct control *c, bool entered)
 		if (rc < 0)
 			return rc;
 	}
-	bool claim = net_ids_may_claim() && !(entered && moved(j));
+	bool claim = net_ids_may_claim();
 	if (!c->ucred) {
 		struct ucred own = { .pid = pid, .uid = who.uid[ID_REAL], .gid = who.gid[ID_REAL] };
 		return claim ? control_credentials(c, &own) : 0;

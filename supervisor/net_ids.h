@@ -39,9 +39,14 @@ void net_ids_leave(struct net_ids *ids);
 bool net_ids_may_claim(void);
 
 /*
- * Makes C, the control messages for a unix socket, say who the caller is. ENTERED: the message will be sent
- * under net_ids_enter(). -EPERM when it claims to be another, as the kernel would.
+ * Makes C, the control messages for a unix socket, say who the caller is. -EPERM when it claims to be another, as the kernel would.
  */
-int net_ids_control(struct job *j, struct control *c, bool entered);
+int net_ids_control(struct job *j, struct control *c);
+
+/*
+ * Between net_ids_enter() and net_ids_leave(): what net_ids_control() made C say is believed, as far as usher may. The powers that takes count for
+ * nothing else where a message is sent to a unix socket. 0 or a negative errno.
+ */
+int net_ids_vouch(const struct net_ids *ids);
 
 #endif

@@ -82,7 +82,7 @@ static int prepare_control(struct sending *s, const struct message *m)
 			rc = control_build(&source, raw, m->n_control, &s->control);
 	}
 	if (rc == 0 && s->b->kind.domain == AF_UNIX)
-		rc = net_ids_control(s->j, &s->control, s->as_caller);
+		rc = net_ids_control(s->j, &s->control);
 	s->hdr.msg_control = s->control.len ? s->control.bytes : NULL;
 	s->hdr.msg_controllen = s->control.len;
 	return rc;
@@ -163,12 +163,23 @@ static void finish(struct sending *s)
 	control_free(&s->control);
 }
 
+static int enter_to_send(const struct sending *s, struct net_ids *ids)
+{
+	int rc = net_ids_enter(s->j, ids);
+
+	if (rc == 0 && s->b->kind.domain == AF_UNIX && s->control.ucred)
+		rc = net_ids_vouch(ids);
+	if (rc < 0)
+		net_ids_leave(ids);
+	return rc;
+}
+
 static long sendmsg_as_caller(struct sending *s, unsigned flags)
 {
 	struct net_ids ids;
 
 	if (s->as_caller) {
-		int rc = net_ids_enter(s->j, &ids);
+		int rc = enter_to_send(s, &ids);
 		if (rc < 0)
 			return rc;
 	}

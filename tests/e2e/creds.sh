@@ -183,9 +183,9 @@ chmod 755 "$T"
 native=$(cd "$T/project" && python3 "$T/etc/node.py" 2>&1)
 fresh
 same "a node of the own terminal" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/node.py" 2>&1)"
-# The socket file of a peer opens by the caller's ids for files, which need not be those in effect.
+# The socket file of a peer opens by the caller's ids for files, which need not be those in effect; and a message says who sent it, to a name as well.
 cat >"$T/etc/named.py" <<'P'
-import ctypes, os, socket
+import ctypes, os, socket, struct
 libc = ctypes.CDLL(None)
 ends = {}
 for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
@@ -194,7 +194,11 @@ for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM:
         s.bind("%s%d" % (name, kind))
         os.chown("%s%d" % (name, kind), 0, group)
         os.chmod("%s%d" % (name, kind), 0o020)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         kind == socket.SOCK_DGRAM or s.listen(9)
+def send(s, to, claim):
+    said = claim and [(socket.SOL_SOCKET, socket.SCM_CREDENTIALS, struct.pack("3i", *claim))]
+    s.sendmsg([b"x"], said or [], 0, to)
 def tried(what, f):
     try: print(what, f(), flush=True)
     except OSError as e: print(what, e.strerror, flush=True)
@@ -202,6 +206,13 @@ def everything(who):
     for (kind, name), end in ends.items():
         to = "%s%d" % (name, kind)
         with socket.socket(socket.AF_UNIX, kind) as s: tried((who, to, "connect"), lambda: s.connect(to))
+        if kind != socket.SOCK_DGRAM: continue
+        for claim in None, (os.getpid(), 1003, 2003), (os.getpid(), 1001, 2002), (os.getpid(), 0, 2001), (os.getppid(), 1001, 2001):
+            with socket.socket(socket.AF_UNIX, kind) as s:
+                tried((who, to, claim and claim[1:]), lambda: send(s, to, claim))
+            try: pid, *ids = struct.unpack("3i", end.recvmsg(9, 99, socket.MSG_DONTWAIT)[1][0][2])
+            except BlockingIOError: continue
+            print(pid == os.getpid(), ids, flush=True)
 for who in ("root", "all apart", "root again"):
     if os.fork():
         os.wait()
