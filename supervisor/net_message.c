@@ -350,10 +350,15 @@ static long send_payload(struct sending *s, struct payload *p)
 	return sent || rc >= 0 ? (long)sent : rc;
 }
 
-/* What the kernel sends to a writer whose reader has gone. */
-static void raise_sigpipe(const struct job *j)
+/* What the kernel sends to a writer whose reader has gone. As the caller: an usher that is not root may signal no other user. */
+static void raise_sigpipe(struct job *j)
 {
+	struct net_ids ids;
+
+	if (net_ids_enter(j, &ids) < 0)
+		return;
 	(void)syscall(SYS_tgkill, proc_pid(j->proc), (pid_t)j->notif.pid, SIGPIPE);
+	net_ids_leave(&ids);
 }
 
 static bool to_name_server(const struct sending *s, const struct message *m)

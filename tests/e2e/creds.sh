@@ -127,6 +127,29 @@ native=$(without_root python3 "$T/etc/becomes.py")
 rm -rf "$T/j"
 mkdir -m 777 "$T/j"
 same "an ordinary user's who becomes root" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/becomes.py")"
+# The signal of a broken pipe reaches a caller that is another user than an usher with few powers.
+cat >"$T/etc/pipe.py" <<'P'
+import os, signal, socket, threading
+def broken(*ids):
+    if os.fork():
+        print(ids, os.wait()[1], flush=True)
+        return
+    signal.signal(signal.SIGPIPE, lambda *_: os.write(1, b"SIGPIPE\n"))
+    os.setresuid(*ids)
+    threading.Thread(target=signal.sigwait, args=({signal.SIGUSR1},), daemon=True).start()
+    a, b = socket.socketpair()
+    b.close()
+    try: a.sendmsg([b"x"])
+    except OSError as e: print(e.strerror, flush=True)
+    os._exit(0)
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+for ids in ((1000, 1000, 1000), (1001, 1001, 1001), (1001, 1002, 1003), (0, 0, 0)): broken(*ids)
+P
+chmod 644 "$T/etc/pipe.py"
+native=$(without_root python3 "$T/etc/pipe.py")
+rm -rf "$T/j"
+mkdir -m 777 "$T/j"
+same "a broken pipe of another user's" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/pipe.py")"
 # Below /proc/sys the kernel asks who somebody is in effect, not for the file system. Nothing is written.
 cat >"$T/etc/settings.py" <<'P'
 import ctypes, os
