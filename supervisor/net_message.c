@@ -71,7 +71,7 @@ static int prepare_control(struct sending *s, const struct message *m)
 	struct control_source source = { .domain = s->b->kind.domain, .fetch = fetch, .context = s->j };
 	int rc = 0;
 
-	if (m->control && m->n_control) {
+	if (m->n_control) {
 		if (m->n_control > CONTROL_MOST)
 			return -ENOBUFS;
 		char *raw CLEANUP_FREE = malloc(m->n_control);

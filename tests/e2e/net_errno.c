@@ -240,6 +240,8 @@ static void control(void)
 	say("unknown level", sendmsg(pair[0], &m, 0));
 	m.msg_control = FAR;
 	say("control unreadable", sendmsg(pair[0], &m, 0));
+	m.msg_control = NULL;
+	say("control of no address", sendmsg(pair[0], &m, 0));
 	m.msg_controllen = (size_t)INT32_MAX + 1;
 	say("control of 2 GiB", sendmsg(pair[0], &m, 0));
 	m.msg_control = u.buf;
