@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/un.h>
@@ -16,6 +17,7 @@
 #include "supervisor/fs.h"
 #include "supervisor/net_fence.h"
 #include "supervisor/net_socket.h"
+#include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 
@@ -102,6 +104,21 @@ int net_bind_redirect(struct job *j, uint32_t index, const struct object *to)
 	return net_retarget(j, &j->target[0], to, &j->data[0]);
 }
 
+/* To a netlink socket that takes any number the kernel gives that of the process which binds it, where that is free. */
+static int bind_own_number(struct job *j, const struct sockaddr_storage *to, socklen_t len)
+{
+	struct sockaddr_nl nl, now;
+	socklen_t n = sizeof(now);
+
+	if (to->ss_family != AF_NETLINK || len < sizeof(nl))
+		return -EADDRINUSE;
+	memcpy(&nl, to, sizeof(nl));
+	if (nl.nl_pid || getsockname(j->sock, (struct sockaddr *)&now, &n) < 0 || now.nl_family != AF_NETLINK || now.nl_pid)
+		return -EADDRINUSE;
+	nl.nl_pid = (uint32_t)proc_pid(j->proc);
+	return bind(j->sock, (const struct sockaddr *)&nl, sizeof(nl)) < 0 ? -errno : 0;
+}
+
 static int do_bind(struct job *j)
 {
 	struct sockaddr_storage to;
@@ -111,6 +128,9 @@ static int do_bind(struct job *j)
 	int len = net_destination(j, NULL, j->data[0], &to);
 	if (len < 0)
 		return len;
+	int rc = bind_own_number(j, &to, (socklen_t)len);
+	if (rc != -EADDRINUSE)
+		return rc;
 	return bind(j->sock, (const struct sockaddr *)&to, (socklen_t)len) < 0 ? -errno : 0;
 }
 

@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include <linux/errqueue.h>
+#include <linux/netlink.h>
 
 #define FAR ((void *)0x10)
 
@@ -507,6 +508,26 @@ static void zerocopy(void)
 	free(words);
 }
 
+/* The first of a process has its number, the next one another; one that has a number keeps it. */
+static void netlink_numbers(void)
+{
+	struct sockaddr_nl any = { .nl_family = AF_NETLINK }, got;
+	int s[3];
+
+	for (int i = 0; i < 3; i++) {
+		socklen_t len = sizeof(got);
+
+		s[i] = sock(AF_NETLINK, SOCK_RAW);
+		say("bind of netlink to any number", bind(s[i], (struct sockaddr *)&any, sizeof(any)));
+		getsockname(s[i], (struct sockaddr *)&got, &len);
+		say("its number is the process's", got.nl_pid == (uint32_t)getpid());
+		say("bind to any number again", bind(s[i], (struct sockaddr *)&any, sizeof(any)));
+		say("a short address", bind(s[i], (struct sockaddr *)&any, sizeof(any) - 1));
+	}
+	for (int i = 0; i < 3; i++)
+		close(s[i]);
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_handler = on_pipe };
@@ -521,5 +542,6 @@ int main(void)
 	paths();
 	others();
 	zerocopy();
+	netlink_numbers();
 	return 0;
 }
