@@ -9,10 +9,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "policy/policy.h"
@@ -27,6 +29,7 @@
 #define TREE_ENTRIES 200000 /* beyond this many entries a directory is not renamed as a whole (EXDEV: programs copy) */
 #define TREE_DEPTH 128
 #define NAME_ROOM (2 * 4096)
+#define MOVE_SECONDS 10
 #define PATIENCE 256        /* entries after which another worker takes over reception */
 
 #define OPS_KEPT (OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR)
@@ -82,6 +85,14 @@ static int open_quietly(int dir, const char *name)
 
 static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth);
 
+/* A directory that usher may not list: its owner makes it readable again behind the move, and who may search it needs no list. What is gone holds nothing. */
+static int unread(const struct job *j)
+{
+	bool gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+
+	return gone || j->session->files_free ? 0 : -EACCES;
+}
+
 static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len, size_t to_len, unsigned depth)
 {
 	struct stat st;
@@ -103,8 +114,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	if (!S_ISDIR(st.st_mode))
 		return 0;
 	int below = open_quietly(dir, name);
-	/* What usher cannot read, the caller cannot either, before or after. */
-	return below < 0 ? 0 : tree_walk(w, below, from_len, to_len, depth + 1);
+	return below < 0 ? unread(w->j) : tree_walk(w, below, from_len, to_len, depth + 1);
 }
 
 /* Takes DIR. */
@@ -145,7 +155,7 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 	int dir = open_quietly(from->dir, leaf);
 	if (slash)
 		leaf[len - 1] = '/';
-	return dir < 0 ? 0 : tree_walk(&w, dir, a.len, b.len, 0);
+	return dir < 0 ? unread(j) : tree_walk(&w, dir, a.len, b.len, 0);
 }
 
 static struct stat known(const struct target *t)
@@ -201,6 +211,7 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 
 	j->flags = flags;
 	j->word[FILE_FLAGS] = flags;
+	j->word[FILE_A] = atomic_load(&j->session->renamed); /* before the look */
 	int rc = file_entry(j, olddir, 0, OP_DELETE, ENTRY_EITHER, &from);
 	if (rc < 0)
 		return rc;
@@ -251,12 +262,86 @@ static long do_rename(struct job *j)
 		       job_text(j, j->target[1].leaf), (unsigned)j->word[FILE_FLAGS]);
 }
 
+/* Whether the directory that T's entry is in has the name that was decided on. */
+static bool stands(struct job *j, const struct target *t)
+{
+	struct target dir = { .kind = OBJECT_FILE, .fd = t->dir, .dir = -1 };
+
+	if (resolve_describe(j, &dir) < 0)
+		return false;
+	struct span name = job_span(j, t->name), now = job_span(j, dir.name);
+	while (name.len && name.bytes[name.len - 1] != '/')
+		name.len--;
+	name.len -= name.len > 1;
+	return now.len == name.len && memcmp(now.bytes, name.bytes, now.len) == 0;
+}
+
+/* Decides once more about what FROM's entry is now, which others may have exchanged or filled since. */
+static int moves_now(struct job *j, struct target *from, const struct target *to)
+{
+	struct stat st;
+
+	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* the kernel's to refuse */
+	if (gained(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
+		return PERFORM_AGAIN;
+	return S_ISDIR(st.st_mode) ? check_below(j, from, to) : 0;
+}
+
+/* Others have moved something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */
+static int look_again(struct job *j)
+{
+	struct target *from = &j->target[0], *to = &j->target[1];
+
+	if (j->verdict.kind == VERDICT_REWRITE || file_rewritten(j))
+		return 0;
+	if (!stands(j, from) || !stands(j, to))
+		return PERFORM_AGAIN;
+	int rc = moves_now(j, from, to);
+	return rc == 0 && (j->word[FILE_FLAGS] & RENAME_EXCHANGE) ? moves_now(j, to, from) : rc;
+}
+
+/* -EBUSY when the move that holds it takes too long: its file system does not answer. */
+static int hold_moves(struct job *j, pthread_mutex_t *one)
+{
+	struct timespec until;
+
+	if (pthread_mutex_trylock(one) == 0)
+		return 0;
+	worker_blocking(j->worker);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += MOVE_SECONDS;
+	return pthread_mutex_timedlock(one, &until) == 0 ? 0 : -EBUSY;
+}
+
+/*
+ * Between look and move no other move may bring in what was not looked at, nor give a directory above another name: where rules do not allow every file,
+ * one follows the other (as in the kernel on each file system), and one that others have overtaken since its look looks again.
+ */
+static int rename_alone(struct job *j)
+{
+	struct session *s = j->session;
+	int rc = hold_moves(j, &s->renames);
+
+	if (rc < 0)
+		return rc;
+	if (atomic_load(&s->renamed) != j->word[FILE_A])
+		rc = look_again(j);
+	if (rc == 0) {
+		rc = file_act(j, false, do_rename);
+		if (j->reply.kind == REPLY_VALUE)
+			atomic_fetch_add(&s->renamed, 1); /* behind the effect: who looked before or meanwhile looks again */
+	}
+	pthread_mutex_unlock(&s->renames);
+	return rc;
+}
+
 int rename_perform(struct job *j)
 {
-	int rc = file_act(j, false, do_rename);
+	int rc = j->session->files_free ? file_act(j, false, do_rename) : rename_alone(j);
 
 	/* over an empty one */
-	if (S_ISDIR(j->target[0].mode) && j->target[1].exists && !(j->word[FILE_FLAGS] & RENAME_EXCHANGE))
+	if (rc == 0 && S_ISDIR(j->target[0].mode) && j->target[1].exists && !(j->word[FILE_FLAGS] & RENAME_EXCHANGE))
 		file_removed_directory(j, j->target[1].ino);
 	return rc;
 }

@@ -159,6 +159,13 @@ static int free_reads(struct run *run, const struct run_options *o)
 	return rc < 0 ? run_complain("let the Landlock domain read", rc, NULL) : 0;
 }
 
+/* Whether every file may be read and changed: the guard closes what is usher's to moves, too. */
+static bool allows_files(const struct policy *p)
+{
+	return policy_allows(p, OP_READ, false, NULL) && policy_allows(p, OP_MODIFY, false, NULL) &&
+	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL);
+}
+
 static bool names_tty(const char *channel)
 {
 	if (strncmp(channel, "chain:", 6) == 0 || strncmp(channel, "any:", 4) == 0)
@@ -298,6 +305,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->asks_uid = likeness_uid(s->policy);
 	s->uid = geteuid();
 	s->mediates_stat = policy_mediates_stat(s->policy);
+	s->files_free = allows_files(s->policy);
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);
