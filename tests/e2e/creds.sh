@@ -123,10 +123,14 @@ powers=+setuid,+dac_override,+dac_read_search,+sys_ptrace
 without_root() { (cd "$T/project" && HOME=/ setpriv --reuid=1000 --regid=1000 --clear-groups --inh-caps=$powers --ambient-caps=$powers "$@" 2>&1); }
 fresh
 chmod 777 "$T/project"
-native=$(without_root python3 "$T/etc/becomes.py")
-rm -rf "$T/j"
-mkdir -m 777 "$T/j"
-same "an ordinary user's who becomes root" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/becomes.py")"
+alike_without_root() { # NAME SCRIPT
+	local native
+	native=$(without_root python3 "$2")
+	rm -rf "$T/j"
+	mkdir -m 777 "$T/j"
+	same "$1" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$2")"
+}
+alike_without_root "an ordinary user's who becomes root" "$T/etc/becomes.py"
 # The signal of a broken pipe reaches a caller that is another user than an usher with few powers.
 cat >"$T/etc/pipe.py" <<'P'
 import os, signal, socket, threading
@@ -146,10 +150,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
 for ids in ((1000, 1000, 1000), (1001, 1001, 1001), (1001, 1002, 1003), (0, 0, 0)): broken(*ids)
 P
 chmod 644 "$T/etc/pipe.py"
-native=$(without_root python3 "$T/etc/pipe.py")
-rm -rf "$T/j"
-mkdir -m 777 "$T/j"
-same "a broken pipe of another user's" "$native" "$(without_root "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j/j" -- python3 "$T/etc/pipe.py")"
+alike_without_root "a broken pipe of another user's" "$T/etc/pipe.py"
 # Below /proc/sys the kernel asks who somebody is in effect, not for the file system. Nothing is written.
 cat >"$T/etc/settings.py" <<'P'
 import ctypes, os
