@@ -52,7 +52,6 @@ work_shell() {
 	works "sqlite3" sqlite3 db.sqlite 'pragma journal_mode=wal; create table if not exists t(a); insert into t values(1); select * from t;'
 	works "vim" vim -es -u NONE -c 'e note.txt' -c 'normal ihello' -c 'wq'
 	works "less" less -FX Makefile
-	works "apt list" apt list --installed
 	works "small tools" bash -ec 'file -b Makefile 2>/dev/null || :; xargs -n1 echo <Makefile >/dev/null; awk "{print}" Makefile >/dev/null; timeout 5 true; nice true; nohup true; setsid true; stat .; du -s .; md5sum Makefile; curl --version; zip -q z.zip Makefile 2>/dev/null || :; rm -f z.zip'
 }
 
@@ -80,10 +79,14 @@ import pty; pid, fd = pty.fork()
 if not pid: os._exit(0)
 os.waitpid(pid, 0)
 os.path.expanduser("~"); __import__("getpass").getuser()'
+	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
+}
+
+work_packages() {
+	works "apt list" apt list --installed
 	if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
 		works "python3 -m venv" bash -ec '/usr/bin/python3 -m venv v; . v/bin/activate; python -c "import sys; assert sys.prefix != sys.base_prefix"; pip --version; pip list'
 	fi
-	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
 	if has npm && has node; then
 		mkdir -p lib && echo '{"name":"lib","version":"1.0.0","scripts":{"postinstall":"echo hi >hi"}}' >lib/package.json
 		works "npm pack and install of a tarball" bash -ec 'cd lib; npm pack -s >/dev/null; cd ..; mkdir -p app; cd app; echo "{\"name\":\"app\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}" >package.json; npm install -s --no-audit --no-fund --offline ../lib/lib-1.0.0.tgz; npm test -s; test -e node_modules/lib/package.json'
@@ -97,18 +100,23 @@ os.path.expanduser("~"); __import__("getpass").getuser()'
 	fi
 }
 
+plant_secrets() { # in $SECRETS and $OTHERS, names below the home
+	SECRETS=(.ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass
+		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .config/npm/npmrc .composer/auth.json .local/share/gem/credentials
+		.cache/{vivaldi/x,tracker3/x,cliphist/db,zsh/history,bash_history})
+	OTHERS=(.ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x)
+	local f
+	for f in "${SECRETS[@]/#/$HOME/}" "${OTHERS[@]/#/$HOME/}"; do
+		[ -d "${f%/*}" ] || mkdir -p "${f%/*}"
+		echo "token=1" >"$f"
+	done
+}
+secrets_at_home() {
+	local f
+	for f in "${SECRETS[@]}"; do refused "read ~/$f" cat "$HOME/$f"; done
+	for f in "${OTHERS[@]}"; do works "read ~/$f, no secret" cat "$HOME/$f"; done
+}
 secrets() {
-	mkdir -p "$HOME"/{.ssh,.aws,.gnupg,.mozilla/firefox,.config/gcloud,.password-store,.ivy2/cache,.m2,.gradle/{caches,develocity},.cache/{vivaldi,tracker3,cliphist,zsh,tool},.config/npm,.composer,.local/share/gem}
-	for f in .ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass \
-		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .config/npm/npmrc .composer/auth.json .local/share/gem/credentials \
-		.cache/{vivaldi/x,tracker3/x,cliphist/db,zsh/history,bash_history}; do
-		echo "token=1" >"$HOME/$f"
-		refused "read ~/$f" cat "$HOME/$f"
-	done
-	for f in .ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x; do
-		echo 1 >"$HOME/$f"
-		works "read ~/$f, no secret" cat "$HOME/$f"
-	done
 	ln -sf "$HOME/.ssh/id_rsa" leak
 	refused "read a key through a link" cat leak
 	refused "hard link to a key" ln -f "$HOME/.ssh/id_rsa" hard
@@ -151,6 +159,7 @@ terminals() { # a terminal that somebody else has open
 	wait $pid 2>/dev/null
 }
 
+# What does not look at where the project is need not be seen in both places each time.
 for PLACE in home tmp; do
 	fresh
 	mkdir -p "$HOME/project"
@@ -158,6 +167,9 @@ for PLACE in home tmp; do
 	work_shell
 	work_git
 	work_languages
+	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || work_packages
+	plant_secrets
+	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || secrets_at_home
 	secrets
 	terminals
 done

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: root
 # The three are made before the rules are read: whatever becomes of usher then, nobody is left behind.
 . "$(dirname "$0")/lib.sh"
 need python3

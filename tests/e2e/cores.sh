@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: root
 # usher and the start of its command stay on one core for a moment, and a program is released on one: none may see that, or lose a processor.
 . "$(dirname "$0")/lib.sh"
 need gcc taskset

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # While a few callers interleave a call that one worker takes in is served by another, and waits for nobody to look after it.
 . "$(dirname "$0")/lib.sh"
 fresh

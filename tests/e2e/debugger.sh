@@ -163,9 +163,20 @@ R
 			for n in 1 2; do timeout -s INT -k 5 0.5 strace -qq -o /dev/null -p $pid; echo $?; done; kill -9 $pid' 2>"$T/err" | xargs)"
 	else skip "strace of one that waits for an answer" "Yama lets nobody attach"; fi
 	# A tracer that is killed takes nobody along, and nothing hangs. (Before its program runs, it leaves that one stopped, natively too.)
+	cat >"$T/etc/starts" <<'S'
+: >"up.$1"
+while [ ! -e "killed.$1" ]; do /bin/true; done
+for i in 1 2 3 4 5 6 7 8 9 10; do /bin/true; done
+: >"done.$1"
+S
+	cat >"$T/etc/kills" <<'S'
+strace -f -o /dev/null sh "$T/etc/starts" "$1" &
+while [ ! -e "up.$1" ]; do sleep 0.02; done
+sleep "0.$1"; kill -9 $!; : >"killed.$1"; wait $!
+while [ ! -e "done.$1" ]; do sleep 0.1; done
+S
 	for n in 1 2 3 4 5 6; do
-		timeout 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/jk$n" -- bash -c \
-			'strace -f -o /dev/null sh -c ": >up.'$n'; i=0; while [ \$i -lt 300 ]; do /bin/true; i=\$((i+1)); done; echo done >done.'$n'" & p=$!; while [ ! -e up.'$n' ]; do sleep 0.02; done; sleep 0.'$n'; kill -9 $p; wait $p; while [ ! -e done.'$n' ]; do sleep 0.1; done' >"$T/out" 2>&1
+		timeout 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/jk$n" -- bash "$T/etc/kills" $n >"$T/out" 2>&1
 		same "a killed tracer, $n" 0 $?
 		check "and its journal, $n" "$USHER" verify "$T/jk$n"
 	done

@@ -24,7 +24,7 @@
 #define MEETINGS 100
 #define KILLS (quick ? 100 : 200)
 #define CROWD 6
-#define CROWD_ROUNDS 1500
+#define CROWD_ROUNDS (quick ? 500 : 1500)
 #define CROWD_SECONDS 20 /* twice what they take alone; beside others who work a crowd took minutes, and the cores from them */
 #define CROWD_LEAST 100
 #ifdef __x86_64__

@@ -7,7 +7,7 @@ MODES=allow both file_signals <<'S'
 S
 if [ "$(uname -m)" = x86_64 ]; then
 	seconds=5
-	[ -z "${QUICK:-}" ] || seconds=3
+	[ -z "${QUICK:-}" ] || seconds=2
 	MODES=allow both storm <<<"\"\$BIN/storm\" $seconds"
 else
 	skip storm "no interrupted call is put back here"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: root
 # A Go program: many goroutines, asynchronous preemption by SIGURG; and the Go compiler itself.
 # prepare: CGO_ENABLED=0 GO111MODULE=off GOTOOLCHAIN=local GOFLAGS=-trimpath GOCACHE=$PWD/gocache GOPATH=$PWD/gopath go build -o /dev/null e2e/storm.go
 . "$(dirname "$0")/lib.sh"

@@ -106,13 +106,13 @@ fresh() {
 
 # The project as text: names, types, modes, sizes, links, contents. IGNORE is an extended regex of names to leave out.
 snapshot() {
-	(
-		cd "$T/project" || exit 1
-		find . -mindepth 1 \( -type d -printf '%P %y %m\n' -o -printf '%P %y %m %s %n %l\n' \) |
-			grep -avE "${IGNORE:-^$}" | LC_ALL=C sort
-		find . -type f -printf '%P\0' | grep -zavE "${IGNORE:-^$}" | LC_ALL=C sort -z | xargs -0r sha256sum
-	) 2>&1
-}
+	local names
+	: >"$T/etc/files"
+	names=$(find "$T/project" -mindepth 1 \( -type d -printf '%P %y %m\n' -o -printf '%P %y %m %s %n %l\n' \) -type f -fprintf "$T/etc/files" '%P\0')
+	[ -n "$names" ] || return 0 # most cases leave nothing behind, and a process for it is dear
+	grep -avE "${IGNORE:-^$}" <<<"$names" | LC_ALL=C sort
+	[ ! -s "$T/etc/files" ] || (cd "$T/project" && grep -zavE "${IGNORE:-^$}" "$T/etc/files" | LC_ALL=C sort -z | xargs -0r sha256sum)
+} 2>&1
 
 # supervise MODE COMMAND...: under a policy. The journal is kept in $JOURNAL and proved whole afterwards.
 #   reads  everything allowed, reads unrecorded (left to the kernel where that is possible)
@@ -179,8 +179,8 @@ both() {
 		rc=$?
 		{
 			echo "status $rc"
-			sed 's/^/out: /' "$T/out.$mode"
-			program_stderr "$T/err.$mode" | sed 's/^/err: /'
+			[ ! -s "$T/out.$mode" ] || sed 's/^/out: /' "$T/out.$mode"
+			[ ! -s "$T/err.$mode" ] || program_stderr "$T/err.$mode" | sed 's/^/err: /'
 			snapshot
 		} >"$T/result.$mode"
 		if [ "$mode" = native ]; then

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # node: files, children, sockets, workers; npm: installing from a local tarball.
 . "$(dirname "$0")/lib.sh"
 need node
