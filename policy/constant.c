@@ -11,23 +11,29 @@
 
 #include "policy/policy.h"
 
-static bool speaks_of_files(const struct rule *r)
+/* What OP is done to: files, or sockets with a path. */
+static enum object_kind kind_of(op_set op)
+{
+	return op & OPS_NET ? OBJECT_UNIX : OBJECT_FILE;
+}
+
+static bool speaks_of(const struct rule *r, enum object_kind kind)
 {
 	struct rule_pattern p;
 	for (uint32_t i = 0; rule_pattern(r, i, &p); i++)
-		if (p.kind == OBJECT_FILE || p.kind == OBJECT_MEMFD)
+		if (p.kind == kind || (kind == OBJECT_FILE && p.kind == OBJECT_MEMFD))
 			return true;
 	return false;
 }
 
 /* A bare globstar is every path there is and what has none. */
-static bool is_catch_all(const struct rule *r)
+static bool is_catch_all(const struct rule *r, enum object_kind kind)
 {
 	struct rule_pattern p;
 	if (rule_conditional(r))
 		return false;
 	for (uint32_t i = 0; rule_pattern(r, i, &p); i++)
-		if (p.kind == OBJECT_FILE && p.tree && p.prefix_len <= 1)
+		if (p.kind == kind && p.tree && p.prefix_len <= 1)
 			return true;
 	return false;
 }
@@ -37,7 +43,7 @@ static const struct rule *first_of(const struct ruleset *layer, op_set op)
 {
 	const struct rule *r;
 	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++)
-		if ((r->ops & op) && speaks_of_files(r))
+		if ((r->ops & op) && speaks_of(r, kind_of(op)))
 			return r;
 	return NULL;
 }
@@ -52,7 +58,7 @@ int policy_refuses(const struct policy *p, op_set op)
 		const struct rule *r = first_of(layer, op);
 		if (!r && ruleset_default(layer, &where) == VERDICT_NONE)
 			continue;
-		if (!r || r->kind != VERDICT_DENY || r->log != LOG_NONE || r->stack || !is_catch_all(r))
+		if (!r || r->kind != VERDICT_DENY || r->log != LOG_NONE || r->stack || !is_catch_all(r, kind_of(op)))
 			return 0;
 		error = error ? error : r->error ? r->error : EACCES;
 	}
@@ -66,17 +72,17 @@ static bool plainly_allows(const struct rule *r, bool silent)
 
 enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
 
-/* What LAYER makes of OP on all files: rules on some files may stand before the one on all when they say nothing else. */
+/* What LAYER makes of OP on all files, or sockets: rules on some may stand before the one on all when they say nothing else. */
 static int layer_allows(const struct ruleset *layer, op_set op, bool silent, const char **where)
 {
 	const struct rule *r;
 	for (size_t i = 0; (r = ruleset_rule(layer, i)); i++) {
-		if (!(r->ops & op) || !speaks_of_files(r))
+		if (!(r->ops & op) || !speaks_of(r, kind_of(op)))
 			continue;
 		*where = r->where;
 		if (!plainly_allows(r, silent))
 			return LAYER_REFUSES;
-		if (is_catch_all(r))
+		if (is_catch_all(r, kind_of(op)))
 			return LAYER_ALLOWS;
 	}
 	enum verdict_kind otherwise = ruleset_default(layer, where);

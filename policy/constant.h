@@ -17,7 +17,7 @@ struct policy;
 int policy_refuses(const struct policy *p, op_set op);
 
 /*
- * Whether OP (one file operation) is allowed for every file, whoever asks, in every layer; where SILENT, without a record too ("allow
+ * Whether OP (one operation) is allowed for every file, or every unix socket with a path, whoever asks, in every layer; where SILENT, without a record too ("allow
  * OP ** log=none" before all else that names OP). The guard layer is left out: who takes a yes closes what it closes by other
  * means. When not, *where (may be NULL) says which rule or default ("FILE:LINE") stands against it; NULL: no layer allows it.
  */

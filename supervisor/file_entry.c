@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "supervisor/file.h"
+#include "supervisor/gains.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
@@ -206,6 +207,11 @@ int symlink_perform(struct job *j)
 }
 
 /* A hard link gives the object another name, so it needs what the object could be used for. */
+static int socket_linked(struct job *j, const struct target *from)
+{
+	return from->exists && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? gains_unreached(j, from) : 0;
+}
+
 static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 {
 	struct target *from, *to;
@@ -215,7 +221,9 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	if (flags & AT_EMPTY_PATH)
 		look |= LOOK_EMPTY;
 	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);
-	return rc < 0 ? rc : file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
+	if (rc == 0)
+		rc = file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
+	return rc < 0 ? rc : socket_linked(j, from);
 }
 
 int link_resolve(struct job *j)
@@ -253,7 +261,10 @@ static int redirect_end(struct job *j, uint32_t index, const struct object *to)
 
 int link_redirect(struct job *j, uint32_t index, const struct object *to)
 {
+	const struct target *from = &j->target[0];
 	int rc = redirect_end(j, index, to);
 
-	return rc < 0 ? rc : file_redirect_others(j, index, redirect_end);
+	if (rc == 0)
+		rc = file_redirect_others(j, index, redirect_end);
+	return rc == 0 && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? -EACCES : rc;
 }

@@ -17,10 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "policy/policy.h"
 #include "rules/cleanup.h"
-#include "rules/device.h"
 #include "supervisor/file.h"
+#include "supervisor/gains.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
@@ -31,40 +30,6 @@
 #define NAME_ROOM (2 * 4096)
 #define MOVE_SECONDS 10
 #define PATIENCE 256        /* entries after which another worker takes over reception */
-
-#define OPS_KEPT (OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR)
-
-static enum verdict_kind decide(struct job *j, struct call *call, op_set ops, struct span name)
-{
-	struct verdict v = { 0 };
-
-	call->object[0].ops = ops;
-	call->object[0].name = name;
-	policy_decide(j->session->policy, call, &v);
-	return v.kind;
-}
-
-/* What is allowed to do at the new name but not at the old one, for an object with this identity. */
-static op_set gained(struct job *j, struct span from, struct span to, const struct stat *st)
-{
-	static const op_set ops[] = { OP_READ, OP_MODIFY, OP_DELETE, OP_ATTR };
-	op_set more = 0;
-	struct identity is = identity_of(st->st_mode, st->st_rdev, st->st_dev, st->st_ino);
-	struct call call;
-
-	job_call(j, &call);
-	call.n_objects = 1;
-	call.object[0] = (struct object){ .kind = OBJECT_FILE, .identified = true, .dev = is.dev, .ino = is.ino, .nlink = st->st_nlink };
-	/* Nothing is gained where all was allowed. */
-	if (decide(j, &call, OPS_KEPT, from) == VERDICT_ALLOW)
-		return 0;
-	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
-		enum verdict_kind before = decide(j, &call, ops[i], from);
-		if (before != VERDICT_ALLOW && verdict_compare(before, decide(j, &call, ops[i], to)) > 0)
-			more |= ops[i];
-	}
-	return more;
-}
 
 /* A walk through a directory that would move. */
 struct tree {
@@ -109,7 +74,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	memcpy(w->to + to_len + 1, name, n + 1);
 	from_len += n + 1;
 	to_len += n + 1;
-	if (gained(w->j, (struct span){ w->from, (uint32_t)from_len }, (struct span){ w->to, (uint32_t)to_len }, &st))
+	if (gains(w->j, (struct span){ w->from, (uint32_t)from_len }, (struct span){ w->to, (uint32_t)to_len }, &st))
 		return -EACCES;
 	if (!S_ISDIR(st.st_mode))
 		return 0;
@@ -168,8 +133,11 @@ static int moves(struct job *j, struct target *from, const struct target *to)
 {
 	struct stat st = known(from);
 
-	from->ops |= gained(j, job_span(j, from->name), job_span(j, to->name), &st);
-	return S_ISDIR(from->mode) ? check_below(j, from, to) : 0;
+	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st);
+	from->ops |= more & (op_set)~OPS_NET;
+	if (S_ISDIR(from->mode))
+		return check_below(j, from, to);
+	return more & OPS_NET ? gains_unreached(j, from) : 0;
 }
 
 /* Whether the path ends in no name of its own: ".", "..", or nothing but slashes. */
@@ -256,6 +224,42 @@ int renameat2_resolve(struct job *j)
 	return resolve_rename(j, (int)j->arg[0], (int)j->arg[2], (unsigned)j->arg[4]);
 }
 
+/* Decides about what FROM's entry is now: led elsewhere, or exchanged or filled by others since the look. */
+static int moves_now(struct job *j, struct target *from, const struct target *to)
+{
+	struct stat st;
+
+	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0; /* the kernel's to refuse */
+	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
+		return PERFORM_AGAIN;
+	return S_ISDIR(st.st_mode) ? check_below(j, from, to) : 0;
+}
+
+static int both_move_now(struct job *j)
+{
+	struct target *from = &j->target[0], *to = &j->target[1];
+	int rc = moves_now(j, from, to);
+
+	return rc == 0 && (j->word[FILE_FLAGS] & RENAME_EXCHANGE) ? moves_now(j, to, from) : rc;
+}
+
+/* What moves lies elsewhere than was asked for. Operations that the rule leads there as well were decided with the call. */
+int rename_redirect(struct job *j, uint32_t index, const struct object *to)
+{
+	struct span asked = job_span(j, j->target[1].name);
+	int rc = entries_redirect(j, index, to);
+
+	if (rc == 0 && j->target[1].exists)
+		rc = gains_led(j, &j->target[1], asked, OP_DELETE);
+	if (rc == 0)
+		rc = both_move_now(j);
+	if (rc != PERFORM_AGAIN && rc != -EACCES)
+		return rc;
+	j->verdict.kind = VERDICT_DENY;
+	return -EACCES;
+}
+
 static long do_rename(struct job *j)
 {
 	return syscall(SYS_renameat2, j->target[0].dir, job_text(j, j->target[0].leaf), j->target[1].dir,
@@ -276,29 +280,12 @@ static bool stands(struct job *j, const struct target *t)
 	return now.len == name.len && memcmp(now.bytes, name.bytes, now.len) == 0;
 }
 
-/* Decides once more about what FROM's entry is now, which others may have exchanged or filled since. */
-static int moves_now(struct job *j, struct target *from, const struct target *to)
-{
-	struct stat st;
-
-	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0; /* the kernel's to refuse */
-	if (gained(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
-		return PERFORM_AGAIN;
-	return S_ISDIR(st.st_mode) ? check_below(j, from, to) : 0;
-}
-
 /* Others have moved something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */
 static int look_again(struct job *j)
 {
-	struct target *from = &j->target[0], *to = &j->target[1];
-
-	if (j->verdict.kind == VERDICT_REWRITE || file_rewritten(j))
-		return 0;
-	if (!stands(j, from) || !stands(j, to))
+	if (!stands(j, &j->target[0]) || !stands(j, &j->target[1]))
 		return PERFORM_AGAIN;
-	int rc = moves_now(j, from, to);
-	return rc == 0 && (j->word[FILE_FLAGS] & RENAME_EXCHANGE) ? moves_now(j, to, from) : rc;
+	return both_move_now(j);
 }
 
 /* -EBUSY when the move that holds it takes too long: its file system does not answer. */

@@ -36,6 +36,9 @@ void job_drop_targets(struct job *j)
 		target_release(&j->target[i]);
 	j->n_targets = 0;
 	j->guarded = false;
+	j->redirected = false;
+	j->rewritten = (struct text){ 0, 0 };
+	j->led_by = NULL;
 }
 
 /* Everything but the arena's content, which used = 1 makes unreachable. */

@@ -24,6 +24,7 @@
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
+#include "supervisor/gains.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
@@ -430,5 +431,9 @@ int open_redirect(struct job *j, uint32_t index, const struct object *to)
 	bool exclusive = makes_new(j);
 	unsigned flags = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
 
-	return resolve_redirect(j, &j->target[index], to->name, flags | (creates(j) ? LOOK_MISSING : 0));
+	struct target *t = &j->target[index];
+	struct span asked = job_span(j, t->name);
+	int rc = resolve_redirect(j, t, to->name, flags | (creates(j) ? LOOK_MISSING : 0));
+	/* What is made there may be there, and what was there may have to be made. */
+	return rc == 0 && creates(j) && !exclusive ? gains_led(j, t, asked, t->exists ? access_ops(j) : new_ops(j)) : rc;
 }

@@ -44,6 +44,7 @@ int renameat_resolve(struct job *j);
 int renameat2_check(struct job *j);
 int renameat2_resolve(struct job *j);
 int rename_perform(struct job *j);
+int rename_redirect(struct job *j, uint32_t index, const struct object *to);
 
 /* file_attr.c */
 int truncate_check(struct job *j);

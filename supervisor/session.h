@@ -52,7 +52,7 @@ struct session {
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
-	bool files_free;         /* the rules allow every file to be read, modified, removed and changed: a rename gives nothing */
+	bool files_free;         /* the rules allow every file to be read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
 	pthread_mutex_t renames; /* else one rename follows the other: see file_rename.c */
 	_Atomic uint64_t renamed; /* those so far */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
-# (given back behind the move), and one that is filled between the look and the move.
+# (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere. Row 20: a socket
+# that may not be connected to, by another name.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
 export XDG_STATE_HOME=$T/state
@@ -30,25 +31,46 @@ while on and time.monotonic() < end:
     except OSError: move("w/t", "top")
 on = False; t.join()
 P
+cat >"$T/led" <<'P'
+import os, sys
+os.chdir(sys.argv[1])
+try: os.symlink(".", "led") # natively: what the rule does
+except OSError: pass
+os.rename("led/top", "w/t"); print(open("w/t/sub/key").read())
+P
+cat >"$T/socket" <<'P'
+import os, socket, sys
+os.chdir(sys.argv[2])
+with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as c:
+    s.bind("top/sub/key.sock"); s.listen()
+    if sys.argv[1] == "link": os.link("top/sub/key.sock", "w/s")
+    if sys.argv[1] == "file": os.rename("top/sub/key.sock", "w/s")
+    if sys.argv[1] == "above": os.rename("top/sub", "w/t"); os.symlink("t/key.sock", "w/s")
+    c.connect("w/s"); s.accept()[0].send(b"SECRET"); print(c.recv(9))
+P
 fresh() {
 	chmod -R u+rwx "$T/d" 2>/dev/null
 	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" && touch "$T"/d/top/{1..300}
 	echo SECRET | tee "$T/d/o/sub/key" >"$T/d/top/$1/key"
 	[ "$1" = sub ] || rm -r "$T/d/top/$1"
-	printf 'default allow\ndeny read %s/d/*/*/key\n' "$T" >"$T/rules"
+	printf '%s\n' 'default allow' "rewrite write $T/d/led/** -> $T/d/**" "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" >"$T/rules"
 	[ ${#user[@]} = 0 ] || chown -R 1000:1000 "$T"
 }
 try() { # name, directory to begin with, command
-	local name=$1 dir=$2
+	local name=$1 dir=$2 journal=$T/journal.${EPOCHREALTIME/./}
 	shift 2
 	fresh "$dir"
 	[ "$("${user[@]}" "$@" "$T/d" 2>/dev/null)" ] || { echo "skip $name: not possible here"; return; }
 	fresh "$dir"
-	case $("${user[@]}" "${USHER:-build/usher}" run -p "$T/rules" --journal "$T/journal.$dir" -- "$@" "$T/d" 2>/dev/null) in
+	case $("${user[@]}" "${USHER:-build/usher}" run -p "$T/rules" --journal "$journal" -- "$@" "$T/d" 2>/dev/null) in
 	*SECRET*) echo "not ok $name" ;;
 	*) echo "ok $name" ;;
 	esac
-	[ -d "$T/journal.$dir" ] || echo "not ok $name: it ran"
+	[ -d "$journal" ] || echo "not ok $name: it ran"
 }
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
+try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
+for way in link file above; do
+	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
+done

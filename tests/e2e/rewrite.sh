@@ -185,6 +185,69 @@ same "nothing has changed" "private alone kept alone3 public" "$(echo $(cat priv
 records "$JOURNAL" | jq -r 'select(.verdict == "deny") | [.call, .result, .to, .rule] | join(" ")' | sed "s,$T/[a-z]*/,,g" | sort -u >"$T/out"
 check "the record names what was refused, and by which rule" grep -q "^openat EACCES private astray.rules:1$" "$T/out"
 
+# A rule leads elsewhere what it names: what lies there gets no other name that gives more of it, and is not changed or removed where only making is led there.
+cat >"$T/etc/named.py" <<'S'
+import os
+def t(what, call):
+    try: r = call()
+    except OSError as e: r = e.strerror
+    print(what, "done" if r is None else r)
+def text(name): return open(name).read().strip()
+def new(flags):
+    fd = os.open("in/old", os.O_CREAT | os.O_WRONLY | flags); os.write(fd, b"x"); os.close(fd)
+t("a directory", lambda: os.rename("at/dir", "free/dir")); t("its file", lambda: text("free/dir/f"))
+t("a file", lambda: os.rename("at/file", "free/file")); t("the file", lambda: text("free/file")); t("within", lambda: os.rename("at/file", "at/other"))
+t("exchanged", lambda: os.rename("free/x", "at/other")); t("a name that is read elsewhere", lambda: os.rename("hidden/f", "there/f")); t("there", lambda: text("shown/f"))
+t("make over", lambda: new(0)); t("empty", lambda: new(os.O_TRUNC)); t("move over", lambda: os.rename("free/y", "in/old")); t("make", lambda: os.mkdir("in/d")); t("move", lambda: os.rename("free/y", "in/new"))
+S
+cat >"$T/etc/named.rules" <<S
+rewrite write $T/project/at/** -> $T/project/kept/**
+rewrite create $T/project/in/** -> $T/project/log/**
+rewrite read $T/project/shown/** -> $T/project/there/**
+deny read $T/project/kept/*/f $T/project/kept/f* $T/project/kept/o* $T/project/hidden/** $T/project/there/**
+deny modify,delete $T/project/log/** errno=EROFS
+default allow
+S
+chmod 600 "$T/etc/named.rules"
+places() {
+	fresh
+	mkdir -p "$1/dir" "$2" in free hidden "$3"
+	for f in "$1/dir/f" "$1/file" "$2/old" hidden/f free/x free/y; do echo "${f##*/}" >"$f"; done
+}
+places at in shown; ln -s shown there
+same "natively all of it is done" "a directory done
+its file f
+a file done
+the file file
+within No such file or directory
+exchanged done
+a name that is read elsewhere done
+there f
+make over done
+empty done
+move over done
+make done
+move No such file or directory" "$(python3 "$T/etc/named.py" 2>&1)"
+places kept log there
+supervise "$T/etc/named.rules" python3 "$T/etc/named.py" >"$T/seen" 2>&1
+same "under a rewrite only what gives no more" "a directory Permission denied
+its file No such file or directory
+a file Permission denied
+the file No such file or directory
+within done
+exchanged done
+a name that is read elsewhere Permission denied
+there No such file or directory
+make over Read-only file system
+empty Read-only file system
+move over Read-only file system
+make done
+move done" "$(sed '/^usher: /d' "$T/seen")"
+same "what is there stays" "f x old y" "$(cat kept/dir/f kept/other log/old log/new | xargs)"
+same "each refusal is recorded" "a rename deny EACCES
+b openat deny EROFS
+b rename deny EROFS" "$(records "$JOURNAL" | jq -r 'select(.verdict == "deny") | (if .result == "EROFS" then "b " else "a " end) + .call + " deny " + .result' | sort -u)"
+
 # Where root, or whoever wrote the rules, has laid the link, the rule means what is behind it.
 if is_root; then
 	fresh; mkdir "$T/etc/led"; ln -s led "$T/etc/link"; echo led >"$T/etc/led/f"

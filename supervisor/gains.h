@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What another name gives: a rename or a hard link must not bring an object to a name by which more of it is allowed. */
+#ifndef USHER_SUPERVISOR_GAINS_H
+#define USHER_SUPERVISOR_GAINS_H
+
+#include "supervisor/job.h"
+
+/*
+ * What J's caller may do by the name TO and not by FROM, with an object that fstat(2) describes as ST: of read, modify, delete, attr, and of connect
+ * and send where it is a socket. What rules lead to a name may be done there. No allocation, no lock.
+ */
+op_set gains(struct job *j, struct span from, struct span to, const struct stat *st);
+
+/* What the rules make of reaching socket T by the name that it has: every other name gives that as well. No allocation, no lock. */
+enum verdict_kind gains_reach(struct job *j, const struct target *t);
+
+/* Socket T may not be reached by the name that it has, and would get another. 0: the rules refuse it, and J has a target more that says so; or -EACCES. */
+int gains_unreached(struct job *j, const struct target *t);
+
+/*
+ * T was led from ASKED to where it is now, where the call takes NEED: what it would not have taken at ASKED is allowed by the rules' word on one of the
+ * two names. 0 or the negative errno of the refusal, which J's verdict is then; a person's choice is decided on as a whole, behind this.
+ */
+int gains_led(struct job *j, struct target *t, struct span asked, op_set need);
+
+#endif
