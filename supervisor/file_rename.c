@@ -260,10 +260,23 @@ int rename_redirect(struct job *j, uint32_t index, const struct object *to)
 	return -EACCES;
 }
 
-static long do_rename(struct job *j)
+static long rename_with(struct job *j, unsigned flags)
 {
 	return syscall(SYS_renameat2, j->target[0].dir, job_text(j, j->target[0].leaf), j->target[1].dir,
-		       job_text(j, j->target[1].leaf), (unsigned)j->word[FILE_FLAGS]);
+		       job_text(j, j->target[1].leaf), flags);
+}
+
+static long do_rename(struct job *j)
+{
+	return rename_with(j, (unsigned)j->word[FILE_FLAGS]);
+}
+
+/* What has come there since the look is not removed unasked. EINVAL: the file system has no such renames, or the kernel refuses it anyway. */
+static long do_rename_new(struct job *j)
+{
+	long rc = rename_with(j, (unsigned)j->word[FILE_FLAGS] | RENAME_NOREPLACE);
+
+	return rc < 0 && errno == EINVAL ? do_rename(j) : rc;
 }
 
 /* Whether the directory that T's entry is in has the name that was decided on. */
@@ -301,6 +314,14 @@ static int hold_moves(struct job *j, pthread_mutex_t *one)
 	return pthread_mutex_timedlock(one, &until) == 0 ? 0 : -EBUSY;
 }
 
+/* Whether nothing had the new name, so that nobody was asked whether it may be removed. */
+static bool is_new(const struct job *j)
+{
+	bool told = j->word[FILE_FLAGS] & (RENAME_NOREPLACE | RENAME_EXCHANGE);
+
+	return !told && !j->target[1].exists && !nameless(job_span(j, j->path[1]));
+}
+
 /*
  * Between look and move no other move may bring in what was not looked at, nor give a directory above another name: where rules do not allow every file,
  * one follows the other (as in the kernel on each file system), and one that others have overtaken since its look looks again.
@@ -315,9 +336,12 @@ static int rename_alone(struct job *j)
 	if (atomic_load(&s->renamed) != j->word[FILE_A])
 		rc = look_again(j);
 	if (rc == 0) {
-		rc = file_act(j, false, do_rename);
+		bool new = is_new(j);
+		rc = file_act(j, false, new ? do_rename_new : do_rename);
 		if (j->reply.kind == REPLY_VALUE)
 			atomic_fetch_add(&s->renamed, 1); /* behind the effect: who looked before or meanwhile looks again */
+		else if (new && j->reply.value == -EEXIST)
+			rc = PERFORM_AGAIN;
 	}
 	pthread_mutex_unlock(&s->renames);
 	return rc;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
-# (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere. Row 20: a socket
+# (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere; and a file that may not be removed replaced. Row 20: a socket
 # that may not be connected to, by another name.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
@@ -48,12 +48,32 @@ with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as c:
     if sys.argv[1] == "above": os.rename("top/sub", "w/t"); os.symlink("t/key.sock", "w/s")
     c.connect("w/s"); s.accept()[0].send(b"SECRET"); print(c.recv(9))
 P
+cat >"$T/over" <<'P'
+import os, sys, threading, time
+os.chdir(sys.argv[1])
+end, on, i, moved = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2")), True, 0, False
+meet = threading.Barrier(2)
+def move():
+    global moved
+    while meet.wait() >= 0 and on:
+        try: os.rename("o/%d" % i, "n/%d" % i); moved = True
+        except OSError: moved = False
+        meet.wait()
+t = threading.Thread(target=move); t.start()
+while on and time.monotonic() < end:
+    i += 1; open("o/%d" % i, "w").close(); meet.wait()
+    try: os.close(os.open("n/%d" % i, os.O_CREAT | os.O_EXCL | os.O_WRONLY)); made = True
+    except OSError: made = False
+    meet.wait()
+    if made and moved: print("SECRET"); break
+on = False; meet.wait(); t.join()
+P
 fresh() {
 	chmod -R u+rwx "$T/d" 2>/dev/null
-	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" && touch "$T"/d/top/{1..300}
+	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" "$T/d/n" && touch "$T"/d/top/{1..300}
 	echo SECRET | tee "$T/d/o/sub/key" >"$T/d/top/$1/key"
 	[ "$1" = sub ] || rm -r "$T/d/top/$1"
-	printf '%s\n' 'default allow' "rewrite write $T/d/led/** -> $T/d/**" "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" >"$T/rules"
+	printf '%s\n' 'default allow' "rewrite write $T/d/led/** -> $T/d/**" "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" "deny delete $T/d/n/*" >"$T/rules"
 	[ ${#user[@]} = 0 ] || chown -R 1000:1000 "$T"
 }
 try() { # name, directory to begin with, command
@@ -70,6 +90,7 @@ try() { # name, directory to begin with, command
 }
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
+try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
 try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
 for way in link file above; do
 	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
