@@ -192,6 +192,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 		r->program[0] = call->object[0].name;
 		r->program[1] = call->object[0].named;
 	}
+	record_argv(r, "argv0", call_called(call));
 	record_argv(r, "argv", call->argv);
 	r->program[0] = (struct span){ 0 };
 	put_word(r, "verdict", verdict_name(verdict->kind));

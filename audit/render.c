@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv;
+		after, event, argv0, argv;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -23,7 +23,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "tid", &p->tid },	      { "exe", &p->exe },     { "call", &p->call },	{ "op", &p->op },
 		    { "object", &p->object }, { "named", &p->named }, { "to", &p->to }, { "objects", &p->objects }, { "verdict", &p->verdict },
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
-		    { "after", &p->after },   { "event", &p->event }, { "argv", &p->argv } };
+		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -38,6 +38,15 @@ static void put(FILE *to, const struct field *f)
 {
 	if (f->len)
 		fwrite(f->value, 1, f->len, to);
+}
+
+/* One that is there and empty is seen. */
+static void put_whole(FILE *to, const struct field *f)
+{
+	if (f->len)
+		put(to, f);
+	else
+		fputs("\"\"", to);
 }
 
 static const char *verdict_colour(const struct field *v)
@@ -111,9 +120,13 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(" -> ", to);
 		put(to, &p->to);
 	}
-	if (p->argv.len) {
+	if (p->argv0.key) {
+		fputs(" as ", to);
+		put_whole(to, &p->argv0);
+	}
+	if (p->argv.key) {
 		fputs(" argv ", to);
-		put(to, &p->argv);
+		put_whole(to, &p->argv);
 	}
 	fputs(colour ? verdict_colour(&p->verdict) : "", to);
 	fputs("  ", to);

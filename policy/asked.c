@@ -18,6 +18,7 @@ uint64_t question_key(const struct question *q)
 {
 	const struct call *c = q->call;
 	uint64_t h = mix(0xcbf29ce484222325ull, c->by.image.exe.bytes, c->by.image.exe.len);
+	h = mix(h, c->argv0.bytes, c->argv0.len);
 	h = mix(h, c->argv.bytes, c->argv.len);
 	h = mix(h, c->syscall, strlen(c->syscall));
 	for (uint32_t i = 0; i < c->n_objects; i++) {
@@ -46,7 +47,8 @@ bool question_same(const struct asked *a, const struct question *q)
 		if (!object_same(&c->object[i], &d->object[i]))
 			return false;
 	}
-	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv, d->argv) && span_equal(c->env, d->env);
+	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv0, d->argv0) && span_equal(c->argv, d->argv) &&
+	       span_equal(c->env, d->env);
 }
 
 /* Lays S at *at and makes it point there. */
@@ -59,13 +61,14 @@ static void keep(char **at, struct span *s)
 	*at += s->len;
 }
 
-#define CALL_SPANS (3 + 3 * CALL_OBJECTS)
+#define CALL_SPANS (4 + 3 * CALL_OBJECTS)
 
 /* All that C points to beside its ancestors: the one list of it. How many. */
 static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
 {
 	uint32_t n = 0;
 	out[n++] = &c->by.image.exe;
+	out[n++] = &c->argv0;
 	out[n++] = &c->argv;
 	out[n++] = &c->env;
 	for (uint32_t i = 0; i < c->n_objects; i++) {

@@ -87,8 +87,11 @@ static void text_caller(const struct asked *a, size_t most, struct text_buffer *
 	if (count > 1)
 		text_add(t, ", asked %u times", count);
 	text_add(t, ")\n");
-	if (a->call.argv.len)
-		line_show(t, "args", a->call.argv, most);
+	struct span called = call_called(&a->call);
+	if (called.bytes)
+		line_show(t, "called", called, most);
+	if (a->call.argv.bytes)
+		line_show(t, "args", a->call.argv.len ? a->call.argv : SPAN_LITERAL("\"\""), most);
 	if (!by->n_ancestors || asked_fact(a, "ancestry").bytes)
 		return;
 	line(t, "under");

@@ -31,7 +31,7 @@ struct entry {
 	int pidfd;                     /* SCOPE_TREE, else -1 */
 	char where[32];
 	char who[64];
-	char bytes[];                  /* exe, argv, name */
+	char bytes[];                  /* exe, argv0, argv, name */
 };
 
 struct grants {
@@ -159,7 +159,7 @@ static bool entry_covers(const struct entry *e, const struct call *call, const s
 		return (g->scope != SCOPE_TREE || in_tree(&call->by, g->tree)) && entry_live(e);
 	if (g->below ? o->kind != OBJECT_FILE || !is_prefix(g->object.name, o->name) : !object_equal(g, o))
 		return false;
-	if ((op & OP_EXEC) && !span_equal(g->argv, call->argv))
+	if ((op & OP_EXEC) && (!span_equal(g->argv, call->argv) || (!g->below && !span_equal(g->argv0, call->argv0))))
 		return false;
 	if (g->scope == SCOPE_TREE && !in_tree(&call->by, g->tree))
 		return false;
@@ -230,14 +230,15 @@ static int entry_new(const struct grant_request *r, struct entry **out)
 	if (r->rules)
 		name = (struct span){ r->pattern, (uint32_t)strlen(r->pattern) };
 	struct span argv = (r->ops & OP_EXEC) ? r->call->argv : (struct span){ NULL, 0 };
+	struct span argv0 = (r->ops & OP_EXEC) && !r->rules && !r->directory.bytes ? r->call->argv0 : (struct span){ NULL, 0 };
 	struct span exe = r->call->by.image.exe;
-	struct entry *e = calloc(1, sizeof(*e) + exe.len + argv.len + name.len);
+	struct entry *e = calloc(1, sizeof(*e) + exe.len + argv0.len + argv.len + name.len);
 	if (!e)
 		return -ENOMEM;
 	char *at = e->bytes;
 	e->pidfd = -1;
 	e->grant = (struct grant){ .kind = r->kind, .scope = r->scope, .below = r->directory.bytes != NULL, .pattern = r->rules != NULL,
-				   .ops = r->ops, .exe = keep(&at, exe), .argv = keep(&at, argv),
+				   .ops = r->ops, .exe = keep(&at, exe), .argv0 = keep(&at, argv0), .argv = keep(&at, argv),
 				   .object = { .kind = o->kind, .ops = r->ops, .inet = o->inet } };
 	e->grant.object.name = keep(&at, name);
 	e->grant.where = e->where;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Grants: answers that hold for longer than one call. A grant names a program, the
- * operations, an object (or a directory with all below it) and, for exec, the arguments.
+ * operations, an object (or a directory with all below it) and, for exec, the arguments, argv[0] included where
+ * it names one object: there are programs that are many, by argv[0].
  *
  * MUST: readers take no lock and see a grant whole or not at all; a revoked or
  * expired grant never answers; a grant for a process tree ends with its first process.
@@ -33,6 +34,7 @@ struct grant {
 	uint64_t until_ns;       /* CLOCK_BOOTTIME, 0: no end */
 	pid_t tree;              /* SCOPE_TREE: the first process, else 0 */
 	struct span exe;
+	struct span argv0;       /* exec of this very object */
 	struct span argv;
 	struct object object;
 	const char *where;       /* "grant:ID" */

@@ -132,6 +132,7 @@ struct json_object *question_json(const struct asked *a)
 	}
 	if (a->call.n_objects > 1)
 		json_put(&b, "objects", json_objects(a));
+	add_span(&b, "argv0", call_called(&a->call));
 	add_span(&b, "argv", a->call.argv);
 	add_caller(&b, &a->call.by);
 	add_text(&b, "rule", a->verdict.where);

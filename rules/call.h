@@ -93,9 +93,13 @@ struct call {
 	struct subject by;
 	uint32_t n_objects;
 	struct object object[CALL_OBJECTS];
+	struct span argv0;      /* exec: argv[0], by which some programs tell what to be; no rule sees it */
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
 	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
 	uint64_t flags;         /* the call's own flag word, for people (O_* of open, ...) */
 };
+
+/* The argv[0] of an exec, for people: absent where it is the program's name, as resolved or as said, or the last component of that. */
+struct span call_called(const struct call *c);
 
 #endif

@@ -15,6 +15,16 @@
 #define KERNEL_ARGS_MOST (6u << 20)    /* three quarters of the usual stack */
 #define KERNEL_ARGS_LEAST (128u << 10) /* ARG_MAX */
 
+static int plan_called(struct job *j, const struct args *raw)
+{
+	size_t len = strlen(raw->bytes);
+
+	if (len + 2 * ARENA_RESERVE > JOB_ARENA - j->used)
+		return -E2BIG;
+	j->argv0 = job_copy(j, raw->bytes, len);
+	return j->argv0.off ? 0 : -ENOMEM;
+}
+
 static int plan_join(struct job *j, const struct args *raw)
 {
 	size_t cap = JOB_ARENA - j->used;
@@ -103,8 +113,10 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env)
 		p->raw_len = (uint32_t)raw.len;
 		p->raw_count = raw.count;
 		j->heap = p;
-		err = plan_join(j, &raw);
+		err = plan_called(j, &raw);
 	}
+	if (!err)
+		err = plan_join(j, &raw);
 	if (!err && j->session->reads_env)
 		err = plan_env(j, p, env);
 	args_free(&raw);

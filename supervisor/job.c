@@ -149,6 +149,7 @@ void job_call(const struct job *j, struct call *out)
 	out->n_objects = j->n_targets;
 	for (uint32_t i = 0; i < j->n_targets; i++)
 		target_object(j, &j->target[i], &out->object[i]);
+	out->argv0 = job_span(j, j->argv0);
 	out->argv = job_span(j, j->argv);
 	out->env = job_span(j, j->env);
 	out->flags = j->flags;

@@ -101,6 +101,7 @@ struct job {
 	struct text data[2];     /* other copied arguments: sockaddr, open_how, times, xattr value, iovec base ... as the row says */
 	struct target target[JOB_TARGETS];
 	uint32_t n_targets;
+	struct text argv0;       /* exec: argv[0] */
 	struct text argv;        /* exec: joined for matching */
 	struct text env;         /* exec: names of variables, where rules ask */
 	struct text argv_to;     /* exec: joined, where a rewrite has edited them */

@@ -71,6 +71,16 @@ static void add_line(struct text_buffer *t, struct json_object *q, const char *k
 	text_add(t, "\n");
 }
 
+/* The same of arguments: one that is there and empty is seen. */
+static void add_whole_line(struct text_buffer *t, struct json_object *q, const char *key)
+{
+	const char *value = json_text(q, key);
+	if (value && !*value)
+		text_add(t, "%-10s\"\"\n", key);
+	else
+		add_line(t, q, key);
+}
+
 static void add_objects(struct text_buffer *t, struct json_object *q)
 {
 	struct json_object *list;
@@ -155,7 +165,8 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	add_field(&t, q, "exe");
 	text_add(&t, " (pid %llu, uid %llu)\n", (unsigned long long)desk_number(q, "pid"),
 		 (unsigned long long)desk_number(q, "uid"));
-	add_line(&t, q, "argv");
+	add_whole_line(&t, q, "argv0");
+	add_whole_line(&t, q, "argv");
 	if (!has_fact(q, "ancestry") && has_items(q, "ancestry")) {
 		text_add(&t, "%-10s", "under");
 		add_list(&t, q, "ancestry", " < ");

@@ -12,6 +12,7 @@ default allow
 deny read **/never
 ask read **/q* timeout=100s
 ask read **/silent timeout=2s
+ask exec **/called
 R
 chmod 600 "$T/etc/ask.rules"
 echo "content one" >q1
@@ -197,4 +198,14 @@ if command -v strace >/dev/null && strace -o /dev/null /bin/true 2>/dev/null; th
 	same "nor while a question waits" "content one" "$(cat "$T/out" "$T/err" | grep -v '^usher')"
 	check "the signal came meanwhile" grep -q SIGCHLD "$T/trace"
 else skip "a traced program that waits" "strace cannot start a program here"; fi
+# A program can be many, by argv[0] (busybox): what was allowed of one is not allowed of another, and the record says which it was.
+cp "$(type -P true)" called
+asked "exec:cat >>$T/called; echo '{\"answer\":\"allow\",\"scope\":\"session\"}'" bash -c '
+for name in called one one two; do (exec -a $name ./called x); done
+./called; ./called ""'
+same "an answer holds for what the program was to be called" "none:x one:x two:x none:none none:" "$(python3 -c '
+import json, sys
+print(*("%s:%s" % tuple(json.loads(l).get(k, "none") for k in ("argv0", "argv")) for l in sys.stdin))' <"$T/called")"
+same "and so does the record say, and no argument from an empty one" 'argv x,as one argv x,as one argv x,as two argv x,,argv ""' \
+	"$("$USHER" log "$T/j$N" type:call path:"$T/w/called" | sed -n "s|.* exec $T/w/called\( (named [^)]*)\)\? *\(.*\)  allow.*|\2|p" | paste -sd,)"
 finish
