@@ -175,10 +175,16 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	return o ? o : desk_reply("rule", error);
 }
 
+static void put_span(struct json_build *b, const char *key, struct span v)
+{
+	if (v.bytes)
+		json_put(b, key, json_span(v));
+}
+
 static void add_grant(void *context, const struct grant *g)
 {
 	static const char *const scopes[] = { "once", "time", "tree", "session", "always" };
-	char name[8192];
+	char name[96];
 	struct text_buffer t;
 	struct json_object **list = context;
 	struct json_build b = json_build_new();
@@ -187,13 +193,12 @@ static void add_grant(void *context, const struct grant *g)
 	text_start(&t, name, sizeof(name));
 	text_ops(&t, g->ops);
 	json_put(&b, "op", json_object_new_string(name));
-	text_start(&t, name, sizeof(name));
-	text_object(&t, &g->object, 0);
-	text_add(&t, "%s", g->below ? "/**" : "");
-	json_put(&b, "object", json_object_new_string(name));
-	text_start(&t, name, sizeof(name));
-	text_show(&t, g->exe, 0);
-	json_put(&b, "exe", json_object_new_string(name));
+	json_put_name(&b, &g->object, !g->below ? "" : g->object.name.len == 1 ? "**" : "/**");
+	if (g->below || g->pattern) /* a name can look like either */
+		json_put(&b, g->below ? "directory" : "pattern", g->below ? json_span(g->object.name) : json_object_new_string_len(g->object.name.bytes, (int)g->object.name.len));
+	put_span(&b, "exe", g->exe);
+	put_span(&b, "argv0", g->argv0);
+	put_span(&b, "argv", g->argv);
 	json_put(&b, "scope", json_object_new_string(scopes[g->scope]));
 	if (g->tree)
 		json_put(&b, "tree", json_object_new_int(g->tree));

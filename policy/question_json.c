@@ -12,7 +12,7 @@
 
 #define LINE_FLAGS (JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE)
 
-static struct json_object *json_span(struct span v)
+struct json_object *json_span(struct span v)
 {
 	size_t need = show_escape(v, NULL, 0) + 1;
 	char *text = malloc(need);
@@ -46,7 +46,7 @@ static struct json_object *json_ops(op_set ops)
 	return list;
 }
 
-static void add_name(struct json_build *b, const struct object *o)
+void json_put_name(struct json_build *b, const struct object *o, const char *tail)
 {
 	char endpoint[128];
 	struct text_buffer t;
@@ -57,7 +57,7 @@ static void add_name(struct json_build *b, const struct object *o)
 		return;
 	}
 	size_t prefix = o->kind == OBJECT_UNIX ? 5 : o->kind == OBJECT_ABSTRACT ? 6 : 0;
-	size_t need = prefix + show_escape(o->name, NULL, 0) + 1;
+	size_t need = prefix + show_escape(o->name, NULL, 0) + strlen(tail) + 1;
 	char *text = malloc(need);
 	if (!text) {
 		b->broken = true;
@@ -65,6 +65,7 @@ static void add_name(struct json_build *b, const struct object *o)
 	}
 	memcpy(text, "unix:@", prefix);
 	show_escape(o->name, text + prefix, need - prefix);
+	strcat(text, tail);
 	json_put(b, "object", json_object_new_string(text));
 	free(text);
 }
@@ -75,7 +76,7 @@ static struct json_object *json_objects(const struct asked *a)
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
 		struct json_build one = json_build_new();
 		json_put(&one, "op", json_ops(a->call.object[i].ops));
-		add_name(&one, &a->call.object[i]);
+		json_put_name(&one, &a->call.object[i], "");
 		add_span(&one, "named", a->call.object[i].named);
 		list = json_append(list, json_build_done(&one));
 	}
@@ -127,7 +128,7 @@ struct json_object *question_json(const struct asked *a)
 	if (a->call.n_objects) {
 		const struct object *first = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
 		json_put(&b, "op", json_ops(first->ops));
-		add_name(&b, first);
+		json_put_name(&b, first, "");
 		add_span(&b, "named", first->named);
 	}
 	if (a->call.n_objects > 1)

@@ -9,6 +9,15 @@
 
 struct json_object;
 
+struct json_build;
+struct object;
+struct span;
+
+/* Bytes as a string, escaped as show_escape() does. NULL without memory. */
+struct json_object *json_span(struct span v);
+/* Puts O's name under "object", as rules have it, TAIL behind it. */
+void json_put_name(struct json_build *b, const struct object *o, const char *tail);
+
 /* The question as an object (json_object_put() it), or NULL. Names are escaped as show_escape() does: printable ASCII only. */
 struct json_object *question_json(const struct asked *a);
 

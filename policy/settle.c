@@ -111,10 +111,11 @@ static int note_grant(struct questions *qs, const struct grant_request *r, const
 	text_ops(&t, r->ops);
 	text_add(&t, " ");
 	if (r->rules) {
+		text_add(&t, "pattern ");
 		text_show(&t, (struct span){ r->pattern, (uint32_t)strlen(r->pattern) }, NOTE_NAME);
 	} else if (r->directory.bytes) {
+		text_add(&t, "directory ");
 		text_show(&t, r->directory, NOTE_NAME);
-		text_add(&t, "/**");
 	} else {
 		text_object(&t, &r->call->object[r->object], NOTE_NAME);
 	}

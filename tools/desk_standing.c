@@ -12,13 +12,22 @@
 #include "policy/policy.h"
 #include "rules/cleanup.h"
 
-/* As it stands in the file, so that it can be copied; what is not printable ASCII as rules may have it, too. */
+/* RULE as it stands in the file, so that it can be copied; what is not printable ASCII as rules may have it, too. NULL without memory. */
+static char *plain(const char *rule)
+{
+	char *out = malloc(4 * strlen(rule) + 1), *at = out;
+
+	if (!out)
+		return NULL;
+	for (; *rule; rule++)
+		at += sprintf(at, (unsigned char)*rule >= 0x20 && (unsigned char)*rule < 0x7f ? "%c" : "\\x%02x", (unsigned char)*rule);
+	*at = '\0';
+	return out;
+}
+
 static void print_text(const char *file, unsigned line, const char *rule)
 {
-	fputs("always   ", stdout);
-	for (const char *p = rule; *p; p++)
-		printf((unsigned char)*p >= 0x20 && (unsigned char)*p < 0x7f ? "%c" : "\\x%02x", (unsigned char)*p);
-	printf("   (%s:%u)\n", file, line);
+	printf("always   %s   (%s:%u)\n", rule, file, line);
 }
 
 static void print_json(const char *file, unsigned line, const char *rule)
@@ -34,12 +43,23 @@ static void print_json(const char *file, unsigned line, const char *rule)
 	json_object_put(o);
 }
 
+static int print_rule(const char *path, unsigned line, const char *rule, bool json)
+{
+	CLEANUP_FREE char *file = plain(path), *text = plain(rule);
+
+	if (!file || !text)
+		return -ENOMEM;
+	(json ? print_json : print_text)(file, line, text);
+	return 0;
+}
+
 int desk_standing(bool json)
 {
 	char path[PATH_MAX];
 	CLEANUP_FREE char *line = NULL;
 	size_t room = 0;
 	unsigned number = 0;
+	int rc = 0;
 
 	if (policy_grants_path(path, sizeof(path)) < 0)
 		return 0;
@@ -50,10 +70,11 @@ int desk_standing(bool json)
 		number++;
 		line[strcspn(line, "\r\n")] = '\0';
 		const char *rule = line + strspn(line, " \t");
-		if (*rule && *rule != '#')
-			(json ? print_json : print_text)(path, number, rule);
+		if (*rule && *rule != '#' && (rc = print_rule(path, number, rule, json)) < 0)
+			break;
 	}
-	int rc = ferror(f) ? -EIO : 0;
+	if (ferror(f))
+		rc = -EIO;
 	fclose(f);
 	return rc;
 }

@@ -187,6 +187,32 @@ void desk_text_all(struct json_object *q, char *buf, size_t cap)
 	add_line(&t, q, "message");
 }
 
+/* A name may have stars, too: what is more than a name is said to be. */
+static void add_covered(struct text_buffer *t, struct json_object *g)
+{
+	static const char *const wide[] = { "directory", "pattern" };
+	for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++) {
+		if (!json_text(g, wide[i]))
+			continue;
+		text_add(t, "%s ", wide[i]);
+		add_field(t, g, wide[i]);
+		return;
+	}
+	add_field(t, g, "object");
+}
+
+static void add_word(struct text_buffer *t, struct json_object *o, const char *key, const char *word)
+{
+	const char *value = json_text(o, key);
+	if (!value)
+		return;
+	text_add(t, " %s ", word);
+	if (*value)
+		add_field(t, o, key);
+	else
+		text_add(t, "\"\"");
+}
+
 void desk_text_grant(struct json_object *g, char *buf, size_t cap)
 {
 	struct text_buffer t;
@@ -195,9 +221,11 @@ void desk_text_grant(struct json_object *g, char *buf, size_t cap)
 	text_add(&t, " ");
 	add_field(&t, g, "op");
 	text_add(&t, " ");
-	add_field(&t, g, "object");
+	add_covered(&t, g);
 	text_add(&t, " by ");
 	add_field(&t, g, "exe");
+	add_word(&t, g, "argv0", "as");
+	add_word(&t, g, "argv", "args");
 	text_add(&t, ", ");
 	add_field(&t, g, "scope");
 	unsigned long long left = desk_number(g, "left"), tree = desk_number(g, "tree");

@@ -12,6 +12,7 @@ default allow
 deny read **/never
 ask read **/q* timeout=60s
 ask modify **/ddd*/q timeout=60s
+ask exec **/called timeout=60s
 R
 chmod 600 "$T/etc/ask.rules"
 for i in 1 2 3 4 5; do echo "content $i" >q$i; done
@@ -82,6 +83,29 @@ check "allow for this directory" desk allow "$(desk list | awk '/q1/ {print $1}'
 check "the end" wait_for says c end
 check "a grant does not override a deny" says c "never: Permission denied"
 
+# A grant says all that it covers, and what is more than a name does not look like one.
+mkdir stars
+cp "$(type -P true)" called
+mkfifo hold
+for f in 'q*' qx; do echo "$f" >"stars/$f"; done
+session s bash -c 'cat "stars/q*" stars/qx; (exec -a other ./called push "to me"); echo done; read -r x <hold'
+wait_for asks 'stars/q[*]'
+desk allow 1 --for=session
+wait_for asks stars/qx
+desk allow "$(desk list | awk '/qx/ {print $1}')" --for=session --pattern="$T/w/stars/q*"
+wait_for asks called
+check "a question says what the program is to be called" sh -c '"$USHER" desk show "$("$USHER" desk list | cut -d" " -f1)" | grep -qx "argv0     other"'
+desk allow "$(desk list | awk '/called/ {print $1}')" --for=session
+wait_for says s done
+same "grants tells a name from a pattern, and the arguments" "allow read $T/w/stars/q* by /usr/bin/cat, session
+allow read pattern $T/w/stars/q* by /usr/bin/cat, session
+allow exec $T/w/called by $(readlink -f "$(command -v bash)") as other args push to\\\\ me, session" "$(desk grants | sed 's/^[^ ]* *//; s/ (uid.*//')"
+same "and in JSON" "null:null $T/w/stars/q*:null null:other" "$(desk grants --json | python3 -c '
+import json, sys
+print(*("%s:%s" % tuple(g.get(k) or "null" for k in ("pattern", "argv0")) for g in map(json.loads, sys.stdin)))')"
+echo >hold
+wait "$(cat "$T/s.pid")"
+
 session d sh -c 'cat q3; echo end'
 wait_for asks /q3
 rule=$(desk allow 1 --always --yes)
@@ -94,6 +118,10 @@ mkdir -p "$T/quoted/usher"
 printf '%s\n' 'allow read "/a\x20b\x5c"' >"$T/quoted/usher/grants.rules"
 chmod 600 "$T/quoted/usher/grants.rules"
 same "a rule with escapes is listed as it stands" 'always   allow read "/a\x20b\x5c"' "$(XDG_CONFIG_HOME=$T/quoted desk grants | grep -o '^always   allow read "[^"]*"')"
+printf 'allow read "/a\xff"\n' >"$T/quoted/usher/grants.rules"
+same "bytes that are no text are escapes in JSON" 'allow read "/a\xff"' "$(XDG_CONFIG_HOME=$T/quoted desk grants --json | python3 -c '
+import json, sys
+print(*(o["rule"] for o in map(json.loads, sys.stdin.buffer.read().decode("ascii").splitlines()) if "rule" in o))')"
 if [ "$(id -u)" != 0 ]; then
 	chmod 500 "$XDG_CONFIG_HOME/usher"
 	chmod 400 "$XDG_CONFIG_HOME/usher/grants.rules"
