@@ -46,7 +46,7 @@ struct sending {
 	struct job *j;
 	const struct batch *b;
 	struct msghdr hdr;
-	struct iovec iov;
+	struct iovec iov[2]; /* what was read, and behind it where the caller's memory could not be read */
 	struct sockaddr_storage to;
 	struct control control;
 	bool pointed;   /* an address, though of no length */
@@ -184,8 +184,8 @@ static long sendmsg_as_caller(struct sending *s, unsigned flags)
 			return rc;
 	}
 	long n;
-	if (s->pointed && !s->hdr.msg_namelen && !s->hdr.msg_controllen)
-		n = sendto(s->j->sock, s->iov.iov_base, s->iov.iov_len, (int)(flags | MSG_NOSIGNAL),
+	if (s->pointed && !s->hdr.msg_namelen && !s->hdr.msg_controllen && s->hdr.msg_iovlen == 1)
+		n = sendto(s->j->sock, s->iov[0].iov_base, s->iov[0].iov_len, (int)(flags | MSG_NOSIGNAL),
 			   (struct sockaddr *)&s->to, 0);
 	else
 		n = sendmsg(s->j->sock, &s->hdr, (int)(flags | MSG_NOSIGNAL));
@@ -281,9 +281,9 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 
 	do {
 		bool patient = s->patient;
-		s->iov = (struct iovec){ s->buffer + off, n - off };
-		s->iov.iov_len = ask_for(s, n - off, last);
-		bool whole = s->iov.iov_len == n - off;
+		s->iov[0] = (struct iovec){ s->buffer + off, n - off };
+		s->iov[0].iov_len = ask_for(s, n - off, last);
+		bool whole = s->iov[0].iov_len == n - off;
 		long rc = send_some(s, piece_flags(s, last && whole));
 		if (rc < 0)
 			return rc;
@@ -295,7 +295,7 @@ static long send_piece(struct sending *s, size_t n, bool last, size_t *sent)
 		s->hdr.msg_control = NULL;
 		s->hdr.msg_controllen = 0;
 		/* a part: no room, or the wait was cut short */
-		bool part = (size_t)rc < s->iov.iov_len;
+		bool part = (size_t)rc < s->iov[0].iov_len;
 		if (part && (!is_stream(s) || !s->blocks || patient))
 			return 1;
 		s->patient = s->blocks && (s->patient || part);
@@ -319,9 +319,17 @@ static long send_unreadable(struct sending *s, size_t n)
 {
 	if (!job_alive(s->j))
 		return -ESRCH;
-	s->iov = (struct iovec){ (void *)1, n };
+	s->iov[0] = (struct iovec){ (void *)1, n };
+	s->hdr.msg_iovlen = 1;
 	long rc = sendmsg_as_caller(s, s->b->flags | MSG_DONTWAIT);
 	return rc < 0 && rc != -EAGAIN ? rc : -EFAULT;
+}
+
+/* How much of a stream goes before N bytes that cannot be read only the kernel knows: it sends what makes a whole packet of its own. */
+static void end_unreadable(struct sending *s, size_t n)
+{
+	s->iov[1] = (struct iovec){ (void *)1, n };
+	s->hdr.msg_iovlen = n ? 2 : 1;
 }
 
 static long send_payload(struct sending *s, struct payload *p)
@@ -339,6 +347,7 @@ static long send_payload(struct sending *s, struct payload *p)
 		if (rc < 0)
 			break;
 		taken += (size_t)n;
+		end_unreadable(s, want - (size_t)n);
 		rc = send_piece(s, (size_t)n, taken == p->total || (size_t)n < want, &sent);
 		if ((size_t)n < want)
 			break;
@@ -411,7 +420,7 @@ long message_send(struct job *j, const struct batch *b, const struct message *m)
 	memset(&s, 0, offsetof(struct sending, small));
 	s.j = j;
 	s.b = b;
-	s.hdr.msg_iov = &s.iov;
+	s.hdr.msg_iov = s.iov;
 	s.hdr.msg_iovlen = 1;
 	s.blocks = !(b->flags & MSG_DONTWAIT) && net_blocks(j->sock);
 	s.patient = s.blocks && (b->flags & MSG_FASTOPEN);

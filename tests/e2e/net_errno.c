@@ -210,6 +210,26 @@ static void unreadable(void)
 	close(s);
 }
 
+/* A stream sends what makes a packet, before one that holds memory which cannot be read. */
+static void streams_unreadable(void)
+{
+	char *pages = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	static const size_t len[] = { 0, 1, 100, 4096, 32768, 32769, 65536, 300000 };
+	int pair[2];
+
+	for (size_t i = 0; i < sizeof(len) / sizeof(len[0]); i++) {
+		struct iovec iov[3] = { { pages, len[i] }, { FAR, 5 }, { pages, 5 } };
+		struct msghdr m = { .msg_iov = iov, .msg_iovlen = 3 };
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair);
+		printf("%zu bytes, ", len[i]);
+		say("then unreadable", sendmsg(pair[0], &m, 0));
+		say("as many are there", recv(pair[1], pages, 1 << 20, 0));
+		close(pair[0]);
+		close(pair[1]);
+	}
+	munmap(pages, 1 << 20);
+}
+
 static void control(void)
 {
 	union {
@@ -537,6 +557,7 @@ int main(void)
 	families();
 	descriptors();
 	unreadable();
+	streams_unreadable();
 	control();
 	states();
 	paths();
