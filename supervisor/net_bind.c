@@ -108,12 +108,11 @@ int net_bind_redirect(struct job *j, uint32_t index, const struct object *to)
 static int bind_own_number(struct job *j, const struct sockaddr_storage *to, socklen_t len)
 {
 	struct sockaddr_nl nl, now;
-	socklen_t n = sizeof(now);
 
 	if (to->ss_family != AF_NETLINK || len < sizeof(nl))
 		return -EADDRINUSE;
 	memcpy(&nl, to, sizeof(nl));
-	if (nl.nl_pid || getsockname(j->sock, (struct sockaddr *)&now, &n) < 0 || now.nl_family != AF_NETLINK || now.nl_pid)
+	if (nl.nl_pid || !net_unnumbered(j->sock, &now))
 		return -EADDRINUSE;
 	nl.nl_pid = (uint32_t)proc_pid(j->proc);
 	return bind(j->sock, (const struct sockaddr *)&nl, sizeof(nl)) < 0 ? -errno : 0;

@@ -134,6 +134,8 @@ int net_connect_perform(struct job *j)
 	if (rc == 0)
 		rc = net_ids_enter(j, &mine);
 	if (rc == 0) {
+		if (to.ss_family == AF_NETLINK)
+			net_own_number(j);
 		rc = do_connect(j, &to, (socklen_t)len);
 		net_ids_leave(&mine);
 	}

@@ -184,3 +184,15 @@ int net_ids_control(struct job *j, struct control *c)
 	memcpy(c->bytes + c->ucred, &said, sizeof(said));
 	return 0;
 }
+
+void net_ids_number(struct job *j, struct control *c)
+{
+	struct ucred said;
+
+	if (!c->ucred || (!moved(j) && net_ids_may_claim()))
+		return;
+	memcpy(&said, c->bytes + c->ucred, sizeof(said));
+	if (said.pid == proc_pid(j->proc))
+		said.pid = getpid();
+	memcpy(c->bytes + c->ucred, &said, sizeof(said));
+}

@@ -43,6 +43,9 @@ bool net_ids_may_claim(void);
  */
 int net_ids_control(struct job *j, struct control *c);
 
+/* Makes C, those for any other socket (netlink takes them), say usher's number for the caller's own where the kernel lets nobody claim another's. */
+void net_ids_number(struct job *j, struct control *c);
+
 /*
  * Between net_ids_enter() and net_ids_leave(): what net_ids_control() made C say is believed, as far as usher may. The powers that takes count for
  * nothing else where a message is sent to a unix socket. 0 or a negative errno.

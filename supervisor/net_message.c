@@ -83,6 +83,8 @@ static int prepare_control(struct sending *s, const struct message *m)
 	}
 	if (rc == 0 && s->b->kind.domain == AF_UNIX)
 		rc = net_ids_control(s->j, &s->control);
+	else if (rc == 0)
+		net_ids_number(s->j, &s->control);
 	s->hdr.msg_control = s->control.len ? s->control.bytes : NULL;
 	s->hdr.msg_controllen = s->control.len;
 	return rc;
@@ -405,6 +407,8 @@ static long prepare_and_send(struct sending *s, const struct message *m, struct 
 		rc = prepare_control(s, m);
 	if (rc == 0)
 		rc = prepare_buffer(s, p->total);
+	if (rc == 0 && s->b->kind.domain == AF_NETLINK)
+		net_own_number(s->j);
 	long sent = rc < 0 ? rc : send_payload(s, p);
 	if (sent > 0)
 		note_lookup(s, m, (size_t)sent);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/netlink.h>
 #include <netinet/in.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -345,6 +346,23 @@ int net_retarget(struct job *j, struct target *t, const struct object *to, struc
 	int rc = resolve_redirect(j, t, to->name, 0);
 	t->kind = OBJECT_UNIX;
 	return rc;
+}
+
+bool net_unnumbered(int sock, struct sockaddr_nl *now)
+{
+	socklen_t len = sizeof(*now);
+
+	return getsockname(sock, (struct sockaddr *)now, &len) == 0 && now->nl_family == AF_NETLINK && !now->nl_pid;
+}
+
+void net_own_number(struct job *j)
+{
+	struct sockaddr_nl nl;
+
+	if (!net_unnumbered(j->sock, &nl))
+		return;
+	nl.nl_pid = (uint32_t)proc_pid(j->proc);
+	(void)bind(j->sock, (const struct sockaddr *)&nl, sizeof(nl));
 }
 
 int net_answer(struct job *j, long rc)

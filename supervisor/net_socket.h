@@ -11,6 +11,8 @@
 #include "supervisor/job.h"
 #include "supervisor/sockaddr.h"
 
+struct sockaddr_nl;
+
 /*
  * Duplicates the caller's descriptor FD into job->sock (once) and reads what kind of socket it is. Returns 0,
  * or -EBADF or -ENOTSOCK as natively.
@@ -63,6 +65,15 @@ int net_destination(struct job *j, const struct target *t, struct text bytes, st
 
 /* Points T at TO on the job's socket; *bytes becomes the new address. Returns 0 or a negative errno. */
 int net_retarget(struct job *j, struct target *t, const struct object *to, struct text *bytes);
+
+/* Whether SOCK is a netlink socket that has no number yet; *now is its address then. */
+bool net_unnumbered(int sock, struct sockaddr_nl *now);
+
+/*
+ * Gives a netlink socket without a number that of the caller's process before it connects or sends: the kernel would take usher's. Where it is
+ * taken the kernel finds another. Groups that the socket has joined stay.
+ */
+void net_own_number(struct job *j);
 
 /* Closes our copy of the socket, then sets the reply: a second reference would keep a port or a connection alive when the caller runs on. */
 int net_answer(struct job *j, long rc);

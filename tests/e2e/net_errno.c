@@ -548,6 +548,51 @@ static void netlink_numbers(void)
 		close(s[i]);
 }
 
+static void netlink_says(const char *how, int s)
+{
+	struct sockaddr_nl got = { 0 };
+	socklen_t len = sizeof(got);
+
+	getsockname(s, (struct sockaddr *)&got, &len);
+	printf("%s: ", how);
+	say("its number is the process's", got.nl_pid == (uint32_t)getpid());
+	say("its groups", got.nl_groups);
+	close(s);
+}
+
+/* A socket that connects or sends before it was bound has a number from there on. */
+static void netlink_unbound(void)
+{
+	struct sockaddr_nl kernel = { .nl_family = AF_NETLINK };
+	struct nlmsghdr noop = { .nlmsg_len = sizeof(noop), .nlmsg_type = NLMSG_NOOP };
+	struct iovec iov = { &noop, sizeof(noop) };
+	struct msghdr m = { .msg_name = &kernel, .msg_namelen = sizeof(kernel), .msg_iov = &iov, .msg_iovlen = 1 };
+	char buf[CMSG_SPACE(sizeof(struct ucred))] = { 0 };
+	int s = sock(AF_NETLINK, SOCK_RAW);
+
+	say("netlink connect", connect(s, (struct sockaddr *)&kernel, sizeof(kernel)));
+	netlink_says("connect", s);
+	s = sock(AF_NETLINK, SOCK_RAW);
+	say("a group", setsockopt(s, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &(int){ 1 }, sizeof(int)));
+	say("netlink sendto", sendto(s, &noop, sizeof(noop), 0, (struct sockaddr *)&kernel, sizeof(kernel)));
+	netlink_says("sendto", s);
+	for (pid_t pid = 1; pid > 0; pid = pid == 1 ? getpid() : 0) {
+		struct ucred who = { .pid = pid, .uid = getuid(), .gid = getgid() };
+
+		m.msg_control = buf;
+		m.msg_controllen = sizeof(buf);
+		*CMSG_FIRSTHDR(&m) =
+			(struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(who)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS };
+		memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &who, sizeof(who));
+		s = sock(AF_NETLINK, SOCK_RAW);
+		say(pid == 1 ? "another's credentials" : "own credentials", sendmsg(s, &m, 0));
+		if (pid != 1)
+			netlink_says("sendmsg", s);
+		else
+			close(s);
+	}
+}
+
 int main(void)
 {
 	struct sigaction sa = { .sa_handler = on_pipe };
@@ -564,5 +609,6 @@ int main(void)
 	others();
 	zerocopy();
 	netlink_numbers();
+	netlink_unbound();
 	return 0;
 }
