@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: a number that names no process of the tree is refused with EPERM, or with ESRCH when it names none at
- * all; usher never lets the kernel look it up again in that case, and where it does the number is held until the call is over. A process group passes only
+ * all (a negative one, by which the kernel finds nobody, is left to it: each call has its own errno for that); usher never lets the kernel look it up again in that case, and where it does the number is held until the call is over. A process group passes only
  * when its leader belongs to the tree: others cannot have joined it from outside.
  */
 #include <errno.h>
@@ -24,12 +24,12 @@
 /* In struct job's word: an errno for perform, and whose number the call is about. */
 enum { RESULT, NUMBER };
 
-/* 0, -ESRCH or -EPERM. */
+/* 0, -ESRCH or -EPERM. 0 is the caller, and by a negative number the kernel finds nobody. */
 static int process_inside(struct job *j, int64_t pid)
 {
-	if (pid == 0 || (pid > 0 && procs_inside(j->session->procs, (pid_t)pid)))
+	if (pid <= 0 || procs_inside(j->session->procs, (pid_t)pid))
 		return 0;
-	return pid > 0 && kill((pid_t)pid, 0) < 0 && errno == ESRCH ? -ESRCH : -EPERM;
+	return kill((pid_t)pid, 0) < 0 && errno == ESRCH ? -ESRCH : -EPERM;
 }
 
 /* As process_inside(); 0 is the caller's own group. */
@@ -65,9 +65,15 @@ int guard_perform(struct job *j)
 	return number ? held_continue(j, (pid_t)(number < 0 ? -number : number), number < 0) : job_continue(j);
 }
 
+/* As settle_on() with a process's number, or one of nobody's. */
+static int settle_process(struct job *j, int64_t pid, int rc)
+{
+	return settle_on(j, pid < 0 ? 0 : pid, rc);
+}
+
 int guard_first(struct job *j)
 {
-	return settle_on(j, (int64_t)j->arg[0], process_inside(j, (int64_t)j->arg[0]));
+	return settle_process(j, (int64_t)j->arg[0], process_inside(j, (int64_t)j->arg[0]));
 }
 
 /* A thread and its process: who holds the thread's number holds both. */
@@ -75,7 +81,7 @@ int guard_both(struct job *j)
 {
 	int rc = process_inside(j, (int64_t)j->arg[0]);
 
-	return settle_on(j, (int64_t)j->arg[1], rc < 0 ? rc : process_inside(j, (int64_t)j->arg[1]));
+	return settle_process(j, (int64_t)j->arg[1], rc < 0 ? rc : process_inside(j, (int64_t)j->arg[1]));
 }
 
 /* kill(-1) would reach everything the user runs. */
@@ -113,9 +119,9 @@ static int whose_priority(struct job *j, struct whose is)
 	int64_t number = (int64_t)j->arg[1];
 
 	if (which == is.process)
-		return settle_on(j, number, process_inside(j, number));
+		return settle_process(j, number, process_inside(j, number));
 	if (which == is.group)
-		return settle_on(j, -number, group_inside(j, number));
+		return number < 0 ? settle_on(j, 0, 0) : settle_on(j, -number, group_inside(j, number));
 	return which == is.user ? -EPERM : settle_on(j, 0, 0);
 }
 

@@ -195,6 +195,8 @@ static void on_number(pid_t pid)
 	say("ioprio_get", syscall(SYS_ioprio_get, 1, pid));
 	say("an odd kind of priority", setpriority((__priority_which_t)9, (id_t)pid, 3));
 	say("an odd kind of ioprio", syscall(SYS_ioprio_set, 9, pid, 3 << 13));
+	say("migrate_pages", syscall(SYS_migrate_pages, pid, 0, NULL, NULL));
+	say("move_pages", syscall(SYS_move_pages, pid, 0, NULL, NULL, NULL, 0));
 }
 
 static int numbers(void)
@@ -221,6 +223,9 @@ static int numbers(void)
 	waitpid(pid, NULL, 0);
 	printf("a number that nobody has\n");
 	on_number(pid);
+	printf("a negative number\n");
+	on_number(-1);
+	on_number(-pid);
 	return 0;
 }
 
