@@ -307,10 +307,11 @@ static int perform_tentative(struct job *j, struct target *t)
 	const char *name = job_text(j, t->dir < 0 ? t->name : t->leaf);
 	int dir = t->dir < 0 ? AT_FDCWD : t->dir;
 	uint64_t flags = j->word[OPEN_FLAGS];
-	/* What is truncated must be known first. */
+	/* What is truncated must be known first, and be open for writing then: O_RDONLY and 3, which is for ioctl alone, are not. */
 	bool truncates = (flags & O_TRUNC) && j->session->identity;
+	bool writes = (flags & O_ACCMODE) == O_WRONLY || (flags & O_ACCMODE) == O_RDWR;
 
-	if ((truncates && (flags & O_ACCMODE) == O_RDONLY) || reads_fifo(j, dir, name))
+	if ((truncates && !writes) || reads_fifo(j, dir, name))
 		return PERFORM_AGAIN;
 	if (truncates)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;

@@ -396,18 +396,19 @@ static void emptied(void)
 {
 	static const struct { const char *what; int flags; } opens[] = {
 		{ "O_TRUNC", O_WRONLY | O_TRUNC }, { "O_TRUNC and O_CREAT", O_RDWR | O_TRUNC | O_CREAT }, { "O_TRUNC to read", O_RDONLY | O_TRUNC },
+		{ "O_TRUNC for neither", O_ACCMODE | O_TRUNC },
 	};
 	static const unsigned char cap[20] = { 1, 0, 0, 2, 0, 4 };
 	char got[64];
 
 	if (geteuid() != 0 || symlink("em", "eml") < 0)
 		return;
-	for (int n = 0; n < 16; n++) {
+	for (int n = 0; n < 20; n++) {
 		const char *path = n & 1 ? "eml" : "em";
 		put("em", 0666);
 		if (chmod("em", 06777) < 0 || setxattr("em", "security.capability", cap, sizeof(cap), 0) < 0 || seteuid(n & 2 ? 1000 : 0) < 0)
 			_exit(2);
-		if (n < 12)
+		if (n < 16)
 			say(opens[n / 4].what, open_close(path, opens[n / 4].flags, 0600));
 		else
 			say("truncate", truncate(path, 1));
