@@ -115,7 +115,7 @@ int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved)
 		rc = save(saved);
 	if (rc == 0) {
 		saved->entered = true;
-		rc = change(&want, kind, saved);
+		rc = change(&want, j->as_real ? CREDS_REAL : kind, saved);
 	}
 	free(want.groups);
 	if (rc < 0) {

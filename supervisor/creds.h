@@ -21,7 +21,7 @@ struct creds {
 };
 
 enum creds_kind {
-	CREDS_FS,   /* effective and file system ids, groups and effective capabilities */
+	CREDS_FS,   /* effective and file system ids, groups and effective capabilities; as CREDS_REAL for a call that looks up names so (job->as_real) */
 	CREDS_REAL, /* the real ids as the file system's, as access(2) wants it */
 };
 

@@ -113,6 +113,7 @@ static int access_at(struct job *j, int dirfd, uint64_t mode, unsigned at)
 {
 	j->word[FILE_A] = mode;
 	j->word[FILE_B] = at;
+	j->as_real = !(at & AT_EACCESS);
 	return look_at(j, dirfd, at & ~(unsigned)AT_EACCESS);
 }
 

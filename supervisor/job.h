@@ -109,6 +109,7 @@ struct job {
 	struct reply reply;
 	bool full;               /* resolve without shortcuts: no tentative names */
 	struct stat looked;      /* of the target that says so: need not be asked for again while nobody has been waited for */
+	bool as_real;            /* names are looked up by the real ids, as access(2) does */
 	bool answered;           /* a person has answered: verdict is final */
 	bool recorded;           /* the final record is in the journal */
 	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */

@@ -420,9 +420,36 @@ static void emptied(void)
 	}
 }
 
+/* access(2) walks by the real ids and what they may, too, not by those in effect. */
+static void real_ids(void)
+{
+	static const uid_t ids[][2] = { { 0, 0 }, { 1000, 0 }, { 0, 1000 }, { 1000, 1000 } };
+	static const char *const names[] = { "shut", "shut/x", "shut/none", "shut/../sx" };
+
+	if (geteuid() != 0)
+		return;
+	mkdir("shut", 0755);
+	put("shut/x", 0644);
+	put("sx", 0644);
+	chmod("shut", 0);
+	for (size_t i = 0; i < sizeof(ids) / sizeof(ids[0]); i++) {
+		if (setresuid(ids[i][0], ids[i][1], 0) < 0)
+			_exit(2);
+		printf("real %u, effective %u\n", ids[i][0], ids[i][1]);
+		for (size_t n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+			say(names[n], access(names[n], F_OK));
+			say("in effect", faccessat(AT_FDCWD, names[n], F_OK, AT_EACCESS));
+		}
+		if (setresuid(0, 0, 0) < 0)
+			_exit(2);
+	}
+	chmod("shut", 0755);
+}
+
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, emptied };
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, emptied,
+		real_ids };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }
