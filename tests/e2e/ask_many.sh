@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # Two hundred questions at once, answered in random order from two desks; a desk that dies, usher stopped and continued. ROUNDS=20 makes
 # it again and again (make crowds).
 . "$(dirname "$0")/lib.sh"

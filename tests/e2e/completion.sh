@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # What bash offers behind usher's words: subcommands, options, values, rule sets, journals, and the command to start as without usher.
 . "$(dirname "$0")/lib.sh"
 export XDG_STATE_HOME=$T/state XDG_RUNTIME_DIR=$T/run

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: root
 # Where a rule asks for ancestors usher holds the caller of each fork. One that failed, or that the kernel broke off for a signal, delays no call behind it
 # until somebody gives up. The same natively.
 . "$(dirname "$0")/lib.sh"

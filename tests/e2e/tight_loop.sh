@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # One thread that does nothing but open files, to whom as an ordinary user two workers listen; then others beside it, calls that wait, and it alone again.
 . "$(dirname "$0")/lib.sh"
 fresh
