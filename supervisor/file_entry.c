@@ -14,6 +14,7 @@
 
 #include "supervisor/file.h"
 #include "supervisor/gains.h"
+#include "supervisor/making.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
@@ -81,6 +82,18 @@ static int make_directory(struct job *j, int dirfd, uint64_t mode)
 	return file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
 }
 
+/* ACT makes the name of target INDEX. */
+static int make(struct job *j, uint32_t index, bool masked, long (*act)(struct job *j))
+{
+	int rc = making_begin(j, &j->target[index]);
+
+	if (rc)
+		return rc;
+	rc = file_act(j, masked, act);
+	making_end(j);
+	return rc;
+}
+
 int mkdir_resolve(struct job *j)
 {
 	return make_directory(j, AT_FDCWD, j->arg[1]);
@@ -98,7 +111,7 @@ static long do_mkdir(struct job *j)
 
 int mkdir_perform(struct job *j)
 {
-	return file_act(j, true, do_mkdir);
+	return make(j, 0, true, do_mkdir);
 }
 
 /*
@@ -175,7 +188,7 @@ static long do_mknod(struct job *j)
 
 int mknod_perform(struct job *j)
 {
-	return file_act(j, true, do_mknod);
+	return make(j, 0, true, do_mknod);
 }
 
 /* What the link will say is the caller's own text: whoever follows it is decided on the object. */
@@ -203,7 +216,7 @@ static long do_symlink(struct job *j)
 
 int symlink_perform(struct job *j)
 {
-	return file_act(j, false, do_symlink);
+	return make(j, 0, false, do_symlink);
 }
 
 /* A hard link gives the object another name, so it needs what the object could be used for. */
@@ -251,7 +264,7 @@ static long do_link(struct job *j)
 
 int link_perform(struct job *j)
 {
-	return file_act(j, false, do_link);
+	return make(j, 1, false, do_link);
 }
 
 static int redirect_end(struct job *j, uint32_t index, const struct object *to)

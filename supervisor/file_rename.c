@@ -3,23 +3,22 @@
  * rename, renameat, renameat2.
  *
  * MUST: a rename gives nothing that its new name would allow and the old one did not, to
- * the object itself and to what lies below it.
+ * the object itself and to what lies below it; and brings nothing below a directory to a name at which it could not have been made.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/file.h"
 #include "supervisor/gains.h"
+#include "supervisor/making.h"
 #include "supervisor/resolve.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
@@ -28,7 +27,6 @@
 #define TREE_ENTRIES 200000 /* beyond this many entries a directory is not renamed as a whole (EXDEV: programs copy) */
 #define TREE_DEPTH 128
 #define NAME_ROOM (2 * 4096)
-#define MOVE_SECONDS 10
 #define PATIENCE 256        /* entries after which another worker takes over reception */
 
 /* A walk through a directory that would move. */
@@ -36,6 +34,7 @@ struct tree {
 	struct job *j;
 	char *from; /* NAME_ROOM bytes each */
 	char *to;
+	struct span top; /* the new name of the directory itself */
 	unsigned seen;
 };
 
@@ -58,6 +57,24 @@ static int unread(const struct job *j)
 	return gone || j->session->files_free ? 0 : -EACCES;
 }
 
+/* What would be asked about, or led elsewhere, is copied by the programs that meet EXDEV: then each new name is decided on. */
+static int comes_there(struct tree *w, struct span from, struct span to, const struct stat *st)
+{
+	enum verdict_kind made = gains_name(w->j, from, to, w->top, st);
+
+	if (made == VERDICT_ALLOW)
+		return 0;
+	return made == VERDICT_ASK || made == VERDICT_REWRITE ? -EXDEV : -EACCES;
+}
+
+/* Whether the move would change what is allowed. */
+static int tree_names(struct tree *w, size_t from_len, size_t to_len, const struct stat *st)
+{
+	struct span from = { w->from, (uint32_t)from_len }, to = { w->to, (uint32_t)to_len };
+
+	return gains(w->j, from, to, st) ? -EACCES : comes_there(w, from, to, st);
+}
+
 static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len, size_t to_len, unsigned depth)
 {
 	struct stat st;
@@ -74,10 +91,9 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	memcpy(w->to + to_len + 1, name, n + 1);
 	from_len += n + 1;
 	to_len += n + 1;
-	if (gains(w->j, (struct span){ w->from, (uint32_t)from_len }, (struct span){ w->to, (uint32_t)to_len }, &st))
-		return -EACCES;
-	if (!S_ISDIR(st.st_mode))
-		return 0;
+	int rc = tree_names(w, from_len, to_len, &st);
+	if (rc < 0 || !S_ISDIR(st.st_mode))
+		return rc;
 	int below = open_quietly(dir, name);
 	return below < 0 ? unread(w->j) : tree_walk(w, below, from_len, to_len, depth + 1);
 }
@@ -101,7 +117,7 @@ static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, un
 	return rc;
 }
 
-/* Whether something below directory FROM would gain by the move. 0, -EACCES, or -EXDEV when there is too much to tell. */
+/* Whether something below directory FROM would gain by the move, or come where it may not. 0, -EACCES, or -EXDEV when there is too much to tell or to ask. */
 static int check_below(struct job *j, const struct target *from, const struct target *to)
 {
 	struct span a = job_span(j, from->name), b = job_span(j, to->name);
@@ -109,7 +125,7 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 
 	if (!names || a.len >= NAME_ROOM || b.len >= NAME_ROOM)
 		return -ENOMEM;
-	struct tree w = { .j = j, .from = names, .to = names + NAME_ROOM };
+	struct tree w = { .j = j, .from = names, .to = names + NAME_ROOM, .top = b };
 	memcpy(w.from, a.bytes, a.len);
 	memcpy(w.to, b.bytes, b.len);
 	char *leaf = job_text(j, from->leaf);
@@ -179,7 +195,6 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 
 	j->flags = flags;
 	j->word[FILE_FLAGS] = flags;
-	j->word[FILE_A] = atomic_load(&j->session->renamed); /* before the look */
 	int rc = file_entry(j, olddir, 0, OP_DELETE, ENTRY_EITHER, &from);
 	if (rc < 0)
 		return rc;
@@ -279,39 +294,12 @@ static long do_rename_new(struct job *j)
 	return rc < 0 && errno == EINVAL ? do_rename(j) : rc;
 }
 
-/* Whether the directory that T's entry is in has the name that was decided on. */
-static bool stands(struct job *j, const struct target *t)
-{
-	struct target dir = { .kind = OBJECT_FILE, .fd = t->dir, .dir = -1 };
-
-	if (resolve_describe(j, &dir) < 0)
-		return false;
-	struct span name = job_span(j, t->name), now = job_span(j, dir.name);
-	while (name.len && name.bytes[name.len - 1] != '/')
-		name.len--;
-	name.len -= name.len > 1;
-	return now.len == name.len && memcmp(now.bytes, name.bytes, now.len) == 0;
-}
-
-/* Others have moved something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */
+/* Others have moved or made something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */
 static int look_again(struct job *j)
 {
-	if (!stands(j, &j->target[0]) || !stands(j, &j->target[1]))
+	if (!making_stands(j, &j->target[0]) || !making_stands(j, &j->target[1]))
 		return PERFORM_AGAIN;
 	return both_move_now(j);
-}
-
-/* -EBUSY when the move that holds it takes too long: its file system does not answer. */
-static int hold_moves(struct job *j, pthread_mutex_t *one)
-{
-	struct timespec until;
-
-	if (pthread_mutex_trylock(one) == 0)
-		return 0;
-	worker_blocking(j->worker);
-	clock_gettime(CLOCK_REALTIME, &until); /* Debian 12's ThreadSanitizer does not know pthread_mutex_clocklock() */
-	until.tv_sec += MOVE_SECONDS;
-	return pthread_mutex_timedlock(one, &until) == 0 ? 0 : -EBUSY;
 }
 
 /* Whether nothing had the new name, so that nobody was asked whether it may be removed. */
@@ -323,27 +311,24 @@ static bool is_new(const struct job *j)
 }
 
 /*
- * Between look and move no other move may bring in what was not looked at, nor give a directory above another name: where rules do not allow every file,
- * one follows the other (as in the kernel on each file system), and one that others have overtaken since its look looks again.
+ * Between look and move nothing may be moved or made below that was not looked at, nor may a directory above get another name: where rules do not allow
+ * every file, one rename follows the other (as in the kernel on each file system), and one that others have overtaken since its look looks again.
  */
 static int rename_alone(struct job *j)
 {
-	struct session *s = j->session;
-	int rc = hold_moves(j, &s->renames);
+	int rc = making_stop(j);
 
 	if (rc < 0)
 		return rc;
-	if (atomic_load(&s->renamed) != j->word[FILE_A])
+	if (!making_quiet(j))
 		rc = look_again(j);
 	if (rc == 0) {
 		bool new = is_new(j);
 		rc = file_act(j, false, new ? do_rename_new : do_rename);
-		if (j->reply.kind == REPLY_VALUE)
-			atomic_fetch_add(&s->renamed, 1); /* behind the effect: who looked before or meanwhile looks again */
-		else if (new && j->reply.value == -EEXIST)
+		if (new && j->reply.value == -EEXIST)
 			rc = PERFORM_AGAIN;
 	}
-	pthread_mutex_unlock(&s->renames);
+	making_go(j, rc == 0 && j->reply.kind == REPLY_VALUE);
 	return rc;
 }
 

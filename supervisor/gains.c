@@ -124,6 +124,18 @@ op_set gains(struct job *j, struct span from, struct span to, const struct stat 
 	return got | more(j, &call, OPS_REACH, from, to);
 }
 
+enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st)
+{
+	struct call call;
+
+	call_on(j, &call, st);
+	if (decide(j, &call, OP_CREATE, to) == VERDICT_ALLOW)
+		return VERDICT_ALLOW;
+	enum verdict_kind made = by_name(j, &call, OP_CREATE, to, false);
+	bool less = verdict_compare(made, by_name(j, &call, OP_CREATE, from, true)) > 0 && verdict_compare(made, by_name(j, &call, OP_CREATE, above, false)) > 0;
+	return less ? made : VERDICT_ALLOW;
+}
+
 static struct stat known(const struct target *t)
 {
 	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };

@@ -107,6 +107,8 @@ struct job {
 	struct text argv_to;     /* exec: joined, where a rewrite has edited them */
 	struct verdict verdict;
 	struct reply reply;
+	uint64_t moved;          /* what the session had moved, and made, before the objects were looked up: see making.h */
+	uint64_t made;
 	bool full;               /* resolve without shortcuts: no tentative names */
 	struct stat looked;      /* of the target that says so: need not be asked for again while nobody has been waited for */
 	bool as_real;            /* names are looked up by the real ids, as access(2) does */

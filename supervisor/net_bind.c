@@ -15,6 +15,7 @@
 
 #include "supervisor/creds.h"
 #include "supervisor/fs.h"
+#include "supervisor/making.h"
 #include "supervisor/net_fence.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
@@ -133,7 +134,7 @@ static int do_bind(struct job *j)
 	return bind(j->sock, (const struct sockaddr *)&to, (socklen_t)len) < 0 ? -errno : 0;
 }
 
-int net_bind_perform(struct job *j)
+static int bind_as_caller(struct job *j)
 {
 	struct creds mine;
 	int rc = creds_enter(j, CREDS_FS, &mine);
@@ -143,4 +144,16 @@ int net_bind_perform(struct job *j)
 		creds_leave(&mine);
 	}
 	return net_answer(j, rc);
+}
+
+int net_bind_perform(struct job *j)
+{
+	if (j->n_targets != 2)
+		return bind_as_caller(j);
+	int rc = making_begin(j, &j->target[0]);
+	if (rc)
+		return rc;
+	rc = bind_as_caller(j);
+	making_end(j);
+	return rc;
 }

@@ -25,6 +25,7 @@
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
 #include "supervisor/gains.h"
+#include "supervisor/making.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
@@ -208,6 +209,21 @@ static int open_named(struct job *j, int dir, const char *name, uint64_t more, u
 	return rc;
 }
 
+/* The same, where it may make T's name. -EAGAIN: that is another by now. */
+static int open_making(struct job *j, const struct target *t, int dir, const char *name, uint64_t more)
+{
+	const uint64_t plain = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
+
+	if (!creates(j))
+		return open_named(j, dir, name, more, plain);
+	int rc = making_begin(j, t);
+	if (rc)
+		return rc < 0 ? rc : -EAGAIN;
+	rc = open_named(j, dir, name, more, plain);
+	making_end(j);
+	return rc;
+}
+
 /* Files and directories: takes off the O_NONBLOCK that was only ours. */
 static int restore_flags(const struct job *j, int fd)
 {
@@ -316,7 +332,7 @@ static int perform_tentative(struct job *j, struct target *t)
 	if (truncates)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;
 	leave_fifo(j, dir, name);
-	int fd CLEANUP_FD = open_named(j, dir, name, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd CLEANUP_FD = open_making(j, t, dir, name, 0);
 	j->word[OPEN_FLAGS] = flags;
 	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd == -EACCES && own_proc(j, t)) ||
 	    (fd < 0 && cwd_is_elsewhere(j, t, fd)))
@@ -344,9 +360,9 @@ static int perform_tentative(struct job *j, struct target *t)
 /* Something new was decided on: it must be new. */
 static int perform_new(struct job *j, const struct target *t)
 {
-	int fd = open_named(j, t->dir, job_text(j, t->leaf), O_EXCL, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	int fd = open_making(j, t, t->dir, job_text(j, t->leaf), O_EXCL);
 
-	if (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL))
+	if (fd == -EAGAIN || (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL)))
 		return PERFORM_AGAIN;
 	return inject(j, restore_flags(j, fd));
 }

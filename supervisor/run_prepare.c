@@ -162,7 +162,7 @@ static int free_reads(struct run *run, const struct run_options *o)
 /* Whether every file may be read and changed, and every socket that is one be reached: the guard closes what is usher's to moves, too. */
 static bool allows_files(const struct policy *p)
 {
-	return policy_allows(p, OP_READ, false, NULL) && policy_allows(p, OP_MODIFY, false, NULL) &&
+	return policy_allows(p, OP_CREATE, false, NULL) && policy_allows(p, OP_READ, false, NULL) && policy_allows(p, OP_MODIFY, false, NULL) &&
 	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL) &&
 	       policy_allows(p, OP_CONNECT, false, NULL) && policy_allows(p, OP_SEND, false, NULL);
 }
@@ -306,6 +306,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->asks_uid = likeness_uid(s->policy);
 	s->uid = geteuid();
 	s->mediates_stat = policy_mediates_stat(s->policy);
+	s->makes_free = policy_allows(s->policy, OP_CREATE, false, NULL);
 	s->files_free = allows_files(s->policy);
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);

@@ -52,9 +52,12 @@ struct session {
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
-	bool files_free;         /* the rules allow every file to be read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
-	pthread_mutex_t renames; /* else one rename follows the other: see file_rename.c */
-	_Atomic uint64_t renamed; /* those so far */
+	bool makes_free;         /* the rules allow every name to be made */
+	bool files_free;         /* and every file to be read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
+	pthread_mutex_t mover;   /* else one rename follows the other, and nothing is made meanwhile: see making.h */
+	pthread_rwlock_t makers;
+	_Atomic uint64_t moved;  /* renames so far */
+	_Atomic uint64_t made;   /* names that were made so far */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	struct creds_home *home; /* what usher's threads are when they serve nobody (creds.h) */
 	atomic_bool roots_moved; /* some process has changed its root directory */

@@ -23,6 +23,7 @@
 #include "supervisor/evidence.h"
 #include "supervisor/exec_begin.h"
 #include "supervisor/foregone.h"
+#include "supervisor/making.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
@@ -260,6 +261,7 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 
 	for (;;) {
 		job_drop_targets(j);
+		making_looks(j);
 		int rc = j->row->resolve(j);
 		if (rc == 0 && proc_expects(j->proc))
 			rc = exec_expected(j);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
 # (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere; and a file that may not be removed replaced. Row 20: a socket
-# that may not be connected to, by another name.
+# that may not be connected to, by another name. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
 export XDG_STATE_HOME=$T/state
@@ -68,12 +68,42 @@ while on and time.monotonic() < end:
     if made and moved: print("SECRET"); break
 on = False; meet.wait(); t.join()
 P
+cat >"$T/below" <<'P'
+cd "$1" && mkdir m && touch m/key && mv -T m n/x
+ls n/x/key && echo SECRET
+P
+cat >"$T/beside" <<'P'
+import os, socket, sys, threading, time
+os.chdir(sys.argv[2]); os.mkdir("m"); open("from", "w").close()
+how = sys.argv[1]
+def bind():
+    with socket.socket(socket.AF_UNIX) as s: s.bind("m/key")
+make = {"open": lambda: os.close(os.open("m/key", os.O_CREAT | os.O_WRONLY)), "mkdir": lambda: os.mkdir("m/key"), "mknod": lambda: os.mknod("m/key"),
+        "symlink": lambda: os.symlink("x", "m/key"), "link": lambda: os.link("from", "m/key"), "bind": bind}[how]
+end, on = time.monotonic() + float(os.environ.get("RACE_SECONDS", "0.4")), True
+meet = threading.Barrier(2)
+def work():
+    while meet.wait() >= 0 and on:
+        try: make()
+        except OSError: pass
+        meet.wait()
+def tried(call, *names):
+    try: call(*names)
+    except OSError: return False
+    return True
+t = threading.Thread(target=work); t.start()
+while on and time.monotonic() < end:
+    meet.wait(); tried(os.rename, "m", "n/x"); meet.wait()
+    if os.path.lexists("n/x/key"): print("SECRET"); break
+    tried(os.rename, "n/x", "m"); tried(os.rmdir if how == "mkdir" else os.unlink, "m/key")
+on = False; meet.wait(); t.join()
+P
 fresh() {
 	chmod -R u+rwx "$T/d" 2>/dev/null
 	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" "$T/d/n" && touch "$T"/d/top/{1..300}
 	echo SECRET | tee "$T/d/o/sub/key" >"$T/d/top/$1/key"
 	[ "$1" = sub ] || rm -r "$T/d/top/$1"
-	printf '%s\n' 'default allow' "rewrite write $T/d/led/** -> $T/d/**" "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" "deny delete $T/d/n/*" >"$T/rules"
+	printf '%s\n' 'default allow' ${led:+"$led"} "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" "deny delete $T/d/n/[0-9]*" "deny create $T/d/n/*/key" >"$T/rules"
 	[ ${#user[@]} = 0 ] || chown -R 1000:1000 "$T"
 }
 try() { # name, directory to begin with, command
@@ -88,10 +118,16 @@ try() { # name, directory to begin with, command
 	esac
 	[ -d "$journal" ] || echo "not ok $name: it ran"
 }
+led="rewrite write $T/d/led/** -> $T/d/**"
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
 try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
 try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
 for way in link file above; do
 	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
+done
+led=
+try "row 22: made elsewhere and moved there with its directory" none sh "$T/below"
+for way in open mkdir mknod symlink link bind; do
+	try "row 22: made while its directory moves there ($way)" none /usr/bin/python3 "$T/beside" $way
 done

@@ -43,6 +43,7 @@ else
 	skip "a target that drops to another user" "needs root"
 fi
 rules moved.rules <<'R'
+allow create **/three/a
 deny create **/three/*
 default allow
 R
@@ -51,6 +52,7 @@ supervise "$R" bash -c 'mkdir one; cd one; /bin/mkdir a; /bin/mv ../one ../three
 same "a working directory goes by the name it has now" "a" "$(ls "$T/project/three")"
 same "and so do its records" "b c d" "$(records "$JOURNAL" | grep -a '"verdict":"deny"' | sed -nE 's,.*"object":"[^"]*/three/([^"]*)".*,\1,p' | paste -sd' ')"
 rules dirfd.rules <<'R'
+allow create **/three/x
 deny create **/three/* **/three/x/*
 default allow
 R
