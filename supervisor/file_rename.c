@@ -206,7 +206,7 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 		return missing(j, flags);
 	if (to->exists)
 		to->ops |= OP_DELETE;
-	if (exchange)
+	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) /* something has the old name afterwards, too */
 		from->ops |= OP_CREATE;
 	/* The kernel refuses it: a look at all that lies below "/" is not needed. */
 	if ((nameless(job_span(j, j->path[0])) || nameless(job_span(j, j->path[1]))) && !file_rewritten(j))
