@@ -55,6 +55,12 @@ bool file_hidden(struct job *j, uint32_t index)
 	return v.kind != VERDICT_ALLOW;
 }
 
+/* Where the call was asked about as a whole, what was asked about this object is answered. */
+static bool stays(const struct job *j, const struct verdict *v)
+{
+	return v->kind == VERDICT_ALLOW || (v->kind == VERDICT_ASK && j->answered && j->verdict.kind == VERDICT_ALLOW);
+}
+
 static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct job *j, uint32_t index, const struct object *to))
 {
 	char name[PATH_MAX];
@@ -67,7 +73,7 @@ static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct jo
 	call.object[0] = call.object[index];
 	call.n_objects = 1;
 	policy_decide(j->session->policy, &call, &v);
-	if (v.kind == VERDICT_ALLOW)
+	if (stays(j, &v))
 		return j->target[index].dir < 0 && j->target[index].fd < 0 ? -ENOENT : 0;
 	if (v.kind != VERDICT_REWRITE)
 		return -EPERM;

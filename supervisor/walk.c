@@ -233,6 +233,29 @@ static int redirect(struct worker *w, const struct call *call, const char *answe
 	return rc < 0 ? rc : redirected(w, answered_name != NULL);
 }
 
+/* A person has allowed the CALL for one of its objects: others of it are led elsewhere all the same, as with an answer that was given before. */
+static int redirect_rest(struct worker *w, const struct call *call)
+{
+	struct job *j = &w->job;
+	struct verdict answered = j->verdict, v = { 0 };
+	struct call one = *call;
+
+	one.n_objects = 1;
+	for (uint32_t i = 0; call->n_objects > 1 && i < call->n_objects; i++) {
+		one.object[0] = call->object[i];
+		policy_decide(w->session->policy, &one, &v);
+		if (v.kind != VERDICT_REWRITE)
+			continue;
+		j->verdict.rule = v.rule;
+		j->verdict.object = i;
+		int rc = redirect(w, call, NULL);
+		if (rc == 0)
+			j->verdict = answered;
+		return rc;
+	}
+	return 0;
+}
+
 static bool tentative(const struct job *j)
 {
 	for (uint32_t i = 0; i < j->n_targets; i++) {
@@ -461,6 +484,8 @@ void walk_answered(struct worker *w, const struct answer *answer)
 	j->verdict.review = false;
 	if (answer->kind == VERDICT_REWRITE)
 		rc = redirect(w, &call, answer->target);
+	else if (answer->kind == VERDICT_ALLOW)
+		rc = redirect_rest(w, &call);
 	if (rc < 0) {
 		refuse(w, rc);
 		return;

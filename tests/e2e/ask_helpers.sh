@@ -33,6 +33,20 @@ answer '{"answer":"allow"}'
 same "a helper's word counts" "content one" "$(cat "$T/out")"
 answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/other\"}"
 same "it may name another object" "content other" "$(cat "$T/out")"
+# A call is asked about for one of its objects and led elsewhere at the other: it is allowed as a whole, and led.
+printf 'default allow\nask delete,create %s\nrewrite create %s -> %s\nrewrite read,modify %s -> %s\n' "$T/w/asked" "$T/w/made" "$T/w/led" "$T/w/kept" "$T/w/shown" >"$T/etc/two.rules"
+chmod 600 "$T/etc/two.rules"
+two() { # COMMAND...
+	rm -f asked made led; echo kept >kept; echo shown >shown
+	timeout -k 1 60 "$USHER" run -p "$T/etc/two.rules" --ask="exec:echo '{\"answer\":\"allow\"}'" --journal "$T/two.$1" -- "$@" 2>"$T/err" </dev/null
+}
+touch asked; mv asked made; same "natively: it is where it was moved" made "$(ls made led 2>/dev/null)"
+two sh -c 'touch asked; mv asked made'
+same "a rename that is allowed is led" led "$(ls made led asked 2>/dev/null)"
+check "and the record says so" sh -c '"$USHER" log "'"$T/two.sh"'" --json | grep "\"call\":\"rename" | grep -q "\"verdict\":\"allow\".*\"to\":\"'"$T/w/led"'\""'
+two ln kept asked
+same "so is a link" "shown" "$(cat asked)"
+rm -f asked made led kept shown
 # A connection is led where the answer says, to another port or to a unix socket; what it cannot be led to is no answer.
 cat >connect.py <<'P'
 import os, socket, sys, threading
