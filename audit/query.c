@@ -189,7 +189,21 @@ bool query_match(const struct query *q, const char *text, size_t len)
 
 /* --- compiling --- */
 
-/* "10m" back from NOW, or a time: any beginning of what records have, UTC. */
+/* Digits at TEXT: strtoull() by itself takes blanks and a sign before them. False, and *end TEXT, where there are none. */
+static bool parse_digits(const char *text, char **end, uint64_t *out)
+{
+	*end = (char *)(uintptr_t)text;
+	*out = is_digit(text[0]) ? strtoull(text, end, 10) : 0;
+	return *end > text;
+}
+
+/* Whether the first LEN characters of what records have end with one of its numbers, not within it. */
+static bool ends_number(size_t len)
+{
+	return len > 20 || len == 4 || (len > 6 && (len - 7) % 3 == 0);
+}
+
+/* "10m" back from NOW, or a time: what records have, UTC, whole or up to the end of a number in it. */
 static bool parse_time(const char *text, uint64_t now, uint64_t *out)
 {
 	static const char full[] = "1970-01-01T00:00:00.000000Z";
@@ -198,14 +212,15 @@ static bool parse_time(const char *text, uint64_t now, uint64_t *out)
 		uint64_t s;
 	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
 	char *end, stamp[sizeof full];
-	unsigned long long n = strtoull(text, &end, 10);
-	for (size_t i = 0; end > text && i < sizeof units / sizeof units[0]; i++)
+	uint64_t n;
+	bool digits = parse_digits(text, &end, &n);
+	for (size_t i = 0; digits && i < sizeof units / sizeof units[0]; i++)
 		if (end[0] == units[i].unit && !end[1]) {
 			*out = n <= now / NS / units[i].s ? now - n * units[i].s * NS : 0;
 			return true;
 		}
 	size_t len = strcspn(text, "Z");
-	if (len > STAMP_LEN - 1 || len < 4)
+	if (len > STAMP_LEN - 1 || !ends_number(len) || (text[len] && text[len + 1]))
 		return false;
 	memcpy(stamp, full, sizeof full);
 	memcpy(stamp, text, len);
@@ -218,15 +233,11 @@ static bool parse_time(const char *text, uint64_t now, uint64_t *out)
 static bool parse_range(const char *text, uint64_t *low, uint64_t *high)
 {
 	char *end;
-	*low = *high = strtoull(text, &end, 10);
-	if (end == text || (*end && *end != '-'))
+	if (!parse_digits(text, &end, low) || (*end && *end != '-'))
 		return false;
-	if (*end == '-' && end[1])
-		*high = strtoull(end + 1, &end, 10);
-	else if (*end == '-') {
-		*high = UINT64_MAX;
-		end++;
-	}
+	*high = *end ? UINT64_MAX : *low;
+	if (*end == '-' && *++end)
+		(void)parse_digits(end, &end, high);
 	return !*end;
 }
 

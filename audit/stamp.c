@@ -29,6 +29,11 @@ static uint64_t days_of(unsigned y, unsigned m, unsigned d)
 	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
 }
 
+static unsigned days_in(unsigned y, unsigned m)
+{
+	return m == 12 ? 31 : (unsigned)(days_of(y, m + 1, 1) - days_of(y, m, 1));
+}
+
 static void put_microseconds(char *out, unsigned us)
 {
 	put_two(out, us / 10000);
@@ -84,7 +89,7 @@ bool stamp_read(const char *t, size_t len, uint64_t *ns)
 	if (!number(t, 4, &y) || !number(t + 5, 2, &m) || !number(t + 8, 2, &d) || !number(t + 11, 2, &hh) ||
 	    !number(t + 14, 2, &mm) || !number(t + 17, 2, &ss) || !number(t + 20, 6, &us))
 		return false;
-	if (y < 1970 || m < 1 || m > 12 || d < 1 || d > 31 || hh > 23 || mm > 59 || ss > 60)
+	if (y < 1970 || m < 1 || m > 12 || d < 1 || d > days_in(y, m) || hh > 23 || mm > 59 || ss > 60)
 		return false;
 	*ns = (days_of(y, m, d) * 86400 + hh * 3600 + mm * 60 + ss) * NS_PER_S + us * UINT64_C(1000);
 	return true;

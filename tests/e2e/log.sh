@@ -40,6 +40,8 @@ by=cat|did you mean 'by:cat'?
 tree|did you mean '--tree'?
 op:raed|behind op: read, modify
 since:yesterday|such as 2026
+since:-5m|a span back from now (10m
+since:2026-02-30|such as 2026
 verdict:denied|allow, deny, ask
 seq:5-1|the lower first
 E

@@ -38,13 +38,14 @@ static void words_match(void **state)
 		"!since:10m",
 	};
 	static const char *const second[] = { "!denied", "/w/**", "/w/a", "path:/w/b*", "path:/**/a", "op:create", "op:write", "by:mv",
-					      "result:0", "since:10m", "since:2026-11-20T10:30", "seq:8-", "!failed", "verdict:allow" };
+					      "result:0", "since:10m", "since:2026-11-20T10:30", "since:2026-11-20T11Z", "since:2026-11-20 10:59:59.9", "seq:8-", "!failed", "verdict:allow" };
 	for (size_t i = 0; i < sizeof first / sizeof first[0]; i++)
 		if (!answers(first[i], DENIED) || answers(first[i], RENAMED))
 			fail_msg("%s", first[i]);
 	for (size_t i = 0; i < sizeof second / sizeof second[0]; i++)
 		if (answers(second[i], DENIED) || !answers(second[i], RENAMED))
 			fail_msg("%s", second[i]);
+	assert_true(answers("since:2026-11", DENIED) && answers("since:2024-02-29", DENIED));
 	/* Before there was a clock: 2^64 ns and half a minute. */
 	assert_true(answers("since:307445735m", DENIED));
 	assert_false(answers("until:307445735m", DENIED));
@@ -85,7 +86,10 @@ static void words_are_all_needed(void **state)
 
 static void other_words_are_refused(void **state)
 {
-	static const char *const rows[] = { "nonsense", "path:", "op:fly", "pid:x", "seq:1-x", "since:soon", "until:", "colour:red", "" };
+	static const char *const rows[] = { "nonsense", "path:", "op:fly", "pid:x", "seq:1-x", "since:soon", "until:", "colour:red", "",
+					    "since:-5m", "since:+5m", "since: 5m", "until:-5m", "pid:-5", "seq:-5", "seq:1--5", "seq:1- 5",
+					    "since:2026-02-30", "since:2026-04-31", "until:2100-02-29", "since:2026-13-01", "since:2026-00-01",
+					    "since:2026-1", "since:2026-11-2", "since:2026-11-2T10:00", "since:2026-11-20T1", "since:2026-11-20T10:1", "since:2026-11-20T10:17:2", "since:2026-11-20Zulu" };
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
 		struct query *q;
 		const char *bad = NULL;
