@@ -181,6 +181,15 @@ static void put_span(struct json_build *b, const char *key, struct span v)
 		json_put(b, key, json_span(v));
 }
 
+/* Of one that covers more than an object of its name, which: a name can look like either. */
+static void put_reach(struct json_build *b, const struct grant *g)
+{
+	if (g->below)
+		put_span(b, "directory", g->object.name);
+	else if (g->pattern)
+		json_put(b, "pattern", json_object_new_string_len(g->object.name.bytes, (int)g->object.name.len));
+}
+
 static void add_grant(void *context, const struct grant *g)
 {
 	static const char *const scopes[] = { "once", "time", "tree", "session", "always" };
@@ -194,8 +203,7 @@ static void add_grant(void *context, const struct grant *g)
 	text_ops(&t, g->ops);
 	json_put(&b, "op", json_object_new_string(name));
 	json_put_name(&b, &g->object, !g->below ? "" : g->object.name.len == 1 ? "**" : "/**");
-	if (g->below || g->pattern) /* a name can look like either */
-		json_put(&b, g->below ? "directory" : "pattern", g->below ? json_span(g->object.name) : json_object_new_string_len(g->object.name.bytes, (int)g->object.name.len));
+	put_reach(&b, g);
 	put_span(&b, "exe", g->exe);
 	put_span(&b, "argv0", g->argv0);
 	put_span(&b, "argv", g->argv);
