@@ -40,13 +40,27 @@ static void put(FILE *to, const struct field *f)
 		fwrite(f->value, 1, f->len, to);
 }
 
-/* One that is there and empty is seen. */
-static void put_whole(FILE *to, const struct field *f)
+static void put_quoted(FILE *to, const struct field *f)
 {
-	if (f->len)
-		put(to, f);
+	fputc('"', to);
+	put(to, f);
+	fputc('"', to);
+}
+
+void render_value(FILE *to, const struct field *f)
+{
+	if (!f->len || memchr(f->value, ' ', f->len) || memchr(f->value, '(', f->len) || memchr(f->value, ')', f->len))
+		put_quoted(to, f);
 	else
-		fputs("\"\"", to);
+		put(to, f);
+}
+
+void render_argv(FILE *to, const struct field *f)
+{
+	if (!f->len || memmem(f->value, f->len, "  ", 2) || f->value[0] == ' ' || f->value[f->len - 1] == ' ')
+		put_quoted(to, f);
+	else
+		put(to, f);
 }
 
 static const char *verdict_colour(const struct field *v)
@@ -67,7 +81,7 @@ static void put_leaf(FILE *to, const struct field *exe)
 		return;
 	while (i && exe->value[i - 1] != '/')
 		i--;
-	fwrite(exe->value + i, 1, exe->len - i, to);
+	render_value(to, &(struct field){ .value = exe->value + i, .len = exe->len - i });
 }
 
 static void put_ops(FILE *to, const struct field *ops)
@@ -93,7 +107,7 @@ static void put_others(FILE *to, const struct field *objects)
 		if (first || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
 			continue;
 		fputs(" -> ", to);
-		put(to, &name);
+		render_value(to, &name);
 	}
 }
 
@@ -108,25 +122,26 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 	if (p->op.kind == FIELD_LIST)
 		put_ops(to, &p->op);
 	fputc(' ', to);
-	put(to, &p->object);
+	if (p->object.len)
+		render_value(to, &p->object);
 	if (p->objects.kind == FIELD_LIST)
 		put_others(to, &p->objects);
 	if (p->named.len) {
 		fputs(" (named ", to);
-		put(to, &p->named);
+		render_value(to, &p->named);
 		fputc(')', to);
 	}
 	if (p->to.len) {
 		fputs(" -> ", to);
-		put(to, &p->to);
+		render_value(to, &p->to);
 	}
 	if (p->argv0.key) {
 		fputs(" as ", to);
-		put_whole(to, &p->argv0);
+		render_value(to, &p->argv0);
 	}
 	if (p->argv.key) {
 		fputs(" argv ", to);
-		put_whole(to, &p->argv);
+		render_argv(to, &p->argv);
 	}
 	fputs(colour ? verdict_colour(&p->verdict) : "", to);
 	fputs("  ", to);
@@ -134,7 +149,7 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 	fputs(colour ? "\033[0m" : "", to);
 	if (p->rule.len) {
 		fputs(" by ", to);
-		put(to, &p->rule);
+		render_value(to, &p->rule);
 	}
 	if (p->answer.len) {
 		fputs(" answer ", to);
@@ -148,6 +163,15 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(colour ? " \033[33m(outcome not recorded)\033[0m" : " (outcome not recorded)", to);
 }
 
+/* A string as a value is; a list is as it stands. */
+static void put_member(FILE *to, const struct field *f)
+{
+	if (f->kind == FIELD_STRING)
+		render_value(to, f);
+	else
+		put(to, f);
+}
+
 /* One field: an object's members each by itself, operations as in calls. */
 static void put_field(FILE *to, const struct field *f)
 {
@@ -158,7 +182,7 @@ static void put_field(FILE *to, const struct field *f)
 		if (f->kind == FIELD_LIST && field_key(f, "op"))
 			put_ops(to, f);
 		else
-			put(to, f);
+			put_member(to, f);
 		return;
 	}
 	fields_begin(&members, f->value, f->len);
@@ -166,7 +190,7 @@ static void put_field(FILE *to, const struct field *f)
 		if (field_key(&one, "shown")) /* a hash */
 			continue;
 		fprintf(to, " %.*s.%.*s=", (int)f->key_len, f->key, (int)one.key_len, one.key);
-		put(to, &one);
+		put_member(to, &one);
 	}
 }
 

@@ -7,6 +7,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
+struct field;
+
+/* A value as it is in a line: in quotes, which none has in it bare, where it holds a blank or a parenthesis or is empty, so that it ends where it ends. */
+void render_value(FILE *to, const struct field *f);
+
+/* Arguments, which two blanks end in a line: in quotes where they hold two, or one at an end. */
+void render_argv(FILE *to, const struct field *f);
+
 void render_line(FILE *to, const char *text, size_t len, bool colour);
 
 /* All fields of the record, one in a line, for explain. */

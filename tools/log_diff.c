@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "audit/field.h"
+#include "audit/render.h"
 #include "tools/log.h"
 
 /* The different deeds of a session, one line each. */
@@ -33,37 +34,49 @@ static void add(struct deeds *d, char *text)
 	d->all[d->n++] = text;
 }
 
-/* The operations as they are shown elsewhere: read+modify. Returns how much of OUT is filled. */
-static int put_ops(char *out, size_t cap, const struct field *list)
+/* The operations as they are shown elsewhere: read+modify. */
+static void put_ops(FILE *to, const struct field *list)
 {
 	struct fields each;
 	struct field op;
-	size_t n = 0;
+	const char *separator = "";
 	fields_begin(&each, list->value, list->len);
-	while (fields_next(&each, &op) && n + op.len + 1 < cap) {
-		if (n)
-			out[n++] = '+';
-		memcpy(out + n, op.value, op.len);
-		n += op.len;
+	while (fields_next(&each, &op)) {
+		fprintf(to, "%s%.*s", separator, (int)op.len, op.value);
+		separator = "+";
 	}
-	return (int)n;
+}
+
+static void put_deed(FILE *to, const char *text, size_t len)
+{
+	struct field f;
+	if (field_find(text, len, "verdict", &f))
+		fprintf(to, "%.*s", (int)f.len, f.value);
+	fputc(' ', to);
+	if (field_find(text, len, "op", &f))
+		put_ops(to, &f);
+	fputc(' ', to);
+	if (field_find(text, len, "object", &f))
+		render_value(to, &f);
+	fputs(" by ", to);
+	if (field_find(text, len, "exe", &f))
+		render_value(to, &f);
 }
 
 static void note_deed(void *context, const char *text, size_t len)
 {
-	struct field type, verdict, op, object, exe;
-	char *line, ops[256];
-	int n_ops = 0;
+	struct field type;
+	char *line = NULL;
+	size_t size;
 	if (!field_find(text, len, "type", &type) || !field_is(&type, "call"))
 		return;
-	field_find(text, len, "verdict", &verdict);
-	if (field_find(text, len, "op", &op))
-		n_ops = put_ops(ops, sizeof ops, &op);
-	field_find(text, len, "object", &object);
-	field_find(text, len, "exe", &exe);
-	if (asprintf(&line, "%.*s %.*s %.*s by %.*s", (int)verdict.len, verdict.len ? verdict.value : "", n_ops, ops, (int)object.len,
-		     object.len ? object.value : "", (int)exe.len, exe.len ? exe.value : "") < 0)
+	FILE *to = open_memstream(&line, &size);
+	if (to)
+		put_deed(to, text, len);
+	if (to && fclose(to) != 0) {
+		free(line);
 		line = NULL;
+	}
 	add(context, line);
 }
 

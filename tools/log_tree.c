@@ -7,6 +7,7 @@
 
 #include "audit/field.h"
 #include "audit/query.h"
+#include "audit/render.h"
 #include "rules/op.h"
 #include "tools/log.h"
 
@@ -75,15 +76,24 @@ static void count_ops(struct process *p, const struct field *list)
 static void note_refused(struct process *p, const char *text, size_t len)
 {
 	struct field call, object, rule;
-	char *line;
+	char *line = NULL;
+	size_t size;
 
 	p->denied++;
 	if (p->n_refused == REFUSED_MAX || !field_find(text, len, "call", &call) || !field_find(text, len, "object", &object))
 		return;
 	if (!field_find(text, len, "rule", &rule))
 		rule = (struct field){ .value = "?", .len = 1 };
-	if (asprintf(&line, "%.*s %.*s (%.*s)", (int)call.len, call.value, (int)object.len, object.value, (int)rule.len, rule.value) < 0)
+	FILE *to = open_memstream(&line, &size);
+	if (!to)
 		return;
+	fprintf(to, "%.*s ", (int)call.len, call.value);
+	render_value(to, &object);
+	fprintf(to, " (%.*s)", (int)rule.len, rule.value);
+	if (fclose(to) != 0) {
+		free(line);
+		return;
+	}
 	for (size_t i = 0; i < p->n_refused; i++)
 		if (!strcmp(p->refused[i], line)) {
 			free(line);
@@ -176,14 +186,22 @@ static void print_sum(const struct tree *t, const struct process *p, unsigned de
 		printf("%*s%s- %s%s\n", (int)depth * 2 + 2, "", red, p->refused[i], plain);
 }
 
+static void put_text(void (*render)(FILE *, const struct field *), const char *text)
+{
+	render(stdout, &(struct field){ .value = text, .len = strlen(text) });
+}
+
 static void print_from(struct tree *t, struct process *p, unsigned depth)
 {
 	if (p->printed || depth > 200)
 		return;
 	p->printed = true;
-	printf("%*s%ld %s", (int)depth * 2, "", (long)p->pid, p->exe ? p->exe : "?");
-	if (p->argv && *p->argv)
-		printf(" %s", p->argv);
+	printf("%*s%ld ", (int)depth * 2, "", (long)p->pid);
+	put_text(render_value, p->exe ? p->exe : "?");
+	if (p->argv && *p->argv) {
+		putchar(' ');
+		put_text(render_argv, p->argv);
+	}
 	print_sum(t, p, depth);
 	for (size_t i = 0; i < t->n; i++)
 		if (t->all[i].parent == p->pid)

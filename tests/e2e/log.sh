@@ -112,6 +112,15 @@ log "$T/q" type:answer >>"$T/out"; has "an answer's line what was answered" " an
 same "neither is JSON" 0 "$(grep -c '[][{}"]' "$T/out")"
 log "$T/q" explain "$(log "$T/q" --json event:question | sed 's/^{"seq":\([0-9]*\),.*/\1/;q')" >"$T/out"; has "explain shows the stack" " of /" "$T/out"
 
+# No name looks like more of its line.
+fresh; mkdir "$T/project/d"; ln -s d link
+session "$T/odd" ': >"a (named b)"; : >link/b; : >"x -> y"; mv "x -> y" z; /bin/true x "" deny; /bin/true x deny; cat "no (l:1)"; : >"a  allow by r:1 = 0"'
+log "$T/odd" "path:$T/project/**" | sed -n "s|$T/project/||g; s/^.* \(openat\|renameat2\) [^ ]* //p" >"$T/out"
+has "a name with a parenthesis" '"a (named b)" (named "a (named b)")  allow' "$T/out"; has "one that is said otherwise" 'd/b (named link/b)  allow' "$T/out"
+has "a name with an arrow" '"x -> y" -> z (named "x -> y")  allow' "$T/out"; has "a name with a verdict" '"a  allow by r:1 = 0" (named ' "$T/out"
+log "$T/odd" path:/usr/bin/true >"$T/out"; has "an empty argument" ' argv "x  deny"  allow by' "$T/out"; has "and none" ' argv x deny  allow by' "$T/out"
+log diff "$T/odd" "$T/a" >"$T/out"; has "diff quotes as well" " \"$T/project/a (named b)\" by " "$T/out"
+
 # Redaction: nowhere in the journal, openable by the holder.
 fresh; echo no >no
 session "$T/s" 'true --pin=zq4711qz; /bin/true --pin=zq4711qz --password hunter2 ghp_abcdefghijklmnopqrst1234; : >"x-token=zebra"'
