@@ -143,6 +143,14 @@ static bool names_nothing(const struct log *l)
 	return l->n_words && l->words[0][0] == '/' && access(l->words[0], F_OK) != 0;
 }
 
+static bool asks_for_name(const struct log *l)
+{
+	for (size_t i = 0; i < l->n_words; i++)
+		if (l->words[i][0] == '/' || !strncmp(l->words[i], "path:", 5))
+			return true;
+	return false;
+}
+
 /* ... and of several sessions the newest need not be the one that is meant. */
 static void tell_nothing(const struct log *l)
 {
@@ -153,6 +161,8 @@ static void tell_nothing(const struct log *l)
 			l->n_words == 1 ? "is about it" : "answers every word");
 	else if (l->newest)
 		fprintf(stderr, "usher log: no record of the newest session answers that: %s\n", l->dir);
+	if (asks_for_name(l))
+		log_tell_redacted(l->dir);
 }
 
 static int show(struct log *l)

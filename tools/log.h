@@ -31,6 +31,9 @@ typedef void (*log_fn)(void *context, const char *text, size_t len);
 /* Every record of the journal in DIR, then (INTENTS) what is in flight. Returns 0 or a negative errno. */
 int log_walk(const char *dir, bool intents, log_fn each, void *context);
 
+/* After a name was not found: tells how many records have names that were redacted, which are not found by what was there, where there are any. */
+void log_tell_redacted(const char *dir);
+
 /* What is in flight alone. */
 int log_walk_inflight(const char *dir, log_fn each, void *context);
 

@@ -12,6 +12,7 @@
 #include "audit/index.h"
 #include "audit/query.h"
 #include "audit/reader.h"
+#include "audit/redact.h"
 #include "audit/stamp.h"
 #include "tools/log.h"
 
@@ -128,4 +129,28 @@ int log_find_words(const char *dir, const char *const *words, size_t n, log_fn e
 		log_query_free(q);
 	}
 	return rc;
+}
+
+static void count(void *context, const char *text, size_t len)
+{
+	struct asking *a = context;
+	size_t *n = a->context;
+	*n += query_match(a->query, text, len);
+}
+
+void log_tell_redacted(const char *dir)
+{
+	const char *word = "path:**" REDACT_OPEN "**", *bad;
+	size_t n = 0;
+	struct asking a = { .context = &n };
+	struct query *q;
+	if (query_new(&word, 1, stamp_now(), &q, &bad) != 0)
+		return;
+	a.query = q;
+	if (log_find(dir, q, count, &a) == 0 && n)
+		fprintf(stderr,
+			"usher log: %zu records are about names with a redacted value in them, which are not found by that value: "
+			"'usher log %s \"%s\"' shows them, '--prove SEQ' what was there\n",
+			n, dir, word);
+	log_query_free(q);
 }

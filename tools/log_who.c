@@ -305,8 +305,10 @@ int log_who_touched(struct log *l, const char *name)
 	int rc = log_by_index(l->dir, search_index, &w);
 	if (rc != 0 && !w.found)
 		rc = search_all(&w);
-	if (rc == 0 && !w.found)
+	if (rc == 0 && !w.found) {
 		fprintf(stderr, "usher log: nothing in this session touched %s\n", name);
+		log_tell_redacted(l->dir);
+	}
 	if (rc == 0 && w.n_names == w.cap)
 		fprintf(stderr, "usher log: the file has had more than %d names; the first of them were followed\n", NAMES_MAX);
 	forget_moves(&w);

@@ -127,6 +127,11 @@ session "$T/s" 'true --pin=zq4711qz; /bin/true --pin=zq4711qz --password hunter2
 same "secrets are not in the journal" 0 "$(cat "$T"/s/* | grep -acE 'zq4711qz|hunter2|ghp_abc|zebra')"
 [ "$(stat -c %a "$T/s.salts")" = 600 ] && ok "salts are their owner's alone" || not_ok "salts are their owner's alone"
 seq=$(records "$T/s" | grep -a '"object":"/usr/bin/true"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
+for w in "who-touched $T/project/x-token=zebra" "/**/x-token=zebra"; do
+	log "$T/s" $w >"$T/out"; has "a name that was redacted is told of ($w)" "usher log: 1 records are about names with a redacted value" "$T/out"
+	log "$T/a" $w >"$T/out"; same "and none where there is none" 0 "$(grep -c redacted "$T/out")"
+done
+same "and is in the list" 1 "$(log "$T/s" 'path:**<redacted:**' | grep -c "$T/project/x-token=<redacted:")"
 log "$T/s" --prove "$seq" >"$T/out"
 python3 - "$T/out" <<'P'
 import hashlib, json, sys
