@@ -141,25 +141,37 @@ static bool entry_live(const struct entry *e)
 	return e->pidfd < 0 || !process_gone(e->pidfd);
 }
 
-static bool pattern_covers(const struct entry *e, const struct call *call, const struct object *o, op_set op)
+/* What a grant is looked for to answer: OP on one object of CALL, for any rule or ONLY this. */
+struct sought {
+	const struct call *call;
+	const struct object *object;
+	op_set op;
+	const struct rule *only;
+};
+
+static bool pattern_covers(const struct entry *e, const struct sought *s)
 {
 	struct verdict v[OP_COUNT];
-	ruleset_decide_object(e->rules, call, (uint32_t)(o - call->object), v);
-	return v[__builtin_ctz(op)].kind == e->grant.kind;
+	ruleset_decide_object(e->rules, s->call, (uint32_t)(s->object - s->call->object), v);
+	return v[__builtin_ctz(s->op)].kind == e->grant.kind;
 }
 
-static bool entry_covers(const struct entry *e, const struct call *call, const struct object *o, op_set op)
+static bool entry_covers(const struct entry *e, const struct sought *s)
 {
 	const struct grant *g = &e->grant;
-	if (e->rules && !pattern_covers(e, call, o, op))
+	const struct call *call = s->call;
+	const struct object *o = s->object;
+	if (g->only != s->only)
 		return false;
-	if ((g->ops & op) != op || !span_equal(g->exe, call->by.image.exe))
+	if (e->rules && !pattern_covers(e, s))
+		return false;
+	if ((g->ops & s->op) != s->op || !span_equal(g->exe, call->by.image.exe))
 		return false;
 	if (e->rules)
 		return (g->scope != SCOPE_TREE || in_tree(&call->by, g->tree)) && entry_live(e);
 	if (g->below ? o->kind != OBJECT_FILE || !is_prefix(g->object.name, o->name) : !object_equal(g, o))
 		return false;
-	if ((op & OP_EXEC) && (!span_equal(g->argv, call->argv) || (!g->below && !span_equal(g->argv0, call->argv0))))
+	if ((s->op & OP_EXEC) && (!span_equal(g->argv, call->argv) || (!g->below && !span_equal(g->argv0, call->argv0))))
 		return false;
 	if (g->scope == SCOPE_TREE && !in_tree(&call->by, g->tree))
 		return false;
@@ -167,34 +179,34 @@ static bool entry_covers(const struct entry *e, const struct call *call, const s
 }
 
 /* The strictest that covers: of an allow and a deny for the same thing, the deny. */
-static const struct entry *bucket_find(const struct grants *g, size_t bucket, const struct call *call,
-				       const struct object *o, op_set op)
+static const struct entry *bucket_find(const struct grants *g, size_t bucket, const struct sought *s)
 {
 	const struct entry *best = NULL;
 	const struct entry *e = atomic_load_explicit(&g->bucket[bucket], memory_order_acquire);
 	for (; e; e = atomic_load_explicit(&e->next, memory_order_acquire)) {
 		if (best && verdict_compare(e->grant.kind, best->grant.kind) <= 0)
 			continue;
-		if (entry_covers(e, call, o, op))
+		if (entry_covers(e, s))
 			best = e;
 	}
 	return best;
 }
 
-const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op)
+const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op, const struct rule *only)
 {
 	if (atomic_load_explicit(&g->count, memory_order_acquire) == 0)
 		return NULL;
 	const struct object *o = &call->object[object];
+	const struct sought s = { .call = call, .object = o, .op = op, .only = only };
 	struct span exe = call->by.image.exe;
-	const struct entry *best = bucket_find(g, bucket_of(o, o->name.len, exe), call, o, op);
-	const struct entry *wide = bucket_find(g, BUCKETS, call, o, op);
+	const struct entry *best = bucket_find(g, bucket_of(o, o->name.len, exe), &s);
+	const struct entry *wide = bucket_find(g, BUCKETS, &s);
 	if (wide && (!best || verdict_compare(wide->grant.kind, best->grant.kind) > 0))
 		best = wide;
 	for (uint32_t len = o->name.len; o->kind == OBJECT_FILE && len > 0; len--) {
 		if (o->name.bytes[len - 1] != '/')
 			continue;
-		const struct entry *e = bucket_find(g, bucket_of(o, len > 1 ? len - 1 : 1, exe), call, o, op);
+		const struct entry *e = bucket_find(g, bucket_of(o, len > 1 ? len - 1 : 1, exe), &s);
 		if (e && (!best || verdict_compare(e->grant.kind, best->grant.kind) > 0))
 			best = e;
 	}
@@ -238,7 +250,7 @@ static int entry_new(const struct grant_request *r, struct entry **out)
 	char *at = e->bytes;
 	e->pidfd = -1;
 	e->grant = (struct grant){ .kind = r->kind, .scope = r->scope, .below = r->directory.bytes != NULL, .pattern = r->rules != NULL,
-				   .ops = r->ops, .exe = keep(&at, exe), .argv0 = keep(&at, argv0), .argv = keep(&at, argv),
+				   .ops = r->ops, .only = r->only, .exe = keep(&at, exe), .argv0 = keep(&at, argv0), .argv = keep(&at, argv),
 				   .object = { .kind = o->kind, .ops = r->ops, .inet = o->inet } };
 	e->grant.object.name = keep(&at, name);
 	e->grant.where = e->where;

@@ -34,6 +34,7 @@ struct grant {
 	uint64_t until_ns;       /* CLOCK_BOOTTIME, 0: no end */
 	pid_t tree;              /* SCOPE_TREE: the first process, else 0 */
 	struct span exe;
+	const struct rule *only; /* it answers no questions but this rule's, which are about more than what is named here; NULL: those of all others */
 	struct span argv0;       /* exec of this very object */
 	struct span argv;
 	struct object object;
@@ -49,6 +50,7 @@ struct grant_request {
 	const struct call *call;
 	uint32_t object;
 	op_set ops;
+	const struct rule *only;
 	struct span directory; /* a directory above the object, which the grant covers with all below; absent: the object */
 	struct ruleset *rules; /* instead: what these answer with KIND, for the same program; the grant owns them when it was made */
 	const char *pattern;   /* ... in words, as people wrote it */
@@ -64,8 +66,8 @@ struct grant_request {
  */
 int grants_add(struct grants *g, const struct grant_request *request, uint64_t *id);
 
-/* The live grant that covers operation OP on OBJECT for CALL's caller, or NULL. Lock-free; lives as long as G. */
-const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op);
+/* The live grant that covers operation OP on OBJECT for CALL's caller and was made for ONLY (struct grant), or NULL. Lock-free; lives as long as G. */
+const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op, const struct rule *only);
 
 /* Returns 0, or -ENOENT when there is no live grant of that number. */
 int grants_revoke(struct grants *g, uint64_t id);

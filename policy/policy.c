@@ -40,12 +40,27 @@ static int heard_of(const struct verdict *v)
 	return v->review ? 2 : v->rule && v->rule->log == LOG_ALERT;
 }
 
-/* B joins A: the stricter decides, of equals the first, of those that allow the one to hear of; what either wants written is written. */
+/* The rule of a question that only an answer to a question of its own settles, or NULL. */
+static const struct rule *narrow_rule(const struct verdict *v)
+{
+	return v->rule && v->rule->narrow ? v->rule : NULL;
+}
+
+/* Of two of a kind: whether B is the one to hear of, or asks for more than A. */
+static bool says_more(const struct verdict *a, const struct verdict *b)
+{
+	if (a->kind == VERDICT_ALLOW)
+		return heard_of(b) > heard_of(a);
+	return a->kind == VERDICT_ASK && narrow_rule(b) && !narrow_rule(a);
+}
+
+/* B joins A: the stricter decides, of equals the first, but for one that says more; what either wants written is written. */
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	bool stack = a->stack || b->stack;
 	enum log_level log = log_merge(a->log, b->log);
-	if (verdict_compare(b->kind, a->kind) > 0 || (a->kind == VERDICT_ALLOW && heard_of(b) > heard_of(a)))
+	int stricter = verdict_compare(b->kind, a->kind);
+	if (stricter > 0 || (stricter == 0 && says_more(a, b)))
 		*a = *b;
 	a->stack = stack;
 	a->log = log;
@@ -115,25 +130,26 @@ struct decision {
 	op_set trusted; /* asks that their rules answered themselves */
 };
 
-/* What the standing grants say of one operation. NONE unless they answer. */
-static struct verdict answer_standing(const struct decision *d, unsigned bit)
+/* What the standing grants say of one operation, which rule ONLY asks about (NULL: any). NONE unless they answer. */
+static struct verdict answer_standing(const struct decision *d, unsigned bit, const struct rule *only)
 {
 	struct verdict s[OP_COUNT];
 	if (!d->policy->standing)
 		return (struct verdict){ .kind = VERDICT_NONE };
 	ruleset_decide_object(d->policy->standing, d->call, d->object, s);
 	/* What no grant names (a kind of socket beside a grant on addresses) is not answered. */
-	if (!s[bit].rule || s[bit].kind == VERDICT_ASK || s[bit].kind == VERDICT_REWRITE)
+	if (!s[bit].rule || s[bit].kind == VERDICT_ASK || s[bit].kind == VERDICT_REWRITE || (only && !narrow_rule(&s[bit])))
 		s[bit].kind = VERDICT_NONE;
 	return s[bit];
 }
 
 static void answer_by_grant(const struct decision *d, unsigned bit, struct verdict *v)
 {
-	const struct grant *g = grants_find(d->policy->grants, d->call, d->object, (op_set)(1u << bit));
+	const struct rule *only = narrow_rule(v);
+	const struct grant *g = grants_find(d->policy->grants, d->call, d->object, (op_set)(1u << bit), only);
 	enum verdict_kind kind = g ? g->kind : VERDICT_NONE;
 	const char *where = g ? g->where : NULL;
-	struct verdict standing = answer_standing(d, bit);
+	struct verdict standing = answer_standing(d, bit, only);
 	if (verdict_compare(standing.kind, kind) > 0) {
 		kind = standing.kind;
 		where = standing.where;
@@ -205,7 +221,7 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 	struct verdict all = { .kind = VERDICT_NONE };
 	enum log_level log = LOG_NONE;
 	struct verdict heard = { .kind = VERDICT_NONE };
-	bool stack = false;
+	bool stack = false, narrow = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct decision d;
 		d.policy = p;
@@ -217,6 +233,7 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
 			const struct verdict *v = &d.each[__builtin_ctz(ops)];
 			stack = stack || v->stack;
+			narrow = narrow || (v->kind == VERDICT_ASK && narrow_rule(v));
 			if (heard_of(v) > heard_of(&heard))
 				heard = *v;
 			log = log_merge(log, v->log);
@@ -231,6 +248,7 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		all = heard;
 	}
 	all.stack = stack;
+	all.narrow = narrow;
 	*out = all;
 }
 
@@ -241,11 +259,15 @@ bool policy_guards(const struct policy *p, const struct call *call)
 	return v.kind == VERDICT_DENY || v.kind == VERDICT_KILL;
 }
 
-bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op)
+bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op, const struct rule **only)
 {
 	struct decision d = { .policy = p, .call = call, .object = object };
 	decide_object(&d);
-	return d.each[__builtin_ctz(op)].kind == VERDICT_ASK;
+	const struct verdict *v = &d.each[__builtin_ctz(op)];
+	if (v->kind != VERDICT_ASK)
+		return false;
+	*only = narrow_rule(v);
+	return true;
 }
 
 const struct ruleset *policy_standing(const struct policy *p)

@@ -147,9 +147,10 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 	struct policy *p = qs->options.policy;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
 		op_set ops = 0;
+		const struct rule *only = NULL; /* an exec is one operation */
 		for (unsigned rest = a->call.object[i].ops; rest; rest &= rest - 1) {
 			op_set op = (op_set)(rest & -rest);
-			if (policy_asks(p, &a->call, i, op))
+			if (policy_asks(p, &a->call, i, op, &only))
 				ops |= op;
 		}
 		if (!ops)
@@ -157,7 +158,7 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 		struct ruleset *rules = NULL;
 		if (s->pattern && pattern_rules(a, s, &rules) < 0)
 			return;
-		struct grant_request r = { .rules = rules, .pattern = s->pattern, .call = &a->call, .object = i, .ops = ops, .directory = s->directory,
+		struct grant_request r = { .rules = rules, .pattern = s->pattern, .call = &a->call, .object = i, .ops = ops, .only = only, .directory = s->directory,
 					   .kind = s->answer.kind, .scope = s->answer.scope,
 					   .seconds = s->answer.scope_s, .who = s->answer.who };
 		uint64_t id;

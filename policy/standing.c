@@ -114,6 +114,8 @@ int standing_rule(const struct asked *a, const struct settlement *s, char *out, 
 {
 	if (s->pattern && !pattern_plain(s->pattern))
 		return -EINVAL;
+	if (a->verdict.narrow && s->answer.scope == SCOPE_ALWAYS) /* it would say nothing of the variables, or the content, that made the question */
+		return -EINVAL;
 	struct strbuf to = { 0 };
 	CLEANUP_FREE char *text = NULL;
 	size_t len = 0;

@@ -94,6 +94,7 @@ static int opt_argv(struct target *t)
 static int opt_env(struct target *t)
 {
 	t->when->has_env = true;
+	t->rule->pub.narrow = true;
 	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->env, &t->when->n_env);
 }
 
@@ -105,6 +106,7 @@ static bool is_sha256(const struct glob *g)
 static int opt_sha256(struct target *t)
 {
 	t->when->has_sha256 = true;
+	t->rule->pub.narrow = true;
 	int r = parse_globs(t->p, t->w, t->skip, ' ', &t->when->sha256, &t->when->n_sha256);
 	for (uint32_t i = 0; !r && i < t->when->n_sha256; i++)
 		if (!is_sha256(&t->when->sha256[i]))

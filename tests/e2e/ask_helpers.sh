@@ -212,6 +212,26 @@ if command -v strace >/dev/null && strace -o /dev/null /bin/true 2>/dev/null; th
 	same "nor while a question waits" "content one" "$(cat "$T/out" "$T/err" | grep -v '^usher')"
 	check "the signal came meanwhile" grep -q SIGCHLD "$T/trace"
 else skip "a traced program that waits" "strace cannot start a program here"; fi
+# What is allowed of a program is not allowed of it with variables that a rule asks about; nor, for ever, is that written down as if it were about the program.
+cp "$(type -P true)" loads
+rules loads.rules <<R
+ask exec $PWD/loads env=LD_*
+ask exec $PWD/loads
+default allow
+R
+loads() { # SCOPE: the rules that were asked about, by line, in one session
+	: >"$T/loads.asked"
+	"$USHER" run -p "$R" --ask="exec:cat >>$T/loads.asked; echo '{\"answer\":\"allow\",\"scope\":\"$1\"}'" --journal "$T/loads.$1" -- \
+		bash -c './loads; ./loads; for i in 1 2; do LD_PRELOAD=libm.so.6 ./loads; done; ./loads' >"$T/out" 2>&1
+	grep -o '"rule":"[^"]*"' "$T/loads.asked" | sed 's/.*:\([0-9]*\)"/\1/' | paste -sd' '
+}
+same "what is asked about variables is a question of its own" "2 1" "$(loads session)"
+rm -f "$XDG_CONFIG_HOME/usher/grants.rules"
+same "for ever, too" "2 1" "$(loads always)"
+same "and what is written is about the program alone" "1 1" "$(grep -c "^allow exec" "$XDG_CONFIG_HOME/usher/grants.rules") $(cat "$T"/loads.always/*.jsonl | grep -c 'no rule says exactly this')"
+same "which answers later, and not for the variables" "1" "$(rm -rf "$T/loads.always"; loads always)"
+rm -f "$XDG_CONFIG_HOME/usher/grants.rules"
+
 # A program can be many, by argv[0] (busybox): what was allowed of one is not allowed of another, and the record says which it was.
 cp "$(type -P true)" called
 asked "exec:cat >>$T/called; echo '{\"answer\":\"allow\",\"scope\":\"session\"}'" bash -c '
