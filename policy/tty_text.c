@@ -11,12 +11,14 @@
 #define SCOPE_KEYS "  [p] for a directory or a pattern  [r] another object instead"
 #define DENY_KEYS "  [d] or Enter: deny  [D] deny for longer  [x] with a message  [k] kill all"
 
+#define KEYS ALLOW_KEYS "\n" SCOPE_KEYS "\n" DENY_KEYS
+
 #define KEY_ROWS 7
 
 /* Where the pen is; lines beyond the last row are dropped, and counted. */
 struct pen {
 	const struct tty_frame *f;
-	struct text_buffer *t;
+	struct text_buffer *t; /* NULL: a dry pen, which counts */
 	unsigned row;
 	unsigned last;
 	unsigned dropped;
@@ -28,9 +30,9 @@ static void pen_line(struct pen *p, const char *text, size_t len)
 		p->dropped++;
 		return;
 	}
-	if (p->f->dumb)
+	if (p->t && p->f->dumb)
 		text_add(p->t, "%.*s\r\n", (int)len, text);
-	else
+	else if (p->t)
 		text_add(p->t, "\033[%u;1H\033[2K%.*s", p->row, (int)len, text);
 	p->row++;
 }
@@ -89,6 +91,15 @@ static void pen_more(struct pen *p)
 	pen_line(p, line, l.len);
 }
 
+/* What the keys take, folded as they are, with the seconds above them and the line that is typed into below. */
+static unsigned key_rows(const struct tty_frame *f)
+{
+	struct pen dry = { .f = f, .row = 1, .last = 10000 };
+	pen_text(&dry, KEYS);
+	unsigned rows = dry.row - 1 + 2;
+	return rows > KEY_ROWS ? rows : KEY_ROWS;
+}
+
 static unsigned seconds_left(const struct asked *a)
 {
 	uint64_t now = clock_now_ns();
@@ -111,8 +122,9 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	pen_line(&p, line, l.len);
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);
+	unsigned keys = key_rows(f);
 	if (!f->dumb)
-		p.last = p.last > KEY_ROWS + 2 ? p.last - KEY_ROWS : 2; /* the keys always have room */
+		p.last = p.last > keys + 2 ? p.last - keys : 2; /* the keys always have room */
 	pen_text(&p, body);
 	pen_more(&p);
 	p.last = f->dumb ? 10000 : f->rows;
@@ -120,7 +132,7 @@ void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
 	pen_line(&p, line, l.len);
 	if (!f->dumb) {
-		pen_text(&p, armed ? ALLOW_KEYS "\n" SCOPE_KEYS "\n" DENY_KEYS : "  ...");
+		pen_text(&p, armed ? KEYS : "  ...");
 		text_add(t, "\033[J");
 	}
 }

@@ -714,6 +714,16 @@ static void small_terminals(void **state)
 		if (rows == 40)
 			assert_null(strstr(text, " more lines: no room"));
 	}
+	/* Narrow ones fold the keys, and have them all. */
+	for (unsigned cols = 31; cols <= 80; cols++) {
+		struct tty_frame f = { .rows = 24, .cols = cols, .mark = "marked" };
+		struct text_buffer t;
+		text_start(&t, text, sizeof(text));
+		tty_draw(&f, a, 1, true, &t);
+		assert_null(strstr(text, "\033[25;1H"));
+		assert_non_null(strstr(text, "[x]"));
+		assert_non_null(strstr(text, "[k]"));
+	}
 	asked_put(a);
 }
 
