@@ -307,6 +307,9 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->uid = geteuid();
 	s->mediates_stat = policy_mediates_stat(s->policy);
 	s->makes_free = policy_allows(s->policy, OP_CREATE, false, NULL);
+	s->mover = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	/* On many cores somebody makes a name all the time: a rename that waits goes before those who come later. */
+	s->makers = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 	s->files_free = allows_files(s->policy);
 	s->reads_env = likeness_env(s->policy);
 	s->descent = likeness_descent(s->policy);
