@@ -30,37 +30,42 @@ static struct timespec soon(void)
 	return until;
 }
 
-static int stop_moves(struct job *j)
-{
-	pthread_mutex_t *mover = &j->session->mover;
+enum held { THE_MOVE, ALL_MAKERS, ONE_MAKER };
 
-	if (pthread_mutex_trylock(mover) == 0)
-		return 0;
-	worker_blocking(j->worker);
-	struct timespec until = soon();
-	return pthread_mutex_timedlock(mover, &until) == 0 ? 0 : -EBUSY;
+static int hold_now(struct session *s, enum held what)
+{
+	switch (what) {
+	case THE_MOVE:
+		return pthread_mutex_trylock(&s->mover);
+	case ALL_MAKERS:
+		return pthread_rwlock_trywrlock(&s->makers);
+	case ONE_MAKER:
+		break;
+	}
+	return pthread_rwlock_tryrdlock(&s->makers);
 }
 
-static int stop_makers(struct job *j)
+static int hold_soon(struct session *s, enum held what, const struct timespec *until)
 {
-	pthread_rwlock_t *makers = &j->session->makers;
-
-	if (pthread_rwlock_trywrlock(makers) == 0)
-		return 0;
-	worker_blocking(j->worker);
-	struct timespec until = soon();
-	return pthread_rwlock_timedwrlock(makers, &until) == 0 ? 0 : -EBUSY;
+	switch (what) {
+	case THE_MOVE:
+		return pthread_mutex_timedlock(&s->mover, until);
+	case ALL_MAKERS:
+		return pthread_rwlock_timedwrlock(&s->makers, until);
+	case ONE_MAKER:
+		break;
+	}
+	return pthread_rwlock_timedrdlock(&s->makers, until);
 }
 
-static int join_makers(struct job *j)
+/* 0 or -EBUSY. */
+static int hold(struct job *j, enum held what)
 {
-	pthread_rwlock_t *makers = &j->session->makers;
-
-	if (pthread_rwlock_tryrdlock(makers) == 0)
+	if (hold_now(j->session, what) == 0)
 		return 0;
 	worker_blocking(j->worker);
 	struct timespec until = soon();
-	return pthread_rwlock_timedrdlock(makers, &until) == 0 ? 0 : -EBUSY;
+	return hold_soon(j->session, what, &until) == 0 ? 0 : -EBUSY;
 }
 
 bool making_stands(struct job *j, const struct target *t)
@@ -86,7 +91,7 @@ int making_begin(struct job *j, const struct target *t)
 {
 	if (j->session->makes_free)
 		return 0;
-	int rc = join_makers(j);
+	int rc = hold(j, ONE_MAKER);
 	if (rc < 0 || right_still(j, t))
 		return rc;
 	pthread_rwlock_unlock(&j->session->makers);
@@ -103,11 +108,11 @@ void making_end(struct job *j)
 
 int making_stop(struct job *j)
 {
-	int rc = stop_moves(j);
+	int rc = hold(j, THE_MOVE);
 
 	if (rc < 0)
 		return rc;
-	rc = stop_makers(j);
+	rc = hold(j, ALL_MAKERS);
 	if (rc < 0)
 		pthread_mutex_unlock(&j->session->mover);
 	return rc;
