@@ -225,6 +225,14 @@ static int socket_linked(struct job *j, const struct target *from)
 	return from->exists && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? gains_unreached(j, from) : 0;
 }
 
+/* Whoever may change the object's attributes by the new name TO, and not by FROM, has changed what FROM is: that is needed at FROM as well. */
+static op_set link_gives(struct job *j, const struct target *from, const struct target *to)
+{
+	struct stat st = { .st_dev = from->dev, .st_ino = from->ino, .st_nlink = from->nlink, .st_mode = from->mode, .st_rdev = from->rdev };
+
+	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st) & OP_ATTR & (op_set)~from->ops : 0;
+}
+
 static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 {
 	struct target *from, *to;
@@ -236,7 +244,10 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);
 	if (rc == 0)
 		rc = file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
-	return rc < 0 ? rc : socket_linked(j, from);
+	if (rc < 0)
+		return rc;
+	from->ops |= link_gives(j, from, to);
+	return socket_linked(j, from);
 }
 
 int link_resolve(struct job *j)
@@ -279,5 +290,7 @@ int link_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	if (rc == 0)
 		rc = file_redirect_others(j, index, redirect_end);
+	if (rc == 0 && link_gives(j, from, &j->target[1]))
+		rc = -EACCES;
 	return rc == 0 && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? -EACCES : rc;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
 # (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere; and a file that may not be removed replaced. Row 20: a socket
-# that may not be connected to, by another name. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
+# that may not be connected to, by another name; a mode that may not be changed, by a hard link. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
 export XDG_STATE_HOME=$T/state
@@ -72,6 +72,10 @@ cat >"$T/below" <<'P'
 cd "$1" && mkdir m && touch m/key && mv -T m n/x
 ls n/x/key && echo SECRET
 P
+cat >"$T/mode" <<'P'
+cd "$1" && : >o/mode && ln o/mode w/mode && chmod 741 w/mode
+[ "$(stat -c %a o/mode)" != 741 ] || echo SECRET
+P
 cat >"$T/beside" <<'P'
 import os, socket, sys, threading, time
 os.chdir(sys.argv[2]); os.mkdir("m"); open("from", "w").close()
@@ -103,7 +107,7 @@ fresh() {
 	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" "$T/d/n" && touch "$T"/d/top/{1..300}
 	echo SECRET | tee "$T/d/o/sub/key" >"$T/d/top/$1/key"
 	[ "$1" = sub ] || rm -r "$T/d/top/$1"
-	printf '%s\n' 'default allow' ${led:+"$led"} "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" "deny delete $T/d/n/[0-9]*" "deny create $T/d/n/*/key" >"$T/rules"
+	printf '%s\n' 'default allow' ${led:+"$led"} "deny read $T/d/*/*/key" "deny connect unix:$T/d/top/*/key.*" "deny delete $T/d/n/[0-9]*" "deny create $T/d/n/*/key" "deny attr $T/d/o/mode" >"$T/rules"
 	[ ${#user[@]} = 0 ] || chown -R 1000:1000 "$T"
 }
 try() { # name, directory to begin with, command
@@ -127,6 +131,7 @@ for way in link file above; do
 	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
 done
 led=
+try "row 20: attributes changed by another name" sub sh "$T/mode"
 try "row 22: made elsewhere and moved there with its directory" none sh "$T/below"
 for way in open mkdir mknod symlink link bind; do
 	try "row 22: made while its directory moves there ($way)" none /usr/bin/python3 "$T/beside" $way
