@@ -67,8 +67,12 @@ static long do_unlink(struct job *j)
 
 int unlink_perform(struct job *j)
 {
-	int rc = file_act(j, false, do_unlink);
+	int rc = removing_begin(j, &j->target[0]);
 
+	if (rc)
+		return rc;
+	rc = file_act(j, false, do_unlink);
+	removing_end(j);
 	if (j->word[FILE_FLAGS] & AT_REMOVEDIR)
 		file_removed_directory(j, j->word[FILE_A]);
 	return rc;

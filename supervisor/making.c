@@ -87,15 +87,18 @@ static bool right_still(struct job *j, const struct target *t)
 	return t->dir < 0 || atomic_load(&j->session->moved) == j->moved || making_stands(j, t);
 }
 
-int making_begin(struct job *j, const struct target *t)
+static int begin(struct job *j, const struct target *t)
 {
-	if (j->session->makes_free)
-		return 0;
 	int rc = hold(j, ONE_MAKER);
 	if (rc < 0 || right_still(j, t))
 		return rc;
 	pthread_rwlock_unlock(&j->session->makers);
 	return PERFORM_AGAIN;
+}
+
+int making_begin(struct job *j, const struct target *t)
+{
+	return j->session->makes_free ? 0 : begin(j, t);
 }
 
 void making_end(struct job *j)
@@ -104,6 +107,17 @@ void making_end(struct job *j)
 		return;
 	atomic_fetch_add(&j->session->made, 1);
 	pthread_rwlock_unlock(&j->session->makers);
+}
+
+int removing_begin(struct job *j, const struct target *t)
+{
+	return j->session->removes_free ? 0 : begin(j, t);
+}
+
+void removing_end(struct job *j)
+{
+	if (!j->session->removes_free)
+		pthread_rwlock_unlock(&j->session->makers);
 }
 
 int making_stop(struct job *j)

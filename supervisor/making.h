@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that are made, and directories that get other names meanwhile: what is decided on as a name is made by that name.
- * Names are made side by side; a rename has nobody beside it. Where rules allow every name to be made nothing is held up.
+ * Names that are made or removed, and directories that get other names meanwhile: what is decided on as a name is made, and removed, by that name.
+ * That is done side by side; a rename has nobody beside it. Where rules allow every name to be made (removed) nothing is held up.
  */
 #ifndef USHER_SUPERVISOR_MAKING_H
 #define USHER_SUPERVISOR_MAKING_H
@@ -17,6 +17,10 @@ void making_looks(struct job *j);
  */
 int making_begin(struct job *j, const struct target *t);
 void making_end(struct job *j);
+
+/* The same for a name that is removed. */
+int removing_begin(struct job *j, const struct target *t);
+void removing_end(struct job *j);
 
 /* Before a rename, which nothing is made beside until making_go(). 0 or -EBUSY: something else that moves or makes takes too long. */
 int making_stop(struct job *j);

@@ -307,6 +307,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->uid = geteuid();
 	s->mediates_stat = policy_mediates_stat(s->policy);
 	s->makes_free = policy_allows(s->policy, OP_CREATE, false, NULL);
+	s->removes_free = policy_allows(s->policy, OP_DELETE, false, NULL);
 	s->mover = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	/* On many cores somebody makes a name all the time: a rename that waits goes before those who come later. */
 	s->makers = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;

@@ -53,6 +53,7 @@ struct session {
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	bool makes_free;         /* the rules allow every name to be made */
+	bool removes_free;       /* they allow every one to be removed */
 	bool files_free;         /* and every file to be read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
 	pthread_mutex_t mover;   /* else one rename follows the other, and nothing is made meanwhile: see making.h */
 	pthread_rwlock_t makers;

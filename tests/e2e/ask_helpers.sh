@@ -47,6 +47,18 @@ check "and the record says so" sh -c '"$USHER" log "'"$T/two.sh"'" --json | grep
 two ln kept asked
 same "so is a link" "shown" "$(cat asked)"
 rm -f asked made led kept shown
+# What is removed is the name that was asked about: not what its directory's other name makes of it, where nobody may remove it.
+printf 'deny delete %s\nask delete %s timeout=40s\ndefault allow\n' "$T/w/to/**" "$T/w/from/*/x" >"$T/etc/removed.rules"
+chmod 600 "$T/etc/removed.rules"
+removed() { # HELPER'S CONDITION, COMMAND
+	rm -rf from to asked; mkdir -p from/d to; touch from/d/x
+	timeout -k 1 60 "$USHER" run -p "$T/etc/removed.rules" --ask="exec:touch $T/w/asked; while [ $1 ]; do sleep 0.05; done; echo '{\"answer\":\"allow\"}'" \
+		--journal "$T/removed.${#2}" -- sh -c "rm -f from/d/x & until [ -e asked ]; do sleep 0.05; done; $2; wait" 2>"$T/err" </dev/null
+	ls -d from/d/x to/d/x 2>/dev/null
+}
+same "a removal that is allowed happens" "" "$(removed "" true)"
+same "but not by the name that its directory has since" "to/d/x" "$(removed "-d $T/w/from/d" "mv from/d to/d")"
+rm -rf from to asked
 # A connection is led where the answer says, to another port or to a unix socket; what it cannot be led to is no answer.
 cat >connect.py <<'P'
 import os, socket, sys, threading
