@@ -223,7 +223,7 @@ int symlink_perform(struct job *j)
 	return make(j, 0, false, do_symlink);
 }
 
-/* A hard link gives the object another name, so it needs what the object could be used for. */
+/* A socket that may not be reached gets no other name. */
 static int socket_linked(struct job *j, const struct target *from)
 {
 	return from->exists && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? gains_unreached(j, from) : 0;
@@ -232,11 +232,12 @@ static int socket_linked(struct job *j, const struct target *from)
 /* Whoever may change the object's attributes by the new name TO, and not by FROM, has changed what FROM is: that is needed at FROM as well. */
 static op_set link_gives(struct job *j, const struct target *from, const struct target *to)
 {
-	struct stat st = { .st_dev = from->dev, .st_ino = from->ino, .st_nlink = from->nlink, .st_mode = from->mode, .st_rdev = from->rdev };
+	struct stat st = target_known(from);
 
 	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st) & OP_ATTR & (op_set)~from->ops : 0;
 }
 
+/* A hard link gives the object another name, so it needs what the object could be used for. */
 static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 {
 	struct target *from, *to;

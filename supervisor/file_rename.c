@@ -139,15 +139,10 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 	return dir < 0 ? unread(j) : tree_walk(&w, dir, a.len, b.len, 0);
 }
 
-static struct stat known(const struct target *t)
-{
-	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };
-}
-
 /* FROM takes the name of TO: what that adds is needed at FROM as well. */
 static int moves(struct job *j, struct target *from, const struct target *to)
 {
-	struct stat st = known(from);
+	struct stat st = target_known(from);
 
 	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st);
 	from->ops |= more & (op_set)~OPS_NET;

@@ -136,14 +136,9 @@ enum verdict_kind gains_name(struct job *j, struct span from, struct span to, st
 	return less ? made : VERDICT_ALLOW;
 }
 
-static struct stat known(const struct target *t)
-{
-	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };
-}
-
 enum verdict_kind gains_reach(struct job *j, const struct target *t)
 {
-	struct stat st = known(t);
+	struct stat st = target_known(t);
 	struct call call;
 
 	call_on(j, &call, &st);
@@ -189,7 +184,7 @@ static int refused(struct job *j, const struct target *t, const struct call *cal
 int gains_led(struct job *j, struct target *t, struct span asked, op_set need)
 {
 	op_set left = need & (op_set)~t->ops;
-	struct stat st = known(t);
+	struct stat st = target_known(t);
 	struct call call;
 
 	t->ops |= need;

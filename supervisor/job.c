@@ -30,6 +30,11 @@ void target_release(struct target *t)
 	close_fd(&t->dir);
 }
 
+struct stat target_known(const struct target *t)
+{
+	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };
+}
+
 void job_drop_targets(struct job *j)
 {
 	for (uint32_t i = 0; i < j->n_targets; i++)

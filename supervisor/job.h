@@ -148,6 +148,9 @@ void job_init(struct job *j, struct session *s, struct worker *w);
 /* Makes J ready for the next notification: closes what is held, empties the arena. */
 void job_reset(struct job *j);
 
+/* What is known of T, as fstat(2) would say it: device, inode, links, mode, and a device node's numbers. Any thread. */
+struct stat target_known(const struct target *t);
+
 /* Closes and forgets the targets, and what was said of them: before resolving again. */
 void job_drop_targets(struct job *j);
 

@@ -16,6 +16,8 @@ void making_looks(struct job *j)
 {
 	struct session *s = j->session;
 
+	if (s->files_free)
+		return;
 	j->moved = atomic_load(&s->moved);
 	j->made = atomic_load(&s->made);
 }

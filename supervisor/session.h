@@ -55,10 +55,6 @@ struct session {
 	bool makes_free;         /* the rules allow every name to be made */
 	bool removes_free;       /* they allow every one to be removed */
 	bool files_free;         /* and every file to be read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
-	pthread_mutex_t mover;   /* else one rename follows the other, and nothing is made meanwhile: see making.h */
-	pthread_rwlock_t makers;
-	_Atomic uint64_t moved;  /* renames so far */
-	_Atomic uint64_t made;   /* names that were made so far */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	struct creds_home *home; /* what usher's threads are when they serve nobody (creds.h) */
 	atomic_bool roots_moved; /* some process has changed its root directory */
@@ -102,6 +98,10 @@ struct session {
 	bool tell_aloud;         /* that could not be opened (another user's): the voice says it */
 	struct voice *voice;     /* what is said on stderr once there is a command; may be NULL */
 	bool profile;            /* workers keep laps */
+	pthread_mutex_t mover;   /* unless files_free: one rename follows the other, and nothing is made meanwhile: see making.h. Written to often: not beside what all read */
+	pthread_rwlock_t makers;
+	_Atomic uint64_t moved;  /* renames so far */
+	_Atomic uint64_t made;   /* names that were made so far */
 };
 
 /* Ends the whole tree: the guardian kills it. Any thread; idempotent. */
