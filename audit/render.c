@@ -97,16 +97,16 @@ static void put_ops(FILE *to, const struct field *ops)
 	}
 }
 
-/* The second and further objects of a rename, a link. */
+/* The second object of a rename, a link, an exec; and what else the call touches. */
 static void put_others(FILE *to, const struct field *objects)
 {
 	struct fields f;
 	struct field one, name;
 	fields_begin(&f, objects->value, objects->len);
-	for (bool first = true; fields_next(&f, &one); first = false) {
-		if (first || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
+	for (unsigned at = 0; fields_next(&f, &one); at++) {
+		if (at == 0 || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
 			continue;
-		fputs(" -> ", to);
+		fputs(at == 1 ? " -> " : " with ", to);
 		render_value(to, &name);
 	}
 }

@@ -36,7 +36,11 @@ struct tree {
 	char *to;
 	struct span top; /* the new name of the directory itself */
 	unsigned seen;
+	bool again;      /* it was decided on: what speaks against it now has it decided anew */
+	bool alarmed;    /* one alarm tells of the move */
 };
+
+#define TOLD 2 /* the walk is over: the rules refuse a name, and the call has a target more that says so */
 
 /* A rename leaves the times of what lies below alone: so does a look at it, where the owner looks. */
 static int open_quietly(int dir, const char *name)
@@ -57,22 +61,62 @@ static int unread(const struct job *j)
 	return gone || j->session->files_free ? 0 : -EACCES;
 }
 
+/* OPS on the entry NAME are the call's, too: so the rule that speaks of them decides, and is in the record. 0 or -EACCES: no room. */
+static int tell(struct job *j, struct span name, op_set ops, const struct stat *st)
+{
+	struct text kept = job_copy(j, name.bytes, name.len);
+	struct target *t = kept.off ? job_target(j, ops & OPS_NET ? OBJECT_UNIX : OBJECT_FILE, ops) : NULL;
+
+	if (!t)
+		return -EACCES;
+	if (ops & OPS_NET)
+		t->inet.proto = PROTO_UNIX;
+	t->name = kept;
+	t->exists = true;
+	t->dev = st->st_dev;
+	t->ino = st->st_ino;
+	t->nlink = st->st_nlink;
+	t->mode = st->st_mode;
+	t->rdev = st->st_rdev;
+	return 0;
+}
+
+static int refuse(struct tree *w, struct span name, op_set ops, const struct stat *st)
+{
+	enum verdict_kind kind = gains_decided(w->j, ops, name, st);
+
+	if (w->again)
+		return PERFORM_AGAIN;
+	if (kind != VERDICT_DENY && kind != VERDICT_KILL)
+		return -EACCES;
+	return tell(w->j, name, ops, st) < 0 ? -EACCES : TOLD;
+}
+
 /* What would be asked about, or led elsewhere, is copied by the programs that meet EXDEV: then each new name is decided on. */
 static int comes_there(struct tree *w, struct span from, struct span to, const struct stat *st)
 {
-	enum verdict_kind made = gains_name(w->j, from, to, w->top, st);
+	bool alarm;
+	enum verdict_kind made = gains_name(w->j, from, to, w->top, st, &alarm);
 
-	if (made == VERDICT_ALLOW)
+	if (made == VERDICT_ASK || made == VERDICT_REWRITE)
+		return -EXDEV;
+	if (made != VERDICT_ALLOW)
+		return refuse(w, to, OP_CREATE, st);
+	if (!alarm || w->again || w->alarmed)
 		return 0;
-	return made == VERDICT_ASK || made == VERDICT_REWRITE ? -EXDEV : -EACCES;
+	w->alarmed = true;
+	return tell(w->j, to, OP_CREATE, st);
 }
 
 /* Whether the move would change what is allowed. */
 static int tree_names(struct tree *w, size_t from_len, size_t to_len, const struct stat *st)
 {
 	struct span from = { w->from, (uint32_t)from_len }, to = { w->to, (uint32_t)to_len };
+	op_set more = gains(w->j, from, to, st);
 
-	return gains(w->j, from, to, st) ? -EACCES : comes_there(w, from, to, st);
+	if (!more)
+		return comes_there(w, from, to, st);
+	return refuse(w, from, more & OPS_NET ? more & OPS_NET : more, st);
 }
 
 static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len, size_t to_len, unsigned depth)
@@ -92,7 +136,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	from_len += n + 1;
 	to_len += n + 1;
 	int rc = tree_names(w, from_len, to_len, &st);
-	if (rc < 0 || !S_ISDIR(st.st_mode))
+	if (rc != 0 || !S_ISDIR(st.st_mode))
 		return rc;
 	int below = open_quietly(dir, name);
 	return below < 0 ? unread(w->j) : tree_walk(w, below, from_len, to_len, depth + 1);
@@ -117,15 +161,18 @@ static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, un
 	return rc;
 }
 
-/* Whether something below directory FROM would gain by the move, or come where it may not. 0, -EACCES, or -EXDEV when there is too much to tell or to ask. */
-static int check_below(struct job *j, const struct target *from, const struct target *to)
+/*
+ * Whether something below directory FROM would gain by the move, or come where it may not. 0 (TOLD as well), -EACCES, or -EXDEV when there is too much
+ * to tell or to ask; AGAIN, where the call was decided on already: PERFORM_AGAIN for what the rules refuse now.
+ */
+static int check_below(struct job *j, const struct target *from, const struct target *to, bool again)
 {
 	struct span a = job_span(j, from->name), b = job_span(j, to->name);
 	char *names CLEANUP_FREE = malloc(2 * NAME_ROOM);
 
 	if (!names || a.len >= NAME_ROOM || b.len >= NAME_ROOM)
 		return -ENOMEM;
-	struct tree w = { .j = j, .from = names, .to = names + NAME_ROOM, .top = b };
+	struct tree w = { .j = j, .from = names, .to = names + NAME_ROOM, .top = b, .again = again };
 	memcpy(w.from, a.bytes, a.len);
 	memcpy(w.to, b.bytes, b.len);
 	char *leaf = job_text(j, from->leaf);
@@ -146,8 +193,10 @@ static int moves(struct job *j, struct target *from, const struct target *to)
 
 	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st);
 	from->ops |= more & (op_set)~OPS_NET;
-	if (S_ISDIR(from->mode))
-		return check_below(j, from, to);
+	if (S_ISDIR(from->mode)) {
+		int rc = check_below(j, from, to, false);
+		return rc == TOLD ? 0 : rc;
+	}
 	return more & OPS_NET ? gains_unreached(j, from) : 0;
 }
 
@@ -243,7 +292,7 @@ static int moves_now(struct job *j, struct target *from, const struct target *to
 		return 0; /* the kernel's to refuse */
 	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
 		return PERFORM_AGAIN;
-	return S_ISDIR(st.st_mode) ? check_below(j, from, to) : 0;
+	return S_ISDIR(st.st_mode) ? check_below(j, from, to, true) : 0;
 }
 
 static int both_move_now(struct job *j)

@@ -17,14 +17,19 @@
 #define OPS_KEPT ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
 #define OPS_REACH ((op_set)(OP_CONNECT | OP_SEND))
 
-static enum verdict_kind decide(struct job *j, struct call *call, op_set ops, struct span name)
+static struct verdict decided(struct job *j, struct call *call, op_set ops, struct span name)
 {
 	struct verdict v = { 0 };
 
 	call->object[0].ops = ops;
 	call->object[0].name = name;
 	policy_decide(j->session->policy, call, &v);
-	return v.kind;
+	return v;
+}
+
+static enum verdict_kind decide(struct job *j, struct call *call, op_set ops, struct span name)
+{
+	return decided(j, call, ops, name).kind;
 }
 
 /* Whether NAME, asked for as ONE's object is, is led to where that object lies. */
@@ -124,12 +129,24 @@ op_set gains(struct job *j, struct span from, struct span to, const struct stat 
 	return got | more(j, &call, OPS_REACH, from, to);
 }
 
-enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st)
+enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, const struct stat *st)
 {
 	struct call call;
 
 	call_on(j, &call, st);
-	if (decide(j, &call, OP_CREATE, to) == VERDICT_ALLOW)
+	if (ops & OPS_REACH)
+		as_socket(&call);
+	return decide(j, &call, ops, name);
+}
+
+enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st, bool *alarm)
+{
+	struct call call;
+
+	call_on(j, &call, st);
+	struct verdict there = decided(j, &call, OP_CREATE, to);
+	*alarm = there.kind == VERDICT_ALLOW && there.log == LOG_ALERT && decided(j, &call, OP_CREATE, from).log != LOG_ALERT;
+	if (there.kind == VERDICT_ALLOW)
 		return VERDICT_ALLOW;
 	enum verdict_kind made = by_name(j, &call, OP_CREATE, to, false);
 	bool less = verdict_compare(made, by_name(j, &call, OP_CREATE, from, true)) > 0 && verdict_compare(made, by_name(j, &call, OP_CREATE, above, false)) > 0;

@@ -13,9 +13,13 @@ op_set gains(struct job *j, struct span from, struct span to, const struct stat 
 
 /*
  * What the rules make of an entry that a move of the directory above brings from the name FROM to TO: what they say of making it there, where that is
- * less than they say of making it at FROM and of making the directory, ABOVE, itself; else VERDICT_ALLOW. No allocation, no lock.
+ * less than they say of making it at FROM and of making the directory, ABOVE, itself; else VERDICT_ALLOW, with *alarm where log=alert speaks of a name
+ * like TO and not of one like FROM. No allocation, no lock.
  */
-enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st);
+enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st, bool *alarm);
+
+/* What the rules make of OPS, of what gains() tells, on an entry that fstat(2) describes as ST, by NAME. No allocation, no lock. */
+enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, const struct stat *st);
 
 /* What the rules make of reaching socket T by the name that it has: every other name gives that as well. No allocation, no lock. */
 enum verdict_kind gains_reach(struct job *j, const struct target *t);

@@ -232,6 +232,24 @@ echo x >plain
 "$USHER" run -p "$R" --ask=deny --journal "$T/told2" -- mv plain told1 >"$T/out" 2>"$T/err"
 same "of a rename the name and the rule that say log=alert" "1 0" "$(grep -c "^usher: alert: allow .*/told1 by .*/alert.rules:2)" "$T/err") $(grep -c 'alert: .*/plain' "$T/err")"
 has "and its record has that rule" "allow by $R:2 = 0" <(log "$T/told2" alert)
+# So it is with what comes there with the directory above; of what may not come, or be had, so, the record says the name and its rule.
+rules below.rules <<R
+deny  create **/there/hooks/**
+allow create **/there/config log=alert
+deny  read **/kept/**
+deny  connect,send unix:**/shut/*
+default allow
+R
+fresh
+mkdir -p hooked/hooks tuned/sub kept shut; : >hooked/hooks/one; : >tuned/config; : >kept/key
+python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind("shut/s")'
+"$USHER" run -p "$R" --ask=deny --journal "$T/below" -- sh -c 'mv -T tuned away; mv -T away there; mv -T there tuned; mv -T hooked there; mv -T kept had; mv -T shut open; mv -T hooked elsewhere' >"$T/out" 2>"$T/err"
+same "of a directory's rename the name that comes where log=alert is" "1 1" "$(grep -c '^usher: alert: ' "$T/err") $(grep -c '^usher: alert: allow .*/there/config by .*/below.rules:2)' "$T/err")"
+same "only what was refused stays" "elsewhere kept shut tuned" "$(ls | paste -sd' ')"
+same "each refusal has its name and its rule" "hooked there with hooks :1
+kept had with key :3
+shut open with s :4" "$(log "$T/below" --json denied type:call | jq -r '[.objects[].object | sub("^.*/project/"; "")] as [$a, $b, $c] | $a + " " + $b + " with " + ($c | sub("^" + $a + "/"; "") | sub("^" + $b + "/"; "")) + " " + (.rule | sub("^.*rules"; ""))')"
+log "$T/below" denied >"$T/out"; has "and a line says so" "project/kept -> $T/project/had with $T/project/kept/key (named kept)  deny by $R:3 = EACCES" "$T/out"
 
 # What only the caller can do goes on after the decision; what it may not do is found before, so that no record says it was done.
 fresh
