@@ -53,6 +53,9 @@ E
 	both "gdb without a shell, twice" <<'E'
 eval "$GDB" -iex "'set startup-with-shell off'" -ex run -ex run --args "$PROG" word 2>err | $PLAIN; rm -f err
 E
+	both "gdb opens the memory of what it debugs" <<'E'
+eval "$GDB" -ex "'break twice'" -ex run -ex "'print n = 7'" -ex c --args "$PROG" word >out 2>err; grep -c '^14 word' out; grep -c '/mem file failed' err; rm -f out err
+E
 	both "gdb over an exec of the program" <<'E'
 eval "$GDB" -ex "'catch exec'" -ex run -ex c --args "$PROG" exec /bin/echo gone on 2>err | grep -v "Reading\|symbols" | $PLAIN; rm -f err
 E
