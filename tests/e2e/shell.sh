@@ -105,4 +105,7 @@ for o in "" --wait; do
 	same "a stopped job is told that its shell has ended (usher $o)" "SIGCONT SIGHUP" \
 		"$(setsid -w "$USHER" run -p "$T/etc/allow.rules" $o --journal "$T/orphan$o" -- python3 -c "$orphan")"
 done
+both "what a program may write about itself" <<'S'
+echo 5 >/proc/self/clear_refs; echo "clear_refs $?"; echo 600 >/proc/self/oom_score_adj; cat /proc/$$/oom_score_adj; echo 0x33 >/proc/self/coredump_filter; cat /proc/self/coredump_filter; printf named >/proc/$$/comm; cat /proc/$$/comm
+S
 finish
