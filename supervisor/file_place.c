@@ -36,27 +36,23 @@ int chdir_resolve(struct job *j)
 	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_STAT, &t);
 }
 
-/* The directory is there only where a rule leads: the caller is given it, and goes there by its descriptor. */
+/*
+ * The caller is given a path descriptor of the directory, and goes there by it: one that can be read would be another thread's to
+ * list meanwhile.
+ */
 static int chdir_inside(struct job *j)
 {
-	struct creds saved;
 	struct inside in;
 	int64_t result, ignored;
 	int number;
 
-	int rc = creds_enter(j, CREDS_FS, &saved);
-	if (rc < 0)
-		return job_error(j, rc);
-	int fd = resolve_reopen(j->target[0].fd, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	creds_leave(&saved);
+	int fd = resolve_reopen(j->target[0].fd, O_PATH | O_DIRECTORY);
 	if (fd < 0)
 		return job_error(j, fd);
 	moves_begin(&j->session->places, (pid_t)j->notif.pid);
-	rc = inside_begin(j, &in, fd, true, &number);
-	if (rc == -EPERM) {
-		close(fd);
+	int rc = inside_begin_path(j, &in, fd, true, &number);
+	if (rc == -EPERM)
 		return job_error(j, -ENOENT);
-	}
 	const uint64_t arg[6] = { (uint64_t)number };
 	result = number;
 	if (rc == 0 && number >= 0)

@@ -3,10 +3,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
 #include "supervisor/passing.h"
@@ -92,6 +96,104 @@ int inside_put(struct inside *in, const void *bytes, size_t len, uint64_t *addr)
 		return -E2BIG;
 	*addr = (REGS_SP(&in->before) - REGS_RED_ZONE - len) & ~(uint64_t)15;
 	return trace_write(in->tid, *addr, bytes, len);
+}
+
+/* What the caller receives a descriptor with: in its memory, so that others can spoil it. They get nothing else by that. */
+struct letter {
+	struct msghdr head;
+	struct iovec part;
+	char byte[8];
+	union {
+		struct cmsghdr first;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} rights;
+};
+
+static void write_letter(struct letter *l, uint64_t at)
+{
+	static const int none = -1;
+
+	memset(l, 0, sizeof(*l));
+	l->part = (struct iovec){ (void *)(uintptr_t)(at + offsetof(struct letter, byte)), 1 };
+	l->head.msg_iov = (void *)(uintptr_t)(at + offsetof(struct letter, part));
+	l->head.msg_iovlen = 1;
+	l->head.msg_control = (void *)(uintptr_t)(at + offsetof(struct letter, rights));
+	l->head.msg_controllen = sizeof(l->rights);
+	memcpy(l->rights.bytes + CMSG_LEN(0), &none, sizeof(none));
+}
+
+/* A socket (yours) in which FD lies, which is closed. A negative errno. */
+static int posted(int fd)
+{
+	int mine CLEANUP_FD = fd, to CLEANUP_FD = -1, from CLEANUP_FD = -1, pair[2];
+	struct letter l;
+
+	if (socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	to = pair[0];
+	from = pair[1];
+	write_letter(&l, (uint64_t)(uintptr_t)&l);
+	l.rights.first = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(mine)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
+	memcpy(CMSG_DATA(&l.rights.first), &mine, sizeof(mine));
+	return sendmsg(from, &l.head, MSG_DONTWAIT | MSG_NOSIGNAL) == 1 ? steal_fd(&to) : -errno;
+}
+
+/* The caller receives what lies in its socket BOX. *RESULT is the number, or a negative errno. */
+static int receive(struct inside *in, int box, int64_t *result)
+{
+	struct letter l = { .byte = "" };
+	uint64_t at;
+	int number;
+
+	*result = inside_put(in, &l, sizeof(l), &at);
+	if (*result == 0) {
+		write_letter(&l, at);
+		*result = inside_put(in, &l, sizeof(l), &at);
+	}
+	if (*result < 0)
+		return 0;
+	const uint64_t arg[6] = { (uint64_t)box, at, MSG_DONTWAIT | MSG_CMSG_CLOEXEC };
+	int rc = inside_call(in, SYS_recvmsg, arg, result);
+	if (rc < 0 || *result < 0)
+		return rc;
+	if (memory_read(in->tid, at + offsetof(struct letter, rights) + CMSG_LEN(0), &number, sizeof(number)) < 0)
+		number = -1;
+	*result = number < 0 ? -EMFILE : number;
+	return 0;
+}
+
+/* What the caller received as NUMBER takes the place of the socket BOX. */
+static int put_in_place(struct inside *in, int64_t number, int box, bool cloexec, int64_t *result)
+{
+	const uint64_t dup_arg[6] = { (uint64_t)number, (uint64_t)box, cloexec ? O_CLOEXEC : 0 };
+	const uint64_t close_arg[6] = { (uint64_t)number };
+	int64_t ignored;
+
+	int rc = inside_call(in, SYS_dup3, dup_arg, result);
+	return rc < 0 ? rc : inside_call(in, SYS_close, close_arg, &ignored);
+}
+
+int inside_begin_path(struct job *j, struct inside *in, int fd, bool cloexec, int *number)
+{
+	int box = posted(fd), there;
+	int64_t result, ignored;
+
+	if (box < 0)
+		return -EPERM;
+	int rc = inside_begin(j, in, box, true, &there);
+	if (rc == -EPERM)
+		close(box);
+	*number = there;
+	if (rc < 0 || there < 0)
+		return rc;
+	rc = receive(in, there, &result);
+	if (rc == 0 && result >= 0)
+		rc = put_in_place(in, result, there, cloexec, &result);
+	*number = (int)result;
+	if (rc < 0 || result >= 0)
+		return rc;
+	const uint64_t arg[6] = { (uint64_t)there };
+	return inside_call(in, SYS_close, arg, &ignored);
 }
 
 int inside_end(struct job *j, struct inside *in, int64_t result)

@@ -31,6 +31,12 @@ struct inside {
  */
 int inside_begin(struct job *j, struct inside *in, int fd, bool cloexec, int *number);
 
+/*
+ * As inside_begin() with FD, a path descriptor (O_PATH), which the kernel lets nobody put into another's table: the caller takes it out of a socket that it
+ * gets. *NUMBER is the first that was free, as from an open. Where the caller gets none that is the errno, and it has nothing.
+ */
+int inside_begin_path(struct job *j, struct inside *in, int fd, bool cloexec, int *number);
+
 /* The caller makes call NR. *RESULT as from the kernel. 0, or -ESRCH when it is gone. */
 int inside_call(struct inside *in, long nr, const uint64_t arg[6], int64_t *result);
 
