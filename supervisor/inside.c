@@ -198,7 +198,12 @@ int inside_begin_path(struct job *j, struct inside *in, int fd, bool cloexec, in
 
 int inside_end(struct job *j, struct inside *in, int64_t result)
 {
-	if (j->verdict.log != LOG_NONE && walk_record(j, result) < 0)
+	return inside_end_told(j, in, result, result);
+}
+
+int inside_end_told(struct job *j, struct inside *in, int64_t result, int64_t told)
+{
+	if (j->verdict.log != LOG_NONE && walk_record(j, told) < 0)
 		result = -EIO;
 	REGS_SET_RESULT(&in->before, result);
 	(void)trace_set_regs(in->tid, &in->before);

@@ -46,6 +46,9 @@ int inside_put(struct inside *in, const void *bytes, size_t len, uint64_t *addr)
 /* Records RESULT as that of the caller's own call, and lets it go on with it. Sets j->reply. */
 int inside_end(struct job *j, struct inside *in, int64_t result);
 
+/* As inside_end(); the record says TOLD. */
+int inside_end_told(struct job *j, struct inside *in, int64_t result, int64_t told);
+
 /* After -ESRCH. */
 int inside_gone(struct job *j);
 

@@ -51,8 +51,9 @@ bool open_takes_terminal(const struct job *j, int fd, const struct stat *st);
 int open_take_terminal(struct job *j, int fd);
 
 /*
- * Performs an open with O_PATH. ADDFD cannot hand over such a descriptor, so the caller opens it itself. It grants nothing: every use of it is
- * decided on the object. The flags come from registers, which nobody can change now.
+ * Performs an open with O_PATH. ADDFD cannot hand over such a descriptor: the caller opens it itself, by flags that come from registers, which nobody can
+ * change now. It grants nothing, as every use of it is decided on the object, but to look at it (fstat): what a rule on stat, or one that leads elsewhere, has
+ * decided on the caller is given by a descriptor.
  */
 int open_path(struct job *j);
 

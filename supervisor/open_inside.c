@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
-#include "supervisor/fs.h"
 #include "supervisor/inside.h"
 #include "supervisor/open.h"
 #include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
+#include "supervisor/session.h"
 
 #define BSD_MASTER 2
 #define TTY_FIRST 4
@@ -75,83 +75,83 @@ static int path_object(struct job *j, struct target **out)
 {
 	uint64_t flags = j->word[OPEN_FLAGS];
 	struct look l = { (int)j->word[OPEN_DIRFD], j->path[0], 0, j->word[OPEN_RESOLVE] };
-	int root, rc = 0;
+	int rc = 0;
 
 	l.flags = (flags & O_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (flags & O_DIRECTORY ? LOOK_DIRECTORY : 0u);
 	*out = &j->target[0];
 	if (!j->n_targets)
 		rc = resolve(j, &l, OP_STAT, out);
-	if (rc == 0 && !(*out)->exists)
-		rc = -ENOENT;
-	if (rc == 0)
-		rc = fs_root(j, &root);
 	if (rc < 0)
 		return rc;
-	if (root >= 0)
-		close(root);
-	return root >= 0 || (*out)->kind != OBJECT_FILE || !(*out)->nlink ? -ENOSYS : 0;
+	if (!(*out)->exists)
+		return -ENOENT;
+	return (*out)->fd < 0 ? -ENOSYS : 0;
 }
 
-static bool is_object(struct job *j, int64_t number, const struct target *t)
+/* The caller gets a path descriptor of T itself: by a name it could get something else, however soon after that was closed again. */
+static int given(struct job *j, const struct target *t)
 {
-	struct stat st;
-	int fd CLEANUP_FD = caller_fd(j, (int)number);
+	bool cloexec = j->word[OPEN_FLAGS] & O_CLOEXEC;
+	struct inside in;
+	int number;
 
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino;
+	/* A link itself can only be duplicated. */
+	int fd = S_ISLNK(t->mode) ? fcntl(t->fd, F_DUPFD_CLOEXEC, 3) : resolve_reopen(t->fd, (int)(O_PATH | (j->word[OPEN_FLAGS] & O_DIRECTORY)));
+	if (fd < 0)
+		return job_error(j, S_ISLNK(t->mode) ? -errno : fd);
+	int rc = inside_begin_path(j, &in, fd, cloexec, &number);
+	if (rc == -EPERM)
+		return job_error(j, -ENOSYS);
+	return rc < 0 ? inside_gone(j) : inside_end_told(j, &in, number, number < 0 ? number : 0); /* see usher-journal(5) */
 }
 
-/*
- * The caller opens NAME; what it got must be T (NULL: whatever is there, as the name is the caller's own). 0 with *RESULT set (-EAGAIN, as from the
- * kernel where something was renamed meanwhile, when it is something else), or -ESRCH.
- */
-static int caller_opens(struct job *j, struct inside *in, int dirfd, struct text name, const struct target *t, int64_t *result)
+/* The caller opens NAME: whatever is there by then, as where nothing is decided on it grants nothing. 0 or -ESRCH. */
+static int caller_opens(struct job *j, struct inside *in, int64_t *result)
 {
+	const struct text *name = &j->path[0];
 	uint64_t at;
-	int64_t ignored;
 
-	*result = inside_put(in, job_text(j, name), name.len + 1, &at);
+	*result = inside_put(in, job_text(j, *name), name->len + 1, &at);
 	if (*result == -E2BIG)
 		*result = -ENOSYS;
 	if (*result < 0)
 		return 0;
-	const uint64_t open_arg[6] = { (uint64_t)(int64_t)dirfd, at, (uint32_t)j->word[OPEN_FLAGS] };
-	int rc = inside_call(in, SYS_openat, open_arg, result);
-	if (rc < 0 || *result < 0 || !t || is_object(j, *result, t))
-		return rc;
-	const uint64_t close_arg[6] = { (uint64_t)*result };
-	*result = -EAGAIN;
-	return inside_call(in, SYS_close, close_arg, &ignored);
+	const uint64_t arg[6] = { (uint64_t)(int64_t)(int)j->word[OPEN_DIRFD], at, (uint32_t)j->word[OPEN_FLAGS] };
+	return inside_call(in, SYS_openat, arg, result);
 }
 
-/* By the caller's own name, else by the object's: that may need rights on the way that the caller has not, or mean something else without its scope. */
-static int open_inside(struct job *j, const struct target *t)
+static int opened_by_name(struct job *j)
 {
 	struct inside in;
-	int64_t result = -EAGAIN;
+	int64_t result;
 
 	int rc = inside_begin(j, &in, -1, false, NULL);
 	if (rc == -EPERM)
 		return job_error(j, -ENOSYS);
-	if (rc == 0 && !j->redirected)
-		rc = caller_opens(j, &in, (int)j->word[OPEN_DIRFD], j->path[0], t, &result);
-	if (rc == 0 && result < 0 && t)
-		rc = caller_opens(j, &in, AT_FDCWD, t->name, t, &result);
+	if (rc == 0)
+		rc = caller_opens(j, &in, &result);
 	return rc < 0 ? inside_gone(j) : inside_end(j, &in, result);
+}
+
+/* The flags lie in registers: the caller can do it by the call that it waits in. */
+static int goes_on(struct job *j)
+{
+	int rc = open_room(j); /* or the record would say that it was opened */
+
+	return rc < 0 ? job_error(j, rc) : job_continue(j);
 }
 
 int open_path(struct job *j)
 {
-	bool in_registers = !j->data[0].off;
+	bool in_registers = !j->data[0].off, decided = j->redirected || j->session->mediates_stat;
 	struct target *t;
 
-	if (in_registers && (!j->redirected || !INSIDE_CAN)) {
-		int rc = open_room(j); /* or the record would say that it was opened */
-		return rc < 0 ? job_error(j, rc) : job_continue(j);
-	}
+	if (in_registers && (!decided || !INSIDE_CAN))
+		return goes_on(j);
 	if (!INSIDE_CAN)
 		return job_error(j, -ENOSYS);
-	if (!j->redirected && !j->word[OPEN_RESOLVE])
-		return open_inside(j, NULL);
+	if (!decided && !j->word[OPEN_RESOLVE])
+		return opened_by_name(j);
 	int rc = path_object(j, &t);
-	return rc < 0 ? job_error(j, rc) : open_inside(j, t);
+	return rc < 0 ? job_error(j, rc) : given(j, t);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Row 9: what usher gives a caller to go on by, while another thread looks. The directory closed may be stood in (a rule
- * leads to it from there) and not be listed.
+ * Rows 9 and 34: what usher gives a caller to go on by, while another thread looks. The directory closed may be stood in (a rule
+ * leads to it from there) and not be listed; file2 may not be looked at.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -67,16 +67,55 @@ static int listed_on_the_way(void)
 	return lists(open("closed", O_RDONLY | O_DIRECTORY)) ? WORKED : beside(list_all, go);
 }
 
+static volatile char name[] = "file1";
+static ino_t hidden;
+
+static void *exchange(void *arg)
+{
+	while (!atomic_load(&stop)) {
+		name[4] ^= '1' ^ '2';
+		for (volatile int i = 0; i < 1000; i++)
+			;
+	}
+	return arg;
+}
+
+static void look(void)
+{
+	struct stat st;
+	int fd = open((const char *)(uintptr_t)name, O_PATH | O_CLOEXEC);
+
+	/* the call itself: the C library makes a name of the descriptor */
+	if (fd >= 0 && syscall(SYS_fstat, fd, &st) == 0 && st.st_ino == hidden)
+		atomic_store(&got, true);
+	if (fd >= 0)
+		close(fd);
+}
+
+static int looked_at_by_path(void)
+{
+	const char *number = getenv("HIDDEN");
+
+	hidden = number ? strtoul(number, NULL, 10) : 0;
+	return beside(exchange, look);
+}
+
 static const struct attack attacks[] = {
 	{ "row 9: a directory is listed while its caller goes there", listed_on_the_way, false },
+	{ "row 34: a hidden file is looked at by a path descriptor", looked_at_by_path, false },
 };
 
 static bool make_files(const struct stage *s)
 {
-	char command[512];
+	char command[512], number[24], path[128];
+	struct stat st;
 
-	snprintf(command, sizeof(command), "cd '%s' && mkdir closed && touch closed/within", s->work);
-	return system(command) == 0;
+	snprintf(command, sizeof(command), "cd '%s' && mkdir closed && touch closed/within file1 file2", s->work);
+	snprintf(path, sizeof(path), "%s/file2", s->work);
+	if (system(command) != 0 || stat(path, &st) < 0)
+		return false;
+	snprintf(number, sizeof(number), "%lu", (unsigned long)st.st_ino);
+	return setenv("HIDDEN", number, 1) == 0;
 }
 
 static bool make_rules(const struct stage *s)
@@ -84,7 +123,7 @@ static bool make_rules(const struct stage *s)
 	const char *w = s->work;
 	FILE *f = fopen(s->rules, "we");
 
-	return f && fprintf(f, "rewrite stat %s/there -> %s/closed\ndeny read %s/closed/**\ndefault allow\n", w, w, w) > 0 &&
+	return f && fprintf(f, "rewrite stat %s/there -> %s/closed\ndeny read %s/closed/**\ndeny stat %s/file2\ndefault allow\n", w, w, w, w) > 0 &&
 	       fclose(f) == 0;
 }
 
