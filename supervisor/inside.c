@@ -67,7 +67,7 @@ int inside_begin(struct job *j, struct inside *in, int fd, bool cloexec, int *nu
 	return -ESRCH;
 }
 
-int inside_call(struct inside *in, long nr, const uint64_t arg[6], int64_t *result)
+static int call(struct inside *in, long nr, const uint64_t arg[6], int64_t *result)
 {
 	exec_regs regs = in->before;
 	int sig, done = 0;
@@ -88,6 +88,16 @@ int inside_call(struct inside *in, long nr, const uint64_t arg[6], int64_t *resu
 		return -ESRCH;
 	*result = done < 2 ? -EAGAIN : REGS_RESULT(&regs);
 	return 0;
+}
+
+/* One that was killed in its stop is usher's to collect before it is its parent's. */
+int inside_call(struct inside *in, long nr, const uint64_t arg[6], int64_t *result)
+{
+	int rc = call(in, nr, arg, result);
+
+	if (rc == -ESRCH)
+		trace_abandon(in->tid);
+	return rc;
 }
 
 int inside_put(struct inside *in, const void *bytes, size_t len, uint64_t *addr)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -229,10 +230,33 @@ static int numbers(void)
 	return 0;
 }
 
+/* Who is killed in a call that usher has put into its registers: its parent gets to know. A parent that waits for ever is ended by the alarm. */
+static int killed(int count)
+{
+	int status;
+
+	alarm(30);
+	for (int i = 0; i < count; i++) {
+		pid_t pid = fork();
+		if (pid == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			for (;;)
+				(void)by_path();
+		}
+		usleep(1000 + (useconds_t)(i * 37 % 4000));
+		if (pid < 0 || kill(pid, SIGKILL) < 0 || waitpid(pid, &status, 0) != pid)
+			return 1;
+	}
+	puts("all ended");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 3)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (strcmp(argv[1], "killed") == 0)
+		return killed(atoi(argv[2]));
 	return strcmp(argv[1], "none") == 0 ? numbers() : under_hands(argv[1], atoi(argv[2]));
 }

@@ -13,6 +13,9 @@ with path 400
 with fifo 8
 with exec 60
 with terminal 40
+MODES=allow both "callers that are killed meanwhile" <<'K'
+"$BIN/held" killed 400
+K
 # A directory that is there by a rewrite only
 mkdir -p "$T/real"
 rules ghost.rules <<-R
