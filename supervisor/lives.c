@@ -43,6 +43,7 @@ struct life {
 	int fd;
 	pid_t pid, ppid;
 	uint64_t began; /* when it was first seen, ns since 1970 */
+	bool ended;     /* and its parent may not have collected it yet */
 	bool timed;     /* user_ms and system_ms are known */
 	uint64_t user_ms, system_ms;
 	uint64_t cpu_ns; /* processor time when it was last looked at */
@@ -59,6 +60,7 @@ struct lives {
 	atomic_bool armed;
 	pthread_mutex_t lock;
 	struct life *list; /* all that live */
+	unsigned ended;    /* of them, as lives_round() knows */
 	char note[NOTE_MAX];
 };
 
@@ -237,11 +239,33 @@ static void write_end(struct lives *l, struct life *life)
 	if (too_large)
 		limits_met(l->session->limits, LIMIT_FILESIZE, 0);
 	unlink_life(l, life);
+	l->ended -= life->ended;
 	/* The table of threads holds the same pidfd: closing this descriptor alone would not end what was asked for. */
 	(void)epoll_ctl(l->epoll, EPOLL_CTL_DEL, life->fd, NULL);
 	close(life->fd);
 	procs_ended(l->session->procs, life->pid);
 	free(life);
+}
+
+static void note_ended(struct lives *l, struct life *life)
+{
+	read_times(life);
+	l->ended += !life->ended;
+	life->ended = true;
+}
+
+/* Before Linux 6.9 a pidfd tells that its process has ended, and not that it was collected: those that have ended are asked. */
+static void write_collected(struct lives *l)
+{
+	pthread_mutex_lock(&l->lock);
+	struct life *next = l->list;
+	pthread_mutex_unlock(&l->lock);
+	/* Others only put new ones before the first. */
+	for (struct life *life = next; life; life = next) {
+		next = life->next;
+		if (life->ended && syscall(SYS_pidfd_send_signal, life->fd, 0, NULL, 0) < 0 && errno != EPERM)
+			write_end(l, life);
+	}
 }
 
 int lives_fd(const struct lives *l)
@@ -267,9 +291,11 @@ void lives_round(struct lives *l)
 			else if (e[i].events & EPOLLHUP)
 				write_end(l, life);
 			else
-				read_times(life);
+				note_ended(l, life);
 		}
 	} while (n == EVENTS || (n < 0 && errno == EINTR));
+	if (l->ended)
+		write_collected(l);
 	if (look)
 		look_at_all(l);
 }
