@@ -261,8 +261,8 @@ S
 cat >"$T/etc/carried.py" <<'S'
 import ctypes, os, resource
 def say(name, call):
-    try: call(); print(name, 0)
-    except OSError as e: print(name, "E" + {1: "PERM", 13: "ACCES", 24: "MFILE"}.get(e.errno, str(e.errno)))
+    try: call(); print(name, 0, flush=True)
+    except OSError as e: print(name, "E" + {1: "PERM", 13: "ACCES", 24: "MFILE"}.get(e.errno, str(e.errno)), flush=True)
 if os.geteuid() == 0:
     libc, head, caps = ctypes.CDLL(None), (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
     libc.capget(head, caps); caps[0] &= ~(1 << 18); libc.capset(head, caps)
