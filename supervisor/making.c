@@ -22,6 +22,11 @@ void making_looks(struct job *j)
 	j->made = atomic_load(&s->made);
 }
 
+bool making_moved(const struct job *j)
+{
+	return !j->session->files_free && atomic_load(&j->session->moved) != j->moved;
+}
+
 /* Debian 12's ThreadSanitizer does not know the calls that take a clock. */
 static struct timespec soon(void)
 {

@@ -12,6 +12,12 @@
 void making_looks(struct job *j);
 
 /*
+ * Whether something has moved since. What was opened below a held directory by a name that was put together from the directory's own may be what another
+ * rename has brought there behind the first: it goes by the name that it has itself then.
+ */
+bool making_moved(const struct job *j);
+
+/*
  * Before T's name is made. 0: no directory moves until making_end(). PERFORM_AGAIN: the one that T's entry is in has another name by now; -EBUSY: a
  * rename takes too long. Nothing is held then.
  */

@@ -317,6 +317,12 @@ static int empty(struct job *j, int fd)
 	return rc;
 }
 
+/* Opened from a held directory, which may have moved since it was named: only then can it be what lies elsewhere. What makes a name has seen to that. */
+static bool may_stray(const struct job *j, const struct target *t)
+{
+	return t->dir >= 0 && !creates(j) && !j->session->files_free;
+}
+
 static int perform_tentative(struct job *j, struct target *t)
 {
 	struct stat st;
@@ -324,7 +330,7 @@ static int perform_tentative(struct job *j, struct target *t)
 	int dir = t->dir < 0 ? AT_FDCWD : t->dir;
 	uint64_t flags = j->word[OPEN_FLAGS];
 	/* What is truncated must be known first, and be open for writing then: O_RDONLY and 3, which is for ioctl alone, are not. */
-	bool truncates = (flags & O_TRUNC) && j->session->identity;
+	bool strays = may_stray(j, t), truncates = (flags & O_TRUNC) && (j->session->identity || strays);
 	bool writes = (flags & O_ACCMODE) == O_WRONLY || (flags & O_ACCMODE) == O_RDWR;
 
 	if ((truncates && !writes) || reads_fifo(j, dir, name))
@@ -339,6 +345,8 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (fd < 0)
 		return job_error(j, fd);
+	if (strays && making_moved(j))
+		return PERFORM_AGAIN;
 	if (makes_new(j) && !j->session->identity)
 		return inject(j, steal_fd(&fd));
 	if (fstat(fd, &st) < 0)

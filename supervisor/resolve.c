@@ -20,6 +20,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/creds.h"
+#include "supervisor/making.h"
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/resolve_tentative.h"
@@ -211,7 +212,8 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 		return t->fd;
 	if (fstat(t->fd, &st) < 0)
 		return -errno;
-	if (on_procfs(j, t->fd, &st) || S_ISLNK(st.st_mode)) {
+	bool strayed = s->path[0] != '/' && making_moved(j);
+	if (strayed || on_procfs(j, t->fd, &st) || S_ISLNK(st.st_mode)) {
 		unhold(t);
 		return 0;
 	}

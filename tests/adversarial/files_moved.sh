@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
-# (given back behind the move), one that is filled between the look and the move, and one that a rule leads elsewhere; and a file that may not be removed replaced. Row 20: a socket
+# (given back behind the move), one that is filled between the look and the move, one that a rule leads elsewhere, and a held one that gets the file after it has moved; and a file that may not be removed replaced. Row 20: a socket
 # that may not be connected to, by another name; a mode that may not be changed, by a hard link. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
@@ -102,6 +102,20 @@ while on and time.monotonic() < end:
     tried(os.rename, "n/x", "m"); tried(os.rmdir if how == "mkdir" else os.unlink, "m/key")
 on = False; meet.wait(); t.join()
 P
+cat >"$T/base" <<'P'
+import os, sys, threading, time
+os.chdir(sys.argv[1]); os.mkdir("D")
+end, on, dir = time.monotonic() + float(os.environ.get("RACE_SECONDS", "3")), True, os.open("D", os.O_RDONLY)
+def move():
+    while on: os.rename("D", "top/D"); os.rename("o/sub/key", "top/D/key"); os.rename("top/D/key", "o/sub/key"); os.rename("top/D", "D")
+t = threading.Thread(target=move); t.start()
+while on and time.monotonic() < end:
+    try: f = os.open("key", os.O_RDONLY, dir_fd=dir)
+    except OSError: continue
+    if os.read(f, 6) == b"SECRET": print("SECRET"); on = False
+    os.close(f)
+on = False; t.join()
+P
 fresh() {
 	chmod -R u+rwx "$T/d" 2>/dev/null
 	rm -rf "$T/d" && mkdir -p "$T/d/top/$1" "$T/d/o/sub" "$T/d/w" "$T/d/n" && touch "$T"/d/top/{1..300}
@@ -130,6 +144,9 @@ try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/l
 for way in link file above; do
 	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
 done
+# Many rules for one name, of other users: deciding on it takes long enough for the moves.
+led=$(printf "allow read $T/d/D/key uid=%d\n" {100000..130000})
+try "row 21: brought into the directory that a name begins in, once that has moved" none /usr/bin/python3 "$T/base"
 led=
 try "row 20: attributes changed by another name" sub sh "$T/mode"
 try "row 22: made elsewhere and moved there with its directory" none sh "$T/below"
