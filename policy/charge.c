@@ -5,25 +5,25 @@
 #include "policy/policy.h"
 #include "rules/rule.h"
 
-#define CHARGED_MAX 16
-
 struct charge {
 	struct verdict *verdict;
-	uint32_t *used;
+	struct charged *done;
 	uint64_t now;
-	const struct rule *charged[CHARGED_MAX]; /* a rule that decides several operations of one call is charged once */
-	size_t n_charged;
 };
 
-static bool charged_before(struct charge *c, const struct rule *rule)
+static bool charged_before(const struct charged *done, const struct rule *rule)
 {
-	for (size_t i = 0; i < c->n_charged; i++) {
-		if (c->charged[i] == rule)
+	for (uint32_t i = 0; i < done->n; i++) {
+		if (done->rule[i] == rule)
 			return true;
 	}
-	if (c->n_charged < CHARGED_MAX)
-		c->charged[c->n_charged++] = rule;
 	return false;
+}
+
+static void paid(struct charged *done, const struct rule *rule)
+{
+	if (done->n < CHARGED_MAX)
+		done->rule[done->n++] = rule;
 }
 
 /* What a rule says beyond its limit. */
@@ -37,12 +37,14 @@ static enum verdict_kind beyond(const struct rule *rule)
 static bool charge_one(struct charge *c, const struct layer *l, const struct verdict *v, uint32_t object)
 {
 	const struct rule *rule = v->rule;
-	if (!rule || !rule->limit || charged_before(c, rule))
+	if (!rule || !rule->limit || charged_before(c->done, rule))
 		return true;
 	uint32_t used;
 	bool within = bucket_take(&l->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, c->now, &used);
-	if (used > *c->used)
-		*c->used = used;
+	if (used > c->done->used)
+		c->done->used = used;
+	if (within)
+		paid(c->done, rule);
 	enum verdict_kind kind = beyond(rule);
 	if (within || verdict_compare(kind, c->verdict->kind) <= 0)
 		return true;
@@ -69,9 +71,9 @@ static bool charge_layer(struct charge *c, const struct layer *l, const struct c
 }
 
 /* From layer FIRST on, which has limits. */
-static int charge_layers(struct policy *p, size_t first, const struct call *call, struct verdict *verdict, uint32_t *used)
+static int charge_layers(struct policy *p, size_t first, const struct call *call, struct verdict *verdict, struct charged *done)
 {
-	struct charge c = { .verdict = verdict, .used = used, .now = clock_now_ns() };
+	struct charge c = { .verdict = verdict, .done = done, .now = clock_now_ns() };
 	for (size_t i = first; i < p->n_layers; i++) {
 		if (p->layer[i].bucket && !charge_layer(&c, &p->layer[i], call))
 			return 1;
@@ -79,14 +81,13 @@ static int charge_layers(struct policy *p, size_t first, const struct call *call
 	return 0;
 }
 
-int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used)
+int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
 {
-	*used = 0;
 	if (verdict->kind != VERDICT_ALLOW && verdict->kind != VERDICT_REWRITE)
 		return 0;
 	for (size_t i = 0; i < p->n_layers; i++) {
 		if (p->layer[i].bucket)
-			return charge_layers(p, i, call, verdict, used);
+			return charge_layers(p, i, call, verdict, done);
 	}
 	return 0;
 }

@@ -54,12 +54,21 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 /* Whether the guard layer, usher's own, denies CALL: what not even a rule's rewrite leads to. */
 bool policy_guards(const struct policy *p, const struct call *call);
 
+#define CHARGED_MAX 16
+
+/* What one call has been charged for; all zero before. */
+struct charged {
+	const struct rule *rule[CHARGED_MAX]; /* within their limits: a rule that decides more than one thing of a call is charged once */
+	uint32_t n;
+	uint32_t used; /* the count in the current period, of a rule with a limit; 0: there was none */
+};
+
 /*
- * Called once, just before the effect, unless a person has answered this very call: takes limit= tokens. Beyond a limit *verdict
- * becomes deny (or ask, where the rule's else says so); *used gets the count in the current period. Any
- * thread. Returns 0 within the limit, 1 when the verdict was changed.
+ * Called just before the effect, and again where that is decided anew (a name that turned out to be a link): takes limit= tokens, for each rule once
+ * in what *DONE stands for. Beyond a limit *verdict becomes deny (or ask, where the rule's else says so). Any thread. Returns 0 within the
+ * limit, 1 when the verdict was changed.
  */
-int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, uint32_t *used);
+int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done);
 
 /*
  * The directory of the desk's sockets: $XDG_RUNTIME_DIR/usher, else $XDG_STATE_HOME/usher/desk, else

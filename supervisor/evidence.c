@@ -53,8 +53,8 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 		record_name(r, "to", to);
 	if (j->argv_to.off)
 		record_argv(r, "to_argv", job_span(j, j->argv_to));
-	if (j->limit_used)
-		record_int(r, "count", j->limit_used);
+	if (j->charged.used)
+		record_int(r, "count", j->charged.used);
 	if (j->verdict.review)
 		record_int(r, "review", (int64_t)j->review);
 	if (j->answered)

@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "policy/policy.h"
 #include "rules/call.h"
 #include "rules/verdict.h"
 
@@ -115,8 +116,7 @@ struct job {
 	bool answered;           /* a person has answered: verdict is final */
 	bool recorded;           /* the final record is in the journal */
 	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */
-	bool charged;            /* limits were taken into account */
-	uint32_t limit_used;     /* calls so far in the period of the rule's limit */
+	struct charged charged;  /* limits that were taken into account */
 	uint32_t intent;         /* while it is performed: the slot of its intent in the journal */
 	struct text answer;      /* who answered, for the record */
 	struct text rewritten;   /* rewrite: the other object's name */

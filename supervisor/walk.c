@@ -218,15 +218,12 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 	}
 }
 
-/* Takes limits into account, once a call. A verdict that tightens needs the object itself. Returns 0 or a native error. */
+/* Takes limits into account: of what is decided anew, too. A verdict that tightens needs the object itself. Returns 0 or a native error. */
 static int charge(struct worker *w, struct call *call)
 {
 	struct job *j = &w->job;
 
-	if (j->charged)
-		return 0;
-	j->charged = true;
-	if (policy_charge(w->session->policy, call, &j->verdict, &j->limit_used) == 0 || !tentative(j))
+	if (policy_charge(w->session->policy, call, &j->verdict, &j->charged) == 0 || !tentative(j))
 		return 0;
 	struct verdict limited = j->verdict;
 	j->full = true;
@@ -318,7 +315,7 @@ static void walk(struct worker *w)
 			return;
 		}
 		/* A call that counts is not made twice. */
-		if (wants_stack(j) && !stack_take(j, !j->limit_used && j->verdict.kind != VERDICT_KILL))
+		if (wants_stack(j) && !stack_take(j, !j->charged.used && j->verdict.kind != VERDICT_KILL))
 			return;
 		if (carry_out(w, &call) != PERFORM_AGAIN)
 			return;

@@ -76,6 +76,26 @@ same "deny exec: the shell's 126" 126 "$(run sh -c 'id >/dev/null 2>&1; echo $?'
 same "deny exec of the command itself: 126" 126 "$(run id >/dev/null 2>&1; echo $?)"
 [ -e "$T/project/sub/x" ] || [ -e "$T/project/sub/d" ] && not_ok "nothing was made" || ok "nothing was made"
 
+# A limit is of the object: by whatever name it is opened, together.
+rules limit.rules <<EOF
+allow read $T/project/public  limit=2/h
+ask   read $T/project/store/f limit=2/h
+default allow
+EOF
+ln -s public "$T/project/public.link"; ln -s store/f "$T/project/store.link"
+cat >"$T/count" <<'P'
+import sys
+n = 0
+for name in sys.argv[1:]:
+    try: open(name).close(); n += 1
+    except OSError: pass
+print(n)
+P
+same "(control) nothing limits it natively" 4 "$(python3 "$T/count" public{,.link} public{,.link})"
+same "a limit by a link" 2 "$(run python3 "$T/count" public.link{,,,})"
+same "a limit by two names" 2 "$(run python3 "$T/count" public.link public public.link public)"
+same "a limit of an ask by a link" 2 "$(run python3 "$T/count" store.link{,,,})"
+
 # Without a default nothing is allowed; across layers the strictest wins; in a file the first match.
 rules first.rules <<EOF
 allow read $T/project/public

@@ -384,39 +384,70 @@ static void standing_grants(void **state)
 	assert_int_equal(decide(f, "/d", OP_READ), VERDICT_DENY);
 }
 
+static int charge(struct fixture *f, const struct call *call, struct verdict *v, struct charged *done)
+{
+	*done = (struct charged){ 0 };
+	return policy_charge(f->p, call, v, done);
+}
+
 static void limits_are_charged(void **state)
 {
 	struct fixture *f = *state;
 	rules(f, "allow read /a limit=3/h\nallow read /b limit=1/h else=ask\nask read /c limit=2/h\nallow read /d\n");
 	assert_int_equal(load(f, NULL), 0);
 	struct verdict v;
-	uint32_t used;
+	struct charged done;
 	for (uint32_t i = 1; i <= 3; i++) {
 		struct call c = file_call("/a", OP_READ);
 		policy_decide(f->p, &c, &v);
-		assert_int_equal(policy_charge(f->p, &c, &v, &used), 0);
-		assert_int_equal(used, i);
+		assert_int_equal(charge(f, &c, &v, &done), 0);
+		assert_int_equal(done.used, i);
 	}
 	struct call a = file_call("/a", OP_READ), b = file_call("/b", OP_READ), c = file_call("/c", OP_READ), d = file_call("/d", OP_READ);
 	policy_decide(f->p, &a, &v);
-	assert_int_equal(policy_charge(f->p, &a, &v, &used), 1);
+	assert_int_equal(charge(f, &a, &v, &done), 1);
 	assert_int_equal(v.kind, VERDICT_DENY);
-	assert_int_equal(used, 3);
+	assert_int_equal(done.used, 3);
 	policy_decide(f->p, &b, &v);
-	assert_int_equal(policy_charge(f->p, &b, &v, &used), 0);
+	assert_int_equal(charge(f, &b, &v, &done), 0);
 	policy_decide(f->p, &b, &v);
-	assert_int_equal(policy_charge(f->p, &b, &v, &used), 1);
+	assert_int_equal(charge(f, &b, &v, &done), 1);
 	assert_int_equal(v.kind, VERDICT_ASK);
 	for (int i = 0; i < 2; i++) {
 		policy_decide(f->p, &c, &v);
 		assert_int_equal(v.kind, VERDICT_ALLOW);
-		assert_int_equal(policy_charge(f->p, &c, &v, &used), 0);
+		assert_int_equal(charge(f, &c, &v, &done), 0);
 	}
 	policy_decide(f->p, &c, &v);
 	assert_int_equal(v.kind, VERDICT_ASK);
 	policy_decide(f->p, &d, &v);
-	assert_int_equal(policy_charge(f->p, &d, &v, &used), 0);
-	assert_int_equal(used, 0);
+	assert_int_equal(charge(f, &d, &v, &done), 0);
+	assert_int_equal(done.used, 0);
+}
+
+/* A call that is decided anew is charged for what is decided then, and no rule twice; nor is one paid that was beyond its limit. */
+static void limits_are_charged_anew(void **state)
+{
+	struct fixture *f = *state;
+	rules(f, "allow read /a limit=2/h\nallow read /b limit=1/h\ndefault allow\n");
+	assert_int_equal(load(f, NULL), 0);
+	struct call a = file_call("/a", OP_READ), b = file_call("/b", OP_READ), link = file_call("/link", OP_READ);
+	struct charged done = { 0 }, other = { 0 };
+	struct verdict v;
+	policy_decide(f->p, &link, &v);
+	assert_int_equal(policy_charge(f->p, &link, &v, &done), 0);
+	for (int i = 0; i < 2; i++) {
+		policy_decide(f->p, &a, &v);
+		assert_int_equal(policy_charge(f->p, &a, &v, &done), 0);
+		assert_int_equal(done.used, 1);
+	}
+	policy_decide(f->p, &b, &v);
+	assert_int_equal(policy_charge(f->p, &b, &v, &done), 0);
+	for (int i = 0; i < 2; i++) {
+		policy_decide(f->p, &b, &v);
+		assert_int_equal(policy_charge(f->p, &b, &v, &other), 1);
+		assert_int_equal(v.kind, VERDICT_DENY);
+	}
 }
 
 static void bucket_refills(void **state)
@@ -519,7 +550,7 @@ int main(void)
 		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation), CASE(alerts_name_their_rule),
 		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded), CASE(guarded_names_are_normal),
 		CASE(grants_answer_asks_only), CASE(grants_have_scopes),    CASE(standing_grants),
-		CASE(limits_are_charged),    CASE(bucket_refills),          CASE(bucket_is_exact_under_threads),
+		CASE(limits_are_charged),    CASE(limits_are_charged_anew), CASE(bucket_refills),        CASE(bucket_is_exact_under_threads),
 		CASE(readers_and_writers_of_grants), CASE(broken_files_start_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
