@@ -39,6 +39,9 @@ int file_descriptor(struct job *j, int fd, op_set ops, struct target **out);
  */
 int file_opened(struct job *j, int fd, op_set ops, struct target **out);
 
+/* The caller's own descriptor into j->sock, once more: 0, or -EBADF where its number stands for something else by now than for target 0. */
+int file_again(struct job *j, int fd);
+
 /* Performs ACT (a system call: -1 and errno) with the caller's credentials, and its umask when CREATES; replies with the result. */
 int file_act(struct job *j, bool creates, long (*act)(struct job *j));
 

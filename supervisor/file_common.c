@@ -184,6 +184,16 @@ int file_opened(struct job *j, int fd, op_set ops, struct target **out)
 	return rc;
 }
 
+int file_again(struct job *j, int fd)
+{
+	struct stat st;
+
+	j->sock = caller_fd(j, fd);
+	if (j->sock < 0)
+		return j->sock;
+	return fstat(j->sock, &st) < 0 || st.st_dev != j->target[0].dev || st.st_ino != j->target[0].ino ? -EBADF : 0;
+}
+
 int file_act(struct job *j, bool creates, long (*act)(struct job *j))
 {
 	struct creds saved;

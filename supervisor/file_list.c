@@ -3,6 +3,8 @@
  * getdents under stat rules: entries that stat is denied on are left out.
  *
  * The read is made on the caller's own open directory, so that its position moves as it would natively.
+ *
+ * MUST: it is the directory that was decided on, by whose name the entries are judged.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -93,18 +95,15 @@ static size_t filter_entries(struct job *j, const struct directory *dir, char *l
 	return out;
 }
 
-static int list(struct job *j, long nr, size_t name_at)
+static int list(struct job *j, int fd, long nr, size_t name_at)
 {
 	unsigned room = (unsigned)j->arg[2] < LIST_MAX ? (unsigned)j->arg[2] : LIST_MAX;
 	char *buf CLEANUP_FREE = malloc(LIST_MAX);
-	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
 	size_t dir_len = 0, kept = 0;
 	char *name CLEANUP_FREE = directory_name(j, &dir_len);
 	const struct directory dir = { .name = name, .len = dir_len };
 	long n;
 
-	if (fd < 0)
-		return job_error(j, fd);
 	if (!buf || !name)
 		return job_error(j, -ENOMEM);
 	off_t before = lseek(fd, 0, SEEK_CUR);
@@ -124,14 +123,26 @@ static int list(struct job *j, long nr, size_t name_at)
 	return rc == -ESRCH ? job_gone(j) : job_error(j, rc);
 }
 
+/* A number that a sibling has given to another directory since is decided on anew. */
+static int list_decided(struct job *j, long nr, size_t name_at)
+{
+	int rc = file_again(j, (int)j->arg[0]);
+
+	if (rc == 0)
+		return list(j, j->sock, nr, name_at);
+	cleanup_fd(&j->sock);
+	j->sock = -1;
+	return PERFORM_AGAIN;
+}
+
 int getdents64_perform(struct job *j)
 {
-	return list(j, SYS_getdents64, NAME_AT_64);
+	return list_decided(j, SYS_getdents64, NAME_AT_64);
 }
 
 #ifdef SYS_getdents
 int getdents_perform(struct job *j)
 {
-	return list(j, SYS_getdents, NAME_AT_OLD);
+	return list_decided(j, SYS_getdents, NAME_AT_OLD);
 }
 #endif

@@ -271,17 +271,6 @@ int ioctl_resolve(struct job *j)
 	return rc == -EFAULT && j->sock >= 0 && (fcntl(j->sock, F_GETFL) & O_PATH) ? -EBADF : rc;
 }
 
-/* On the caller's own descriptor: a file system may look at how it was opened. One that was let go of meanwhile must be the same again. */
-static int take_again(struct job *j)
-{
-	struct stat st;
-
-	j->sock = caller_fd(j, (int)j->arg[0]);
-	if (j->sock < 0)
-		return j->sock;
-	return fstat(j->sock, &st) < 0 || st.st_dev != j->target[0].dev || st.st_ino != j->target[0].ino ? -EBADF : 0;
-}
-
 static long do_ioctl(struct job *j)
 {
 	struct fsxattr copy = { 0 };
@@ -290,9 +279,10 @@ static long do_ioctl(struct job *j)
 	return ioctl(j->sock, (unsigned long)(uint32_t)j->arg[1], &copy);
 }
 
+/* On the caller's own descriptor: a file system may look at how it was opened. */
 int ioctl_perform(struct job *j)
 {
-	int rc = j->sock < 0 ? take_again(j) : 0;
+	int rc = j->sock < 0 ? file_again(j, (int)j->arg[0]) : 0;
 
 	return rc < 0 ? job_error(j, rc) : file_act(j, false, do_ioctl);
 }

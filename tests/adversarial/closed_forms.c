@@ -104,6 +104,60 @@ static int listed(void)
 	return result(got);
 }
 
+/* A directory's number, given to another one by turns. */
+struct turns {
+	int number, dir[2];
+	atomic_bool stop;
+};
+
+static void *take_turns(void *arg)
+{
+	struct turns *t = arg;
+
+	for (unsigned i = 0; !atomic_load(&t->stop); i++)
+		dup2(t->dir[i & 1], t->number);
+	return NULL;
+}
+
+static bool lists_hidden(int dir)
+{
+	struct {
+		uint64_t ino, off;
+		unsigned short len;
+		unsigned char type;
+		char name[];
+	} *e;
+	char list[4096] __attribute__((aligned(8)));
+	long n = syscall(SYS_getdents64, dir, list, sizeof(list));
+	bool got = false;
+
+	for (long at = 0; at < n; at += e->len) {
+		e = (void *)(list + at);
+		got |= strcmp(e->name, "hidden") == 0;
+	}
+	return got;
+}
+
+static int listed_by_turns(void)
+{
+	struct turns t = { .dir = { open(".", O_RDONLY | O_DIRECTORY), open("/", O_RDONLY | O_DIRECTORY) } };
+	double end = race_clock() + race_seconds(2);
+	pthread_t thread;
+	bool got = false;
+
+	t.number = dup(t.dir[0]);
+	if (t.number < 0 || t.dir[1] < 0 || pthread_create(&thread, NULL, take_turns, &t) != 0)
+		return IMPOSSIBLE;
+	while (!got && race_clock() < end) {
+		lseek(t.dir[0], 0, SEEK_SET);
+		lseek(t.dir[1], 0, SEEK_SET);
+		got = lists_hidden(t.number);
+	}
+	atomic_store(&t.stop, true);
+	pthread_join(thread, NULL);
+	return result(got);
+}
+
 static int watched(void)
 {
 	int fd = inotify_init1(IN_CLOEXEC);
@@ -327,6 +381,7 @@ static const struct attack attacks[] = {
 	{ "row 3: a name in memory without read permission", unreadable_name, false },
 	{ "row 14: a rewritten name is restored in memory", rewritten_name, false },
 	{ "row 34: a hidden name is listed", listed, false },
+	{ "row 34: a hidden name is listed by a number that is given to another directory meanwhile", listed_by_turns, false },
 	{ "row 34: a hidden file is watched", watched, false },
 	{ "row 34: a hidden file is looked at", looked_at, false },
 	{ "row 35: append-only is undone", not_appended, false },
