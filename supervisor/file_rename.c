@@ -2,7 +2,7 @@
 /*
  * rename, renameat, renameat2.
  *
- * MUST: a rename gives nothing that its new name would allow and the old one did not, to
+ * MUST: a rename gives nothing that its new name would allow and the old one did not (to be seen, too), to
  * the object itself and to what lies below it; and brings nothing below a directory to a name at which it could not have been made.
  */
 #include <dirent.h>

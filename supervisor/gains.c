@@ -14,7 +14,7 @@
 #include "supervisor/file.h"
 #include "supervisor/session.h"
 
-#define OPS_KEPT ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
+#define OPS_KEPT ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR | OP_STAT))
 #define OPS_REACH ((op_set)(OP_CONNECT | OP_SEND))
 
 static struct verdict decided(struct job *j, struct call *call, op_set ops, struct span name)

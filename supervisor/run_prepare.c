@@ -159,11 +159,17 @@ static int free_reads(struct run *run, const struct run_options *o)
 	return rc < 0 ? run_complain("let the Landlock domain read", rc, NULL) : 0;
 }
 
-/* Whether every file may be read and changed, and every socket that is one be reached: the guard closes what is usher's to moves, too. */
+/* No default speaks of stat. */
+static bool allows_looks(const struct policy *p)
+{
+	return !(policy_ops(p) & OP_STAT) || policy_allows(p, OP_STAT, false, NULL);
+}
+
+/* Whether every file may be seen, read and changed, and every socket that is one be reached: the guard closes what is usher's to moves, too. */
 static bool allows_files(const struct policy *p)
 {
 	return policy_allows(p, OP_CREATE, false, NULL) && policy_allows(p, OP_READ, false, NULL) && policy_allows(p, OP_MODIFY, false, NULL) &&
-	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL) &&
+	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL) && allows_looks(p) &&
 	       policy_allows(p, OP_CONNECT, false, NULL) && policy_allows(p, OP_SEND, false, NULL);
 }
 

@@ -321,6 +321,19 @@ deny stat $T/project/hidden-*
 default allow
 EOF
 same "who may create learns that a name is taken" 17 "$(e 'os.mkdir("hidden-file")')"
+mkdir -p above/seen; : >above/hidden-below
+rules hidden.rules <<EOF
+deny stat $T/project/hidden-* $T/project/above/hidden-*
+default allow
+EOF
+moved='os.rename("above", "other"); print(os.listdir("other")); os.rename("other", "above")'
+same "(control) a hidden name is shown by moving the directory above it natively" 1 "$(errno_of "$moved" | grep -c hidden-below)"
+same "and is not by a rename" "2 0" "$(e "$moved") $([ -e above ] || echo 1; find other 2>/dev/null | wc -l)"
+go python3 -c 'import os; os.rename("above", "other")'
+seen "the refusal" verdict=deny call=rename result=ENOENT op=stat "rule=$T/etc/hidden.rules:1"
+check "with the name" grep -aq '"op":\["stat"\],"object":"[^"]*/above/hidden-below"' <<<"$(records "$JOURNAL")"
+same "the name itself gets no other" 2 "$(e 'os.rename("hidden-file", "shown")')"
+same "what hides nothing is renamed" ok "$(e 'os.rename("above/seen", "seen")')"
 
 JOURNAL=$T/journal.guarded
 "$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "ls $JOURNAL; echo x >> $JOURNAL/journal-000001.jsonl; rm -rf $JOURNAL; mv $JOURNAL $T/elsewhere; kill -9 \$PPID; kill -STOP \$PPID; cat /proc/\$PPID/environ; echo alive" >"$T/out" 2>"$T/err"
