@@ -20,6 +20,7 @@
 #include "supervisor/rows_net.h"
 #include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
+#include "supervisor/session.h"
 
 #ifndef MSG_FASTOPEN
 #define MSG_FASTOPEN 0x20000000
@@ -207,10 +208,18 @@ static int copy_batch(struct job *j, struct batch *b, uint64_t addr)
 	return 0;
 }
 
+/* How many messages one call sends. A limit counts calls: there each message is one, and the count tells the caller to go on. */
+static uint64_t batch_size(const struct job *j)
+{
+	uint64_t most = j->session->counts_sends ? 1 : IOV_MAX;
+
+	return j->arg[2] > most ? most : j->arg[2];
+}
+
 int net_sendmmsg_resolve(struct job *j)
 {
 	struct batch *b = j->heap;
-	uint64_t n = j->arg[2] > IOV_MAX ? IOV_MAX : j->arg[2];
+	uint64_t n = batch_size(j);
 
 	if (j->arg[3] & MSG_COMPAT)
 		return -EINVAL;

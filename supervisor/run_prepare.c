@@ -319,6 +319,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->makers = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 	s->files_free = allows_files(s->policy);
 	s->reads_env = likeness_env(s->policy);
+	s->counts_sends = likeness_counts_sends(s->policy);
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);
 	s->other_sockets = can.others;

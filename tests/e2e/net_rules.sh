@@ -76,6 +76,28 @@ check "as is the rule" grep -a 'limit.rules:4' <<<"$(journal | grep -a '"verdict
 same "a limit asks" 8 "$(ASK="exec:$T/etc/yes" supervise "$T/etc/ask.rules" python3 -c "$many" | xargs)"
 same "three times" 3 "$(journal | grep -ac '"type":"answer"')"
 
+# One call that sends many is many.
+cat >"$T/batch.py" <<'P'
+import ctypes, socket, struct, sys
+c = ctypes.CDLL(None, use_errno=True)
+r = socket.socket(2, 2); r.bind(("127.0.0.1", int(sys.argv[1]))); r.setblocking(False)
+s, port = socket.socket(2, 2), r.getsockname()[1]
+to = ctypes.create_string_buffer(struct.pack("=H", 2) + struct.pack(">H", port) + bytes([127, 0, 0, 1]) + bytes(8), 16)
+byte = ctypes.create_string_buffer(b"x", 1)
+part = ctypes.create_string_buffer(struct.pack("QQ", ctypes.addressof(byte), 1))
+all = ctypes.create_string_buffer(struct.pack("QI4xQQQQI4xI4x", ctypes.addressof(to), 16, ctypes.addressof(part), 1, 0, 0, 0, 0) * 10)
+said, n = [c.sendmmsg(s.fileno(), all, 10, 0) for i in range(3)], 0
+try:
+	while r.recv(9): n += 1
+except BlockingIOError: print(n, *said)
+P
+if [ "$(uname -m)" = x86_64 ]; then
+	PORTU=$(free_port)
+	same "(control) thirty messages in three calls natively" "30 10 10 10" "$(python3 "$T/batch.py" "$PORTU")"
+	{ echo "$BASE"; echo "allow send udp:127.0.0.1:$PORTU limit=2/h"; echo "allow bind udp:127.0.0.1:*"; } | rules batch.rules
+	same "a limit counts the messages of a call" "2 1 1 -1" "$(supervise "$T/etc/batch.rules" python3 "$T/batch.py" "$PORTU")"
+fi
+
 # Led elsewhere
 echo moved >moved.txt
 fetch="import urllib.request as u; print(u.urlopen('http://127.0.0.1:1/moved.txt', timeout=5).read())"
