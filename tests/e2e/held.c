@@ -235,8 +235,8 @@ static int killed(int count)
 {
 	int status;
 
-	alarm(30);
 	for (int i = 0; i < count; i++) {
+		alarm(30);
 		pid_t pid = fork();
 		if (pid == 0) {
 			prctl(PR_SET_PDEATHSIG, SIGKILL);
