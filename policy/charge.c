@@ -3,12 +3,16 @@
 
 #include "policy/layers.h"
 #include "policy/policy.h"
+#include "policy/policy_state.h"
 #include "rules/rule.h"
 
 struct charge {
+	struct policy *policy;
+	const struct call *call;
 	struct verdict *verdict;
 	struct charged *done;
 	uint64_t now;
+	bool looks; /* whether there are tokens, taking none */
 };
 
 static bool charged_before(const struct charged *done, const struct rule *rule)
@@ -26,44 +30,55 @@ static void paid(struct charged *done, const struct rule *rule)
 		done->rule[done->n++] = rule;
 }
 
-/* What a rule says beyond its limit. */
-static enum verdict_kind beyond(const struct rule *rule)
+enum verdict_kind limit_beyond(const struct rule *rule)
 {
 	if (rule->kind == VERDICT_ASK || rule->otherwise == VERDICT_ASK)
 		return VERDICT_ASK;
 	return rule->otherwise == VERDICT_KILL ? VERDICT_KILL : VERDICT_DENY;
 }
 
-static bool charge_one(struct charge *c, const struct layer *l, const struct verdict *v, uint32_t object)
+/* Whether the call is within RULE's limit; takes a token unless only to look. */
+static bool take(struct charge *c, const struct layer *l, const struct rule *rule)
 {
-	const struct rule *rule = v->rule;
-	if (!rule || !rule->limit || charged_before(c->done, rule))
-		return true;
+	struct bucket *b = &l->bucket[rule->limit_slot];
 	uint32_t used;
-	bool within = bucket_take(&l->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, c->now, &used);
+	if (c->looks)
+		return bucket_has(b, rule->limit, rule->limit_period_s, c->now);
+	bool within = bucket_take(b, rule->limit, rule->limit_period_s, c->now, &used);
 	if (used > c->done->used)
 		c->done->used = used;
 	if (within)
 		paid(c->done, rule);
-	enum verdict_kind kind = beyond(rule);
-	if (within || verdict_compare(kind, c->verdict->kind) <= 0)
+	return within;
+}
+
+static bool charge_one(struct charge *c, const struct layer *l, const struct verdict *v, uint32_t object, unsigned bit)
+{
+	const struct rule *rule = v->rule;
+	if (!rule || !rule->limit || charged_before(c->done, rule) || take(c, l, rule))
 		return true;
-	c->verdict->kind = kind;
+	struct verdict says = { .kind = limit_beyond(rule), .where = rule->where };
+	if (says.kind == VERDICT_ASK) /* somebody may have answered for longer than once */
+		says = policy_granted(c->policy, c->call, object, bit, rule);
+	if (verdict_compare(says.kind, c->verdict->kind) <= 0)
+		return true;
+	c->verdict->kind = says.kind;
 	c->verdict->error = v->error;
 	c->verdict->rule = rule;
-	c->verdict->where = rule->where;
+	c->verdict->where = says.where;
 	c->verdict->object = object;
 	return false;
 }
 
-static bool charge_layer(struct charge *c, const struct layer *l, const struct call *call)
+static bool charge_layer(struct charge *c, const struct layer *l)
 {
+	const struct call *call = c->call;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct verdict v[OP_COUNT];
 		ruleset_decide_object(l->rules, call, i, v);
 		for (op_set ops = call->object[i].ops; ops; ops &= (op_set)(ops - 1)) {
 			unsigned bit = (unsigned)__builtin_ctz(ops);
-			if (bit < OP_COUNT && !charge_one(c, l, &v[bit], i))
+			if (bit < OP_COUNT && !charge_one(c, l, &v[bit], i, bit))
 				return false;
 		}
 	}
@@ -71,23 +86,37 @@ static bool charge_layer(struct charge *c, const struct layer *l, const struct c
 }
 
 /* From layer FIRST on, which has limits. */
-static int charge_layers(struct policy *p, size_t first, const struct call *call, struct verdict *verdict, struct charged *done)
+static int charge_layers(struct charge *c, size_t first)
 {
-	struct charge c = { .verdict = verdict, .done = done, .now = clock_now_ns() };
-	for (size_t i = first; i < p->n_layers; i++) {
-		if (p->layer[i].bucket && !charge_layer(&c, &p->layer[i], call))
+	c->now = clock_now_ns();
+	for (size_t i = first; i < c->policy->n_layers; i++) {
+		if (c->policy->layer[i].bucket && !charge_layer(c, &c->policy->layer[i]))
 			return 1;
+	}
+	return 0;
+}
+
+static int charge(struct charge *c)
+{
+	if (c->verdict->kind != VERDICT_ALLOW && c->verdict->kind != VERDICT_REWRITE)
+		return 0;
+	for (size_t i = 0; i < c->policy->n_layers; i++) {
+		if (c->policy->layer[i].bucket)
+			return charge_layers(c, i);
 	}
 	return 0;
 }
 
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
 {
-	if (verdict->kind != VERDICT_ALLOW && verdict->kind != VERDICT_REWRITE)
-		return 0;
-	for (size_t i = 0; i < p->n_layers; i++) {
-		if (p->layer[i].bucket)
-			return charge_layers(p, i, call, verdict, done);
-	}
-	return 0;
+	struct charge c = { .policy = p, .call = call, .verdict = verdict, .done = done };
+	return charge(&c);
+}
+
+void policy_decide_now(struct policy *p, const struct call *call, struct verdict *out)
+{
+	struct charged none = { 0 };
+	struct charge c = { .policy = p, .call = call, .verdict = out, .done = &none, .looks = true };
+	policy_decide(p, call, out);
+	charge(&c);
 }

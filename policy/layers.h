@@ -25,4 +25,10 @@ struct policy {
 	char *grants_file;
 };
 
+/* What grants say of the operation BIT on one object of CALL, about which RULE asks; ask where none says anything. */
+struct verdict policy_granted(const struct policy *p, const struct call *call, uint32_t object, unsigned bit, const struct rule *rule);
+
+/* What RULE, which has a limit=, says beyond it. */
+enum verdict_kind limit_beyond(const struct rule *rule);
+
 #endif

@@ -161,6 +161,14 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 	v->review = false;
 }
 
+struct verdict policy_granted(const struct policy *p, const struct call *call, uint32_t object, unsigned bit, const struct rule *rule)
+{
+	struct decision d = { .policy = p, .call = call, .object = object };
+	struct verdict v = { .kind = VERDICT_ASK, .rule = rule, .where = rule->where };
+	answer_by_grant(&d, bit, &v);
+	return v;
+}
+
 /* Whether RULE allows by itself now: past its after=, within its limit=, or with nothing but review. */
 static bool trusts(const struct decision *d, const struct layer *layer, const struct rule *rule, unsigned bit)
 {
@@ -259,14 +267,35 @@ bool policy_guards(const struct policy *p, const struct call *call)
 	return v.kind == VERDICT_DENY || v.kind == VERDICT_KILL;
 }
 
+/* An allow of LAYER beyond whose limit a person is asked, and that is beyond it. */
+static bool asks_beyond(const struct layer *layer, const struct verdict *v)
+{
+	const struct rule *rule = v->rule;
+	return v->kind == VERDICT_ALLOW && rule && rule->limit && layer->bucket && limit_beyond(rule) == VERDICT_ASK &&
+	       !bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns());
+}
+
+/* What is said of the operation BIT of an object, which is allowed within limits: ask where one of them asks beyond it, and no grant has answered. */
+static struct verdict limit_asks(const struct decision *d, unsigned bit)
+{
+	for (size_t i = 1; i < d->policy->n_layers; i++) {
+		struct verdict v[OP_COUNT];
+		ruleset_decide_object(d->policy->layer[i].rules, d->call, d->object, v);
+		if (asks_beyond(&d->policy->layer[i], &v[bit]))
+			return policy_granted(d->policy, d->call, d->object, bit, v[bit].rule);
+	}
+	return d->each[bit];
+}
+
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op, const struct rule **only)
 {
 	struct decision d = { .policy = p, .call = call, .object = object };
+	unsigned bit = (unsigned)__builtin_ctz(op);
 	decide_object(&d);
-	const struct verdict *v = &d.each[__builtin_ctz(op)];
-	if (v->kind != VERDICT_ASK)
+	struct verdict v = d.each[bit].kind == VERDICT_ALLOW ? limit_asks(&d, bit) : d.each[bit];
+	if (v.kind != VERDICT_ASK)
 		return false;
-	*only = narrow_rule(v);
+	*only = narrow_rule(&v);
 	return true;
 }
 

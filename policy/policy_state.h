@@ -14,8 +14,11 @@ const char *policy_grants_file(const struct policy *p);
 /* A person has allowed CALL: counts for the after= of each rule that asked. */
 void policy_favour(struct policy *p, const struct call *call);
 
+/* As policy_decide(), and beyond a limit what its rule says there, or a grant where it asks: whether CALL waits for an answer still. No token is taken. */
+void policy_decide_now(struct policy *p, const struct call *call, struct verdict *out);
+
 /*
- * As policy_decide() for the single operation OP on one object of CALL: whether it asks still, after grants. *only: the rule to whose questions alone a
+ * As policy_decide() for the single operation OP on one object of CALL: whether it asks still, be it beyond a limit, after grants. *only: the rule to whose questions alone a
  * grant about it is an answer (one that is narrow), or NULL; set where it asks.
  */
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op, const struct rule **only);

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "policy/limits.h"
+#include "policy/policy_state.h"
 #include "policy/queue.h"
 #include "rules/rule.h"
 
@@ -66,7 +67,7 @@ static bool too_many(const struct questions *qs, pid_t tree)
 static bool granted_meanwhile(struct questions *qs, const struct question *q, struct answer *out)
 {
 	struct verdict v;
-	policy_decide(qs->options.policy, q->call, &v);
+	policy_decide_now(qs->options.policy, q->call, &v);
 	if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
 		return false;
 	*out = (struct answer){ .kind = v.kind, .channel = "grant" };

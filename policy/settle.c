@@ -209,7 +209,7 @@ static void settle_granted(struct questions *qs)
 		struct verdict v;
 		if (g->state == GROUP_SETTLING)
 			continue;
-		policy_decide(qs->options.policy, &g->asked->call, &v);
+		policy_decide_now(qs->options.policy, &g->asked->call, &v);
 		if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
 			continue;
 		struct answer a = { .kind = v.kind, .channel = "grant" };

@@ -75,6 +75,21 @@ check "as is the rule" grep -a 'limit.rules:4' <<<"$(journal | grep -a '"verdict
 { echo "$BASE"; echo "allow connect tcp:127.0.0.1:$PORT limit=5/h else=ask"; } | rules ask.rules
 same "a limit asks" 8 "$(ASK="exec:$T/etc/yes" supervise "$T/etc/ask.rules" python3 -c "$many" | xargs)"
 same "three times" 3 "$(journal | grep -ac '"type":"answer"')"
+# Nobody but who is asked answers: the rule itself allows what is within its limit, and no more.
+same "and not beyond it unasked" "13 13 13 5" "$(ASK=deny supervise "$T/etc/ask.rules" python3 -c "$many" 2>/dev/null | xargs)"
+cat >"$T/etc/held" <<H
+#!/bin/sh
+cat >/dev/null
+echo >>"$T/held"
+echo '{"answer":"'\$1'","scope":"session"}'
+H
+chmod 755 "$T/etc/held"
+: >"$T/held"
+same "a denial for the session holds beyond it" "13 13 13 5" "$(ASK="exec:$T/etc/held deny" supervise "$T/etc/ask.rules" python3 -c "$many" | xargs)"
+same "and is given once" 1 "$(wc -l <"$T/held")"
+: >"$T/held"
+same "so does an answer that allows" 8 "$(ASK="exec:$T/etc/held allow" supervise "$T/etc/ask.rules" python3 -c "$many" | xargs)"
+same "which is given once, too" 1 "$(wc -l <"$T/held")"
 
 # One call that sends many is many.
 cat >"$T/batch.py" <<'P'
