@@ -12,7 +12,10 @@ struct charge {
 	struct verdict *verdict;
 	struct charged *done;
 	uint64_t now;
-	bool looks; /* whether there are tokens, taking none */
+	bool looks;    /* whether there are tokens, taking none */
+	bool answered; /* the question was answered: no limit asks */
+	struct bucket *taken[CHARGED_MAX]; /* from these, for the last of done's rules */
+	uint32_t n_taken;
 };
 
 static bool charged_before(const struct charged *done, const struct rule *rule)
@@ -22,12 +25,6 @@ static bool charged_before(const struct charged *done, const struct rule *rule)
 			return true;
 	}
 	return false;
-}
-
-static void paid(struct charged *done, const struct rule *rule)
-{
-	if (done->n < CHARGED_MAX)
-		done->rule[done->n++] = rule;
 }
 
 enum verdict_kind limit_beyond(const struct rule *rule)
@@ -47,9 +44,20 @@ static bool take(struct charge *c, const struct layer *l, const struct rule *rul
 	bool within = bucket_take(b, rule->limit, rule->limit_period_s, c->now, &used);
 	if (used > c->done->used)
 		c->done->used = used;
-	if (within)
-		paid(c->done, rule);
+	if (within && c->done->n < CHARGED_MAX) {
+		c->done->rule[c->done->n++] = rule;
+		c->taken[c->n_taken++] = b;
+	}
 	return within;
+}
+
+/* The call waits for an answer: it counts when that has come. */
+static void give_back(struct charge *c)
+{
+	while (c->n_taken > 0) {
+		const struct rule *rule = c->done->rule[--c->done->n];
+		bucket_give(c->taken[--c->n_taken], rule->limit, rule->limit_period_s);
+	}
 }
 
 static bool charge_one(struct charge *c, const struct layer *l, const struct verdict *v, uint32_t object, unsigned bit)
@@ -58,6 +66,8 @@ static bool charge_one(struct charge *c, const struct layer *l, const struct ver
 	if (!rule || !rule->limit || charged_before(c->done, rule) || take(c, l, rule))
 		return true;
 	struct verdict says = { .kind = limit_beyond(rule), .where = rule->where };
+	if (says.kind == VERDICT_ASK && c->answered)
+		return true;
 	if (says.kind == VERDICT_ASK) /* somebody may have answered for longer than once */
 		says = policy_granted(c->policy, c->call, object, bit, rule);
 	if (verdict_compare(says.kind, c->verdict->kind) <= 0)
@@ -110,6 +120,15 @@ static int charge(struct charge *c)
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
 {
 	struct charge c = { .policy = p, .call = call, .verdict = verdict, .done = done };
+	int changed = charge(&c);
+	if (verdict->kind == VERDICT_ASK)
+		give_back(&c);
+	return changed;
+}
+
+int policy_charge_answered(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
+{
+	struct charge c = { .policy = p, .call = call, .verdict = verdict, .done = done, .answered = true };
 	return charge(&c);
 }
 

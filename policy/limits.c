@@ -51,3 +51,8 @@ bool bucket_take(struct bucket *b, uint32_t limit, uint32_t period_s, uint64_t n
 	*used = out < limit ? (uint32_t)out : limit;
 	return true;
 }
+
+void bucket_give(struct bucket *b, uint32_t limit, uint32_t period_s)
+{
+	atomic_fetch_sub(&b->full_at, token_cost(limit, period_s));
+}

@@ -18,6 +18,9 @@ struct bucket {
  */
 bool bucket_take(struct bucket *b, uint32_t limit, uint32_t period_s, uint64_t now, uint32_t *used);
 
+/* Puts back one token that was taken. */
+void bucket_give(struct bucket *b, uint32_t limit, uint32_t period_s);
+
 /* Whether bucket_take() would succeed now. */
 bool bucket_has(struct bucket *b, uint32_t limit, uint32_t period_s, uint64_t now);
 

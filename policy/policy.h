@@ -65,10 +65,13 @@ struct charged {
 
 /*
  * Called just before the effect, and again where that is decided anew (a name that turned out to be a link): takes limit= tokens, for each rule once
- * in what *DONE stands for. Beyond a limit *verdict becomes deny (or ask, where the rule's else says so). Any thread. Returns 0 within the
- * limit, 1 when the verdict was changed.
+ * in what *DONE stands for. Beyond a limit *verdict becomes deny (or ask, where the rule's else says so, and then none is taken). Any thread.
+ * Returns 0 within the limit, 1 when the verdict was changed.
  */
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done);
+
+/* The same for a call that a question was answered in favour of, with what the answer is in *verdict: limits that ask are answered, the others hold. */
+int policy_charge_answered(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done);
 
 /*
  * The directory of the desk's sockets: $XDG_RUNTIME_DIR/usher, else $XDG_STATE_HOME/usher/desk, else

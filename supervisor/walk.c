@@ -389,6 +389,11 @@ void walk_answered(struct worker *w, const struct answer *answer)
 	job_call(j, &call);
 	j->verdict.kind = answer->kind;
 	j->verdict.review = false;
+	(void)policy_charge_answered(w->session->policy, &call, &j->verdict, &j->charged);
+	if (j->verdict.kind == VERDICT_DENY && answer->kind != VERDICT_DENY) { /* another rule's limit, which is no matter of the question */
+		refuse(w, -j->verdict.error);
+		return;
+	}
 	if (answer->kind == VERDICT_REWRITE)
 		rc = redirect(w, &call, answer->target);
 	else if (answer->kind == VERDICT_ALLOW)

@@ -47,6 +47,19 @@ check "and the record says so" sh -c '"$USHER" log "'"$T/two.sh"'" --json | grep
 two ln kept asked
 same "so is a link" "shown" "$(cat asked)"
 rm -f asked made led kept shown
+# A person's word is for the rule that asks: the limit that another file sets holds beside it.
+printf 'default allow\nask read %s\n' "$T/w/q1" >"$T/etc/one.rules"
+printf 'default allow\nallow read %s limit=2/h\n' "$T/w/q1" >"$T/etc/limit.rules"
+chmod 600 "$T/etc/one.rules" "$T/etc/limit.rules"
+many() { sh -c 'for i in 1 2 3 4 5; do cat q1; done' 2>/dev/null | wc -l; }
+export -f many
+same "natively it is read five times" 5 "$(many)"
+for scope in once session; do
+	same "a limit beside a question ($scope)" 2 "$(timeout -k 1 60 "$USHER" run -p "$T/etc/one.rules" -p "$T/etc/limit.rules" --ask="exec:echo '{\"answer\":\"allow\",\"scope\":\"$scope\"}'" \
+		--journal "$T/beside.$scope" -- bash -c many 2>"$T/err" </dev/null)"
+done
+same "without it each is allowed" 5 "$(timeout -k 1 60 "$USHER" run -p "$T/etc/one.rules" --ask="exec:echo '{\"answer\":\"allow\"}'" --journal "$T/beside.none" -- bash -c many 2>"$T/err" </dev/null)"
+check "and the record says which limit" sh -c '"$USHER" log "'"$T/beside.once"'" --json | grep "\"verdict\":\"deny\"" | grep -q "limit.rules:2"'
 # What is removed is the name that was asked about: not what its directory's other name makes of it, where nobody may remove it.
 printf 'deny delete %s\nask delete %s timeout=40s\ndefault allow\n' "$T/w/to/**" "$T/w/from/*/x" >"$T/etc/removed.rules"
 chmod 600 "$T/etc/removed.rules"
