@@ -128,6 +128,9 @@ struct decision {
 	uint32_t object;
 	struct verdict each[OP_COUNT]; /* of the object's operations; nothing is said of others */
 	op_set trusted; /* asks that their rules answered themselves */
+	op_set led_ops; /* operations that a layer leads elsewhere, while another may ask: when that is answered they are led */
+	bool answered;  /* what asks was answered: it is allowed */
+	struct verdict led[OP_COUNT]; /* of led_ops */
 };
 
 /* What the standing grants say of one operation, which rule ONLY asks about (NULL: any). NONE unless they answer. */
@@ -178,6 +181,15 @@ static bool trusts(const struct decision *d, const struct layer *layer, const st
 	       bucket_has(&layer->bucket[rule->limit_slot], rule->limit, rule->limit_period_s, clock_now_ns());
 }
 
+/* What a layer leads elsewhere is led there whatever another asks: an answer that allows takes nothing back. */
+static void keep_led(struct decision *d, unsigned bit, const struct verdict *v)
+{
+	if (v->kind != VERDICT_REWRITE || d->led_ops & (1u << bit))
+		return;
+	d->led_ops |= (op_set)(1u << bit);
+	d->led[bit] = *v;
+}
+
 /* One layer's verdicts join. An ask that its rule answers itself is an allow, which another layer's ask still beats. */
 static void join_layer(struct decision *d, size_t number, op_set ops)
 {
@@ -193,15 +205,31 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 			v[bit].review = v[bit].rule->review;
 			d->trusted |= (op_set)(1u << bit);
 		}
+		keep_led(d, bit, &v[bit]);
 		verdict_join(&d->each[bit], &v[bit]);
 	}
+}
+
+/* V, which was allowed, is led as LED says. */
+static void join_led(const struct verdict *led, struct verdict *v)
+{
+	bool stack = v->stack;
+	enum log_level log = v->log;
+	*v = *led;
+	v->stack = stack;
+	v->log = log;
 }
 
 /* Grants answer an ask; and what a person denied is not trusted. */
 static void settle(const struct decision *d, unsigned bit, struct verdict *v)
 {
-	if (v->kind == VERDICT_ASK || (v->kind == VERDICT_ALLOW && (d->trusted & (1u << bit))))
+	bool asks = v->kind == VERDICT_ASK;
+	if (asks || (v->kind == VERDICT_ALLOW && (d->trusted & (1u << bit))))
 		answer_by_grant(d, bit, v);
+	if (v->kind == VERDICT_ASK && d->answered)
+		v->kind = VERDICT_ALLOW;
+	if (asks && v->kind == VERDICT_ALLOW && (d->led_ops & (1u << bit)))
+		join_led(&d->led[bit], v);
 }
 
 /* Every operation on one object, by all layers and then by grants. */
@@ -224,7 +252,7 @@ static void decide_object(struct decision *d)
 	}
 }
 
-void policy_decide(struct policy *p, const struct call *call, struct verdict *out)
+static void decide(const struct policy *p, const struct call *call, bool answered, struct verdict *out)
 {
 	struct verdict all = { .kind = VERDICT_NONE };
 	enum log_level log = LOG_NONE;
@@ -236,6 +264,8 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 		d.call = call;
 		d.object = i;
 		d.trusted = 0;
+		d.led_ops = 0;
+		d.answered = answered;
 		decide_object(&d);
 		verdicts_join(&all, call, i, d.each);
 		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
@@ -258,6 +288,16 @@ void policy_decide(struct policy *p, const struct call *call, struct verdict *ou
 	all.stack = stack;
 	all.narrow = narrow;
 	*out = all;
+}
+
+void policy_decide(struct policy *p, const struct call *call, struct verdict *out)
+{
+	decide(p, call, false, out);
+}
+
+void policy_decide_answered(struct policy *p, const struct call *call, struct verdict *out)
+{
+	decide(p, call, true, out);
 }
 
 bool policy_guards(const struct policy *p, const struct call *call)

@@ -51,6 +51,9 @@ void policy_free(struct policy *p);
  */
 void policy_decide(struct policy *p, const struct call *call, struct verdict *out);
 
+/* The same for a call that a person has allowed: what asks allows, and what is led elsewhere by another layer is led. */
+void policy_decide_answered(struct policy *p, const struct call *call, struct verdict *out);
+
 /* Whether the guard layer, usher's own, denies CALL: what not even a rule's rewrite leads to. */
 bool policy_guards(const struct policy *p, const struct call *call);
 

@@ -68,10 +68,8 @@ static bool granted_meanwhile(struct questions *qs, const struct question *q, st
 {
 	struct verdict v;
 	policy_decide_now(qs->options.policy, q->call, &v);
-	if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
+	if (!granted_answer(&v, out))
 		return false;
-	*out = (struct answer){ .kind = v.kind, .channel = "grant" };
-	snprintf(out->who, sizeof(out->who), "%s", v.where ? v.where : "");
 	return true;
 }
 

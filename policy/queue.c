@@ -170,6 +170,15 @@ bool queue_insists(const struct questions *qs, uint64_t key)
 	return i->key == key && i->denials >= INSIST_MOST && clock_now_ns() - i->last_ns <= INSIST_NS;
 }
 
+bool granted_answer(const struct verdict *v, struct answer *out)
+{
+	if (v->kind == VERDICT_ASK || v->kind == VERDICT_NONE)
+		return false;
+	*out = (struct answer){ .kind = v->kind == VERDICT_REWRITE ? VERDICT_ALLOW : v->kind, .channel = "grant" };
+	snprintf(out->who, sizeof(out->who), "%s", v->where ? v->where : "");
+	return true;
+}
+
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)
 {
 	*out = (struct answer){ .kind = VERDICT_DENY };

@@ -125,6 +125,9 @@ void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answ
 void queue_person_answered(struct questions *qs, uint64_t key, bool denied);
 bool queue_insists(const struct questions *qs, uint64_t key);
 
+/* The answer that V, decided anew, is to a question; false where it asks still. What is led elsewhere is allowed: it is led when it is done. */
+bool granted_answer(const struct verdict *v, struct answer *out);
+
 /* Without a person: what the rule says of an unanswered question. */
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out);
 

@@ -210,10 +210,9 @@ static void settle_granted(struct questions *qs)
 		if (g->state == GROUP_SETTLING)
 			continue;
 		policy_decide_now(qs->options.policy, &g->asked->call, &v);
-		if (v.kind != VERDICT_ALLOW && v.kind != VERDICT_DENY && v.kind != VERDICT_KILL)
+		struct answer a;
+		if (!granted_answer(&v, &a))
 			continue;
-		struct answer a = { .kind = v.kind, .channel = "grant" };
-		snprintf(a.who, sizeof(a.who), "%s", v.where ? v.where : "");
 		queue_deliver_group(qs, g, &a);
 	}
 }

@@ -83,9 +83,11 @@ int redirect_rest(struct worker *w, const struct call *call)
 	struct call one = *call;
 
 	one.n_objects = 1;
-	for (uint32_t i = 0; call->n_objects > 1 && i < call->n_objects; i++) {
+	for (uint32_t i = 0; i < call->n_objects; i++) {
 		one.object[0] = call->object[i];
-		policy_decide(w->session->policy, &one, &v);
+		policy_decide_answered(w->session->policy, &one, &v);
+		if (v.kind == VERDICT_DENY) /* some of its operations are led elsewhere, and others not */
+			return -EACCES;
 		if (v.kind != VERDICT_REWRITE)
 			continue;
 		j->verdict.rule = v.rule;

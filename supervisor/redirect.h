@@ -14,7 +14,7 @@ struct worker;
 int redirect(struct worker *w, const struct call *call, const char *answered_name);
 
 /*
- * A person has allowed CALL for one of its objects: others of it are led elsewhere all the same, as with an answer that was given before. Returns as
+ * A person has allowed CALL for one of its objects: what a rule leads elsewhere is led all the same, as with an answer that was given before. Returns as
  * redirect() does.
  */
 int redirect_rest(struct worker *w, const struct call *call);

@@ -60,6 +60,22 @@ for scope in once session; do
 done
 same "without it each is allowed" 5 "$(timeout -k 1 60 "$USHER" run -p "$T/etc/one.rules" --ask="exec:echo '{\"answer\":\"allow\"}'" --journal "$T/beside.none" -- bash -c many 2>"$T/err" </dev/null)"
 check "and the record says which limit" sh -c '"$USHER" log "'"$T/beside.once"'" --json | grep "\"verdict\":\"deny\"" | grep -q "limit.rules:2"'
+# Nor does it take back what another file leads elsewhere.
+echo led >led
+printf 'default allow\nrewrite read %s -> %s\n' "$T/w/q1" "$T/w/led" >"$T/etc/led.rules"
+chmod 600 "$T/etc/led.rules"
+led() { # SCOPE FILE...
+	local scope=$1 o=()
+	shift
+	for f; do o+=(-p "$T/etc/$f.rules"); done
+	timeout -k 1 60 "$USHER" run "${o[@]}" --ask="exec:echo '{\"answer\":\"allow\",\"scope\":\"$scope\"}'" -- sh -c 'cat q1; cat q1' 2>"$T/err" </dev/null | xargs
+}
+same "what is asked about is read where it is" "content one content one" "$(led once one)"
+same "or where it is led" "led led" "$(led once led)"
+same "and led, when both is said" "led led" "$(led once one led)"
+same "in whatever order" "led led" "$(led once led one)"
+same "by an answer for the session, too" "led led" "$(led session one led)"
+rm -f led
 # What is removed is the name that was asked about: not what its directory's other name makes of it, where nobody may remove it.
 printf 'deny delete %s\nask delete %s timeout=40s\ndefault allow\n' "$T/w/to/**" "$T/w/from/*/x" >"$T/etc/removed.rules"
 chmod 600 "$T/etc/removed.rules"
