@@ -12,6 +12,8 @@
 #include "policy/standing.h"
 #include "policy/trust.h"
 #include "rules/cleanup.h"
+#include "rules/findings.h"
+#include "rules/rule.h"
 
 static int layer_guard(const struct policy_options *o, struct layer *out)
 {
@@ -51,6 +53,33 @@ static int count_after(struct policy *p)
 	return 0;
 }
 
+/* What a rule says that an answer for ever has no place for: it is none of a session's layers, which count and record. NULL: nothing. */
+static const char *unkept(const struct rule *r)
+{
+	if (r->kind == VERDICT_REWRITE)
+		return "a grant answers a question by allow, deny or kill; where a call is led says a rule file";
+	if (r->limit)
+		return "limit= counts in rule files; a grant answers each time";
+	if (r->after || r->review)
+		return "after= and review belong to the rule that asks; a grant answers it";
+	return NULL;
+}
+
+/* An option that a grant cannot honour is an error, as in any rule. Returns 0, or 1 where there is one. */
+static int check_standing(const struct ruleset *rules, struct diagnostics *found)
+{
+	const struct rule *r;
+	int bad = 0;
+	for (size_t i = 0; (r = ruleset_rule(rules, i)); i++) {
+		const char *why = unkept(r);
+		struct place at = { r->file, r->line, rule_column(r), { r->text, (uint32_t)strlen(r->text) } };
+		if (why)
+			findings_add(found, DIAGNOSTIC_ERROR, &at, "%s", why);
+		bad |= why != NULL;
+	}
+	return bad;
+}
+
 static int load_standing(struct policy *p, const struct policy_options *o, struct diagnostics *found)
 {
 	if (!o->grants_file)
@@ -61,7 +90,8 @@ static int load_standing(struct policy *p, const struct policy_options *o, struc
 	if (access(o->grants_file, F_OK) < 0)
 		return 0; /* out of this user's reach, or not there: no standing grants, and nobody in the tree can make one */
 	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };
-	return ruleset_load(&source, found, &p->standing);
+	int rc = ruleset_load(&source, found, &p->standing);
+	return rc ? rc : check_standing(p->standing, found);
 }
 
 /* Every file is read even when one is broken, so that all findings are told. */

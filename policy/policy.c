@@ -156,6 +156,9 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 	if (verdict_compare(standing.kind, kind) > 0) {
 		kind = standing.kind;
 		where = standing.where;
+		v->error = standing.error;
+		v->stack = v->stack || standing.stack;
+		v->log = standing.log == LOG_ALERT ? LOG_ALERT : v->log;
 	}
 	if (kind == VERDICT_NONE)
 		return;

@@ -384,6 +384,38 @@ static void standing_grants(void **state)
 	assert_int_equal(decide(f, "/d", OP_READ), VERDICT_DENY);
 }
 
+static void write_grants(const char *file, const char *text)
+{
+	FILE *to = fopen(file, "w");
+	assert_non_null(to);
+	fputs(text, to);
+	fclose(to);
+	chmod(file, 0600);
+}
+
+/* What a standing grant says holds, or is an error: it never means less than it says. */
+static void standing_grants_hold_to_their_options(void **state)
+{
+	static const char *const unkept[] = { "allow read /a limit=2/h\n", "rewrite read /a -> /b\n", "ask read /a after=2\n", "ask read /a review\n" };
+	struct fixture *f = *state;
+	char file[128];
+	snprintf(file, sizeof(file), "%s/grants", f->dir);
+	rules(f, "ask read /a /b\n");
+	for (size_t i = 0; i < sizeof(unkept) / sizeof(unkept[0]); i++) {
+		write_grants(file, unkept[i]);
+		assert_int_equal(load(f, file), 1);
+	}
+	write_grants(file, "deny read /a errno=ENOENT log=alert\nallow read /b\n");
+	assert_int_equal(load(f, file), 0);
+	struct call c = file_call("/a", OP_READ);
+	struct verdict v;
+	policy_decide(f->p, &c, &v);
+	assert_int_equal(v.kind, VERDICT_DENY);
+	assert_int_equal(v.error, ENOENT);
+	assert_int_equal(v.log, LOG_ALERT);
+	assert_int_equal(decide(f, "/b", OP_READ), VERDICT_ALLOW);
+}
+
 static int charge(struct fixture *f, const struct call *call, struct verdict *v, struct charged *done)
 {
 	*done = (struct charged){ 0 };
@@ -550,7 +582,7 @@ int main(void)
 		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation), CASE(alerts_name_their_rule),
 		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded), CASE(guarded_names_are_normal),
 		CASE(grants_answer_asks_only), CASE(grants_have_scopes),    CASE(standing_grants),
-		CASE(limits_are_charged),    CASE(limits_are_charged_anew), CASE(bucket_refills),        CASE(bucket_is_exact_under_threads),
+		CASE(standing_grants_hold_to_their_options), CASE(limits_are_charged), CASE(limits_are_charged_anew), CASE(bucket_refills), CASE(bucket_is_exact_under_threads),
 		CASE(readers_and_writers_of_grants), CASE(broken_files_start_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
