@@ -41,7 +41,7 @@ bool question_same(const struct asked *a, const struct question *q)
 {
 	const struct call *c = &a->call, *d = q->call;
 	if (c->n_objects != d->n_objects || c->flags != d->flags || c->by.uid != d->by.uid ||
-	    a->verdict.rule != q->verdict->rule || strcmp(c->syscall, d->syscall) != 0)
+	    a->verdict.rule != q->verdict->rule || a->verdict.unanswered != q->verdict->unanswered || strcmp(c->syscall, d->syscall) != 0)
 		return false;
 	for (uint32_t i = 0; i < c->n_objects; i++) {
 		if (!object_same(&c->object[i], &d->object[i]))

@@ -54,14 +54,29 @@ static bool says_more(const struct verdict *a, const struct verdict *b)
 	return a->kind == VERDICT_ASK && narrow_rule(b) && !narrow_rule(a);
 }
 
+/* What RULE, which asks, or a default (NULL) has happen when nobody answers. */
+static enum verdict_kind rule_unanswered(const struct rule *rule)
+{
+	bool says = rule && (rule->otherwise == VERDICT_ALLOW || rule->otherwise == VERDICT_KILL);
+	return says ? rule->otherwise : VERDICT_DENY;
+}
+
+/* The strictest of what is to happen unanswered, of WORST so far and of V where that asks. */
+static enum verdict_kind join_unanswered(enum verdict_kind worst, const struct verdict *v)
+{
+	return v->kind == VERDICT_ASK && verdict_compare(v->unanswered, worst) > 0 ? v->unanswered : worst;
+}
+
 /* B joins A: the stricter decides, of equals the first, but for one that says more; what either wants written is written. */
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	bool stack = a->stack || b->stack;
 	enum log_level log = log_merge(a->log, b->log);
+	enum verdict_kind unanswered = join_unanswered(join_unanswered(VERDICT_NONE, a), b);
 	int stricter = verdict_compare(b->kind, a->kind);
 	if (stricter > 0 || (stricter == 0 && says_more(a, b)))
 		*a = *b;
+	a->unanswered = unanswered;
 	a->stack = stack;
 	a->log = log;
 }
@@ -208,6 +223,8 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 			v[bit].review = v[bit].rule->review;
 			d->trusted |= (op_set)(1u << bit);
 		}
+		if (v[bit].kind == VERDICT_ASK)
+			v[bit].unanswered = rule_unanswered(v[bit].rule);
 		keep_led(d, bit, &v[bit]);
 		verdict_join(&d->each[bit], &v[bit]);
 	}
@@ -260,6 +277,7 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 	struct verdict all = { .kind = VERDICT_NONE };
 	enum log_level log = LOG_NONE;
 	struct verdict heard = { .kind = VERDICT_NONE };
+	enum verdict_kind unanswered = VERDICT_NONE;
 	bool stack = false, narrow = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct decision d;
@@ -275,6 +293,7 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 			const struct verdict *v = &d.each[__builtin_ctz(ops)];
 			stack = stack || v->stack;
 			narrow = narrow || (v->kind == VERDICT_ASK && narrow_rule(v));
+			unanswered = join_unanswered(unanswered, v);
 			if (heard_of(v) > heard_of(&heard))
 				heard = *v;
 			log = log_merge(log, v->log);
@@ -290,6 +309,7 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 	}
 	all.stack = stack;
 	all.narrow = narrow;
+	all.unanswered = unanswered;
 	*out = all;
 }
 

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "policy/limits.h"
-#include "rules/rule.h"
 
 struct group *queue_group(struct questions *qs, uint64_t id)
 {
@@ -182,9 +181,8 @@ bool granted_answer(const struct verdict *v, struct answer *out)
 void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)
 {
 	*out = (struct answer){ .kind = VERDICT_DENY };
-	const struct rule *rule = a->verdict.rule;
-	if (rule && (rule->otherwise == VERDICT_ALLOW || rule->otherwise == VERDICT_KILL))
-		out->kind = rule->otherwise;
+	if (a->verdict.unanswered == VERDICT_ALLOW || a->verdict.unanswered == VERDICT_KILL)
+		out->kind = a->verdict.unanswered;
 	snprintf(out->channel, sizeof(out->channel), "%s", channel);
 	snprintf(out->who, sizeof(out->who), "else=%s", verdict_name(out->kind));
 	snprintf(out->message, sizeof(out->message), "%s", message);

@@ -32,6 +32,7 @@ struct verdict {
 	bool stack;              /* the caller's stack belongs into the record */
 	bool review;             /* allowed, and to be looked at by a person afterwards */
 	bool narrow;             /* asked: by some rule that is narrow */
+	enum verdict_kind unanswered; /* asked: what happens when nobody answers, the strictest of what the rules that ask say; NONE: deny */
 	bool unnamed;            /* VERDICT_NONE: only stats, and no rule names them: nothing is refused */
 	uint32_t object;         /* index of the object that decided */
 	const struct rule *rule; /* the rule that decided; NULL: a default, see where */

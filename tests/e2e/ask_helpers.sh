@@ -60,6 +60,26 @@ for scope in once session; do
 done
 same "without it each is allowed" 5 "$(timeout -k 1 60 "$USHER" run -p "$T/etc/one.rules" --ask="exec:echo '{\"answer\":\"allow\"}'" --journal "$T/beside.none" -- bash -c many 2>"$T/err" </dev/null)"
 check "and the record says which limit" sh -c '"$USHER" log "'"$T/beside.once"'" --json | grep "\"verdict\":\"deny\"" | grep -q "limit.rules:2"'
+# Unanswered, a question is all its rules' question: an else=allow is not the word of the others.
+echo kept >kept
+printf 'default allow\nask read %s timeout=1s else=allow\n' "$T/w/kept" >"$T/etc/lets.rules"
+printf 'default allow\nask read %s timeout=1s\n' "$T/w/kept" >"$T/etc/holds.rules"
+printf 'default allow\nask read %s timeout=1s else=allow\nask modify %s timeout=1s\n' "$T/w/kept" "$T/w/kept" >"$T/etc/both.rules"
+chmod 600 "$T/etc/lets.rules" "$T/etc/holds.rules" "$T/etc/both.rules"
+unanswered() { # COMMAND FILE...
+	local c=$1 o=()
+	shift
+	for f; do o+=(-p "$T/etc/$f.rules"); done
+	timeout -k 1 60 "$USHER" run "${o[@]}" --ask="exec:exec sleep 20" -- sh -c "$c" 2>"$T/err" </dev/null || true
+}
+same "unanswered, else=allow allows" kept "$(unanswered "cat kept" lets)"
+same "and nothing denies" "" "$(unanswered "cat kept" holds)"
+same "the stricter of two files counts" "" "$(unanswered "cat kept" lets holds)"
+same "in whatever order" "" "$(unanswered "cat kept" holds lets)"
+same "reading alone is let" kept "$(unanswered "cat kept" both)"
+unanswered "echo more 1<>kept" both
+same "writing while reading is not" kept "$(cat kept)"
+rm -f kept
 # Nor does it take back what another file leads elsewhere.
 echo led >led
 printf 'default allow\nrewrite read %s -> %s\n' "$T/w/q1" "$T/w/led" >"$T/etc/led.rules"
