@@ -76,6 +76,7 @@ static bool charge_one(struct charge *c, const struct layer *l, const struct ver
 	c->verdict->error = v->error;
 	c->verdict->rule = rule;
 	c->verdict->where = says.where;
+	c->verdict->keeps = rule->kind == VERDICT_ASK && rule->remember != REMEMBER_ONCE ? rule : NULL;
 	c->verdict->unanswered = rule->kind == VERDICT_ASK ? rule->otherwise : VERDICT_DENY;
 	c->verdict->object = object;
 	return false;

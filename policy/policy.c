@@ -67,16 +67,37 @@ static enum verdict_kind join_unanswered(enum verdict_kind worst, const struct v
 	return v->kind == VERDICT_ASK && verdict_compare(v->unanswered, worst) > 0 ? v->unanswered : worst;
 }
 
+/* Of two rules that ask the one that has an answer hold for less; NULL: for once. */
+static const struct rule *shorter(const struct rule *a, const struct rule *b)
+{
+	static const int lasts[] = { [REMEMBER_ONCE] = 0, [REMEMBER_TIME] = 1, [REMEMBER_TREE] = 2, [REMEMBER_SESSION] = 3 };
+	if (!a || !b)
+		return NULL;
+	if (a->remember == REMEMBER_TIME && b->remember == REMEMBER_TIME)
+		return b->remember_s < a->remember_s ? b : a;
+	return lasts[b->remember] < lasts[a->remember] ? b : a;
+}
+
+/* The same of two verdicts, of which one may not ask. */
+static const struct rule *join_keeps(const struct verdict *a, const struct verdict *b)
+{
+	if (a->kind == VERDICT_ASK && b->kind == VERDICT_ASK)
+		return shorter(a->keeps, b->keeps);
+	return a->kind == VERDICT_ASK ? a->keeps : b->keeps;
+}
+
 /* B joins A: the stricter decides, of equals the first, but for one that says more; what either wants written is written. */
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	bool stack = a->stack || b->stack;
 	enum log_level log = log_merge(a->log, b->log);
 	enum verdict_kind unanswered = join_unanswered(join_unanswered(VERDICT_NONE, a), b);
+	const struct rule *keeps = join_keeps(a, b);
 	int stricter = verdict_compare(b->kind, a->kind);
 	if (stricter > 0 || (stricter == 0 && says_more(a, b)))
 		*a = *b;
 	a->unanswered = unanswered;
+	a->keeps = keeps;
 	a->stack = stack;
 	a->log = log;
 }
@@ -223,8 +244,10 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 			v[bit].review = v[bit].rule->review;
 			d->trusted |= (op_set)(1u << bit);
 		}
-		if (v[bit].kind == VERDICT_ASK)
+		if (v[bit].kind == VERDICT_ASK) {
 			v[bit].unanswered = rule_unanswered(v[bit].rule);
+			v[bit].keeps = v[bit].rule && v[bit].rule->remember != REMEMBER_ONCE ? v[bit].rule : NULL;
+		}
 		keep_led(d, bit, &v[bit]);
 		verdict_join(&d->each[bit], &v[bit]);
 	}
@@ -278,6 +301,7 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 	enum log_level log = LOG_NONE;
 	struct verdict heard = { .kind = VERDICT_NONE };
 	enum verdict_kind unanswered = VERDICT_NONE;
+	const struct rule *keeps = NULL;
 	bool stack = false, narrow = false;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
 		struct decision d;
@@ -293,6 +317,8 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 			const struct verdict *v = &d.each[__builtin_ctz(ops)];
 			stack = stack || v->stack;
 			narrow = narrow || (v->kind == VERDICT_ASK && narrow_rule(v));
+			if (v->kind == VERDICT_ASK)
+				keeps = unanswered == VERDICT_NONE ? v->keeps : shorter(keeps, v->keeps);
 			unanswered = join_unanswered(unanswered, v);
 			if (heard_of(v) > heard_of(&heard))
 				heard = *v;
@@ -310,6 +336,7 @@ static void decide(const struct policy *p, const struct call *call, bool answere
 	all.stack = stack;
 	all.narrow = narrow;
 	all.unanswered = unanswered;
+	all.keeps = keeps;
 	*out = all;
 }
 

@@ -25,10 +25,10 @@ int question_note(struct questions *qs, const char *event, const char *text)
 	return qs->options.note ? qs->options.note(qs->options.context, event, text) : 0;
 }
 
-/* The rule's remember=, where the answer does not say how long it holds. */
+/* The shortest remember= of the rules that ask, where the answer does not say how long it holds. */
 static void default_scope(const struct asked *a, struct answer *answer)
 {
-	const struct rule *rule = a->verdict.rule;
+	const struct rule *rule = a->verdict.keeps;
 	switch (rule ? rule->remember : REMEMBER_ONCE) {
 	case REMEMBER_ONCE:
 		answer->scope = SCOPE_ONCE;

@@ -34,6 +34,7 @@ struct verdict {
 	bool narrow;             /* asked: by some rule that is narrow */
 	enum verdict_kind unanswered; /* asked: what happens when nobody answers, the strictest of what the rules that ask say; NONE: deny */
 	bool unnamed;            /* VERDICT_NONE: only stats, and no rule names them: nothing is refused */
+	const struct rule *keeps; /* asked: of the rules that ask the one with the shortest remember=; NULL: an answer is for once */
 	uint32_t object;         /* index of the object that decided */
 	const struct rule *rule; /* the rule that decided; NULL: a default, see where */
 	const char *where;       /* "FILE:LINE", "builtin:NAME:LINE" or "default"; lives as long as the rules */

@@ -80,6 +80,19 @@ same "reading alone is let" kept "$(unanswered "cat kept" both)"
 unanswered "echo more 1<>kept" both
 same "writing while reading is not" kept "$(cat kept)"
 rm -f kept
+# Nor is what one of them remembers remembered for the others.
+echo kept >kept
+printf 'default allow\nask read %s remember=session\nask modify %s\n' "$T/w/kept" "$T/w/kept" >"$T/etc/remember.rules"
+chmod 600 "$T/etc/remember.rules"
+questions() { # COMMAND: how many it takes
+	: >questions
+	timeout -k 1 60 "$USHER" run -p "$T/etc/remember.rules" --ask="exec:echo >>$T/w/questions; echo '{\"answer\":\"allow\"}'" -- sh -c "$1" 2>"$T/err" </dev/null
+	wc -l <questions
+}
+same "an answer is remembered where its rule says so" 1 "$(questions ': <kept; : <kept')"
+same "and not where none does" 2 "$(questions ': >>kept; : >>kept')"
+same "nor by way of another rule" 2 "$(questions ': <>kept; : >>kept')"
+rm -f kept questions
 # Nor does it take back what another file leads elsewhere.
 echo led >led
 printf 'default allow\nrewrite read %s -> %s\n' "$T/w/q1" "$T/w/led" >"$T/etc/led.rules"
