@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * connect and listen, done on the caller's own socket from usher's copy of the address.
+ * connect, done on the caller's own socket from usher's copy of the address.
  *
  * MUST: reception is handed on before a connect that may wait; a wait that a signal ends is answered so that
  * the kernel restarts the call or not, as it would have.
@@ -160,56 +160,4 @@ int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
 		return rc;
 	j->word[WORD_SWAPPED] = rc ? (uint64_t)kind.domain + 1 : 0;
 	return net_retarget(j, &j->target[index], to, &j->data[0]);
-}
-
-/*
- * listen on an internet socket without a port gets one from the kernel: a bind to
- * port 0. On a bound socket, and on a unix socket (which must be bound), there is nothing left to decide.
- */
-enum { WORD_NATIVE };
-
-int net_listen_resolve(struct job *j)
-{
-	struct sockaddr_storage ss;
-	socklen_t len = sizeof(ss);
-	struct socket_kind kind;
-	struct address a;
-
-	int rc = net_socket(j, (int)j->arg[0], &kind);
-	if (rc < 0)
-		return rc;
-	if (net_caller_may(j, &kind)) {
-		j->word[WORD_NATIVE] = 1;
-		return 0;
-	}
-	if (getsockname(j->sock, (struct sockaddr *)&ss, &len) < 0)
-		return -errno;
-	sockaddr_decode(&ss, len, &kind, ADDRESS_BIND, &a);
-	if (net_unruled(j, &kind))
-		return 0;
-	if (a.kind == ADDRESS_UNKNOWN)
-		return -EPERM;
-	if (a.kind != ADDRESS_INET || a.inet.port)
-		return 0;
-	struct target *t = job_target(j, OBJECT_INET, OP_BIND);
-	if (!t)
-		return -ENOSPC;
-	t->inet = a.inet;
-	t->inet.proto = socket_proto(&kind);
-	return 0;
-}
-
-int net_listen_perform(struct job *j)
-{
-	struct net_ids mine;
-
-	if (j->word[WORD_NATIVE])
-		return job_continue(j);
-	int rc = net_ids_enter(j, &mine);
-
-	if (rc == 0) {
-		rc = listen(j->sock, (int)j->arg[1]) < 0 ? -errno : 0;
-		net_ids_leave(&mine);
-	}
-	return net_answer(j, rc);
 }

@@ -362,6 +362,44 @@ static int unbound(void)
 	return verdict(listen(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), 1));
 }
 
+/* Nobody answers there: the socket says afterwards which port it had, and has none. */
+static int unbound_again(int family, const void *nobody, socklen_t len)
+{
+	int s = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (s < 0 || connect(s, nobody, len) == 0 || errno != ECONNREFUSED)
+		return IMPOSSIBLE;
+	return verdict(listen(s, 1));
+}
+
+static int unbound_behind(void)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons(1), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+
+	return unbound_again(AF_INET, &to, sizeof(to));
+}
+
+static int unbound_behind6(void)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_port = htons(1), .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+
+	return unbound_again(AF_INET6, &to, sizeof(to));
+}
+
+/* The kernel gives a name to whoever connects and wants to know of others who they are. */
+static int unnamed(void)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX, .sun_path = "unheard" };
+	int deaf = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	unlink("unheard");
+	if (bind(deaf, (struct sockaddr *)&to, sizeof(to)) < 0 || setsockopt(s, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) < 0 ||
+	    connect(s, (struct sockaddr *)&to, sizeof(to)) == 0 || errno != ECONNREFUSED)
+		return IMPOSSIBLE;
+	unlink("unheard");
+	return verdict(listen(s, 1));
+}
+
 static int odd_socket(void)
 {
 	static const int odd[][3] = { { AF_VSOCK, SOCK_STREAM, 0 }, { AF_ALG, SOCK_SEQPACKET, 0 }, { AF_INET, SOCK_STREAM, 262 /* MPTCP */ },
@@ -397,6 +435,9 @@ static const struct attack attacks[] = {
 	{ "row 67: an IPv4 address on an IPv6 socket", other_family, false },
 	{ "row 68: data before the connection", fast_open, false },
 	{ "row 69: listen without bind", unbound, false },
+	{ "row 69: listen behind a connection that failed", unbound_behind, false },
+	{ "row 69: listen behind a connection of IPv6 that failed", unbound_behind6, false },
+	{ "row 69: listen under a name that the kernel gave", unnamed, false },
 	{ "row 70: other families and protocols", odd_socket, false },
 	{ "row 71: the name of a closed address", by_name, false },
 };
@@ -486,7 +527,7 @@ static bool rules_for(const struct stage *s)
 	return f &&
 	       fprintf(f,
 		       "deny open %s/secret\ndeny write %s/locked\ndeny stat %s/hidden\nrewrite open %s/asked -> %s/fair\n"
-		       "deny connect unix:%s/donor tcp:127.0.0.1:%s udp:127.0.0.1:%s\ndeny send udp:127.0.0.1:%s\ndeny bind tcp:*:*\ndefault allow\n",
+		       "deny connect unix:%s/donor tcp:127.0.0.1:%s udp:127.0.0.1:%s\ndeny send udp:127.0.0.1:%s\ndeny bind tcp:*:* unix:@**\ndefault allow\n",
 		       w, w, w, w, w, w, p, p, p) > 0 &&
 	       fclose(f) == 0;
 }
