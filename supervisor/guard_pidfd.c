@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "supervisor/memory.h"
+#include "supervisor/net_ids.h"
 #include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
@@ -54,12 +55,18 @@ int guard_pidfd(struct job *j)
 	return 0;
 }
 
+/* As the caller: it may signal whom it may by its own ids and powers, and not whom usher may. */
 int guard_pidfd_perform(struct job *j)
 {
+	struct net_ids mine;
 	siginfo_t info;
 
 	if (j->data[0].off)
 		memcpy(&info, job_text(j, j->data[0]), sizeof(info));
-	long rc = syscall(__NR_pidfd_send_signal, j->sock, (int)j->arg[1], j->data[0].off ? &info : NULL, (unsigned)j->arg[3]);
-	return job_result(j, rc);
+	int rc = net_ids_enter(j, &mine);
+	if (rc < 0)
+		return job_error(j, rc);
+	long sent = syscall(__NR_pidfd_send_signal, j->sock, (int)j->arg[1], j->data[0].off ? &info : NULL, (unsigned)j->arg[3]);
+	net_ids_leave(&mine); /* leaves errno as it was */
+	return job_result(j, sent);
 }

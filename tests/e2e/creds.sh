@@ -176,6 +176,33 @@ chmod 644 "$T/etc/settings.py"
 native=$(python3 "$T/etc/settings.py" 2>&1)
 fresh
 same "settings of the kernel by who is root in effect" "$native" "$(supervise "$T/etc/allow.rules" python3 "$T/etc/settings.py" 2>&1)"
+# A signal by descriptor reaches whom the caller may signal, also where usher sends it (the floor may have no scope for signals).
+cat >"$T/etc/descriptor.py" <<'P'
+import os, signal
+def other(*ids):
+    r, w = os.pipe()
+    pid = os.fork()
+    if pid: return os.read(r, 1) and (pid, os.pidfd_open(pid))
+    os.setresuid(*ids)
+    os.write(w, b"x")
+    signal.pause()
+others = [other(0, 0, 0), other(1000, 1000, 1000), other(1001, 1001, 1001), other(1001, 1001, 1000)]
+for ids in (0, 0, 0), (1000, 1000, 1000), (1001, 1000, 0), (1000, 0, 0):
+    if os.fork() == 0:
+        os.setresuid(*ids)
+        for pid, descriptor in others:
+            try: print(ids, signal.pidfd_send_signal(descriptor, 0), flush=True)
+            except OSError as e: print(ids, e.strerror, flush=True)
+        os._exit(0)
+    os.wait()
+for pid, descriptor in others: os.kill(pid, signal.SIGKILL)
+P
+chmod 644 "$T/etc/descriptor.py"
+native=$(python3 "$T/etc/descriptor.py" 2>&1)
+same "natively a user does not signal everybody" 2 "$(grep -c '^(1000, 1000, 1000) Operation not permitted' <<<"$native")"
+for floor in auto off; do
+	same "signals by descriptor, floor $floor" "$native" "$("$USHER" run --floor=$floor -p "$T/etc/allow.rules" --journal "$T/j/signal-$floor" -- python3 "$T/etc/descriptor.py" 2>&1 | grep -v '^usher: ')"
+done
 # A node by which the own terminal is opened (as /dev/tty) has rights of its own, also over a link.
 cat >"$T/etc/node.py" <<'P'
 import os, pty, stat
