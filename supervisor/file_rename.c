@@ -72,12 +72,7 @@ static int tell(struct job *j, struct span name, op_set ops, const struct stat *
 	if (ops & OPS_NET)
 		t->inet.proto = PROTO_UNIX;
 	t->name = kept;
-	t->exists = true;
-	t->dev = st->st_dev;
-	t->ino = st->st_ino;
-	t->nlink = st->st_nlink;
-	t->mode = st->st_mode;
-	t->rdev = st->st_rdev;
+	target_knows(t, st);
 	return 0;
 }
 

@@ -35,6 +35,16 @@ struct stat target_known(const struct target *t)
 	return (struct stat){ .st_dev = t->dev, .st_ino = t->ino, .st_nlink = t->nlink, .st_mode = t->mode, .st_rdev = t->rdev };
 }
 
+void target_knows(struct target *t, const struct stat *st)
+{
+	t->exists = true;
+	t->dev = st->st_dev;
+	t->ino = st->st_ino;
+	t->nlink = st->st_nlink;
+	t->mode = st->st_mode;
+	t->rdev = st->st_rdev;
+}
+
 void job_drop_targets(struct job *j)
 {
 	for (uint32_t i = 0; i < j->n_targets; i++)

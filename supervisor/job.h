@@ -150,6 +150,8 @@ void job_reset(struct job *j);
 
 /* What is known of T, as fstat(2) would say it: device, inode, links, mode, and a device node's numbers. Any thread. */
 struct stat target_known(const struct target *t);
+/* T exists, and is what fstat(2) says in ST. Any thread. */
+void target_knows(struct target *t, const struct stat *st);
 
 /* Closes and forgets the targets, and what was said of them: before resolving again. */
 void job_drop_targets(struct job *j);

@@ -258,12 +258,7 @@ static bool still_allowed(struct job *j, struct target *t, const struct stat *st
 
 	if (!j->session->identity)
 		return true;
-	t->exists = true;
-	t->dev = st->st_dev;
-	t->ino = st->st_ino;
-	t->nlink = st->st_nlink;
-	t->mode = st->st_mode;
-	t->rdev = st->st_rdev;
+	target_knows(t, st);
 	t->own = terminals_own(j->session->terminals, st);
 	/* Of a file that is not pinned its identity says nothing new. */
 	if (!S_ISCHR(st->st_mode) && !S_ISBLK(st->st_mode) && !policy_pins_object(j->session->policy, st->st_dev, st->st_ino))

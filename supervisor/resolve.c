@@ -80,11 +80,7 @@ int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf,
 static void take_identity(const struct job *j, struct target *t, const struct stat *st)
 {
 	t->own = terminals_own(j->session->terminals, st);
-	t->dev = st->st_dev;
-	t->ino = st->st_ino;
-	t->nlink = st->st_nlink;
-	t->mode = st->st_mode;
-	t->rdev = st->st_rdev;
+	target_knows(t, st);
 }
 
 static void unhold(struct target *t)
@@ -219,7 +215,6 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 	}
 	take_identity(j, t, &st);
 	t->kind = OBJECT_FILE;
-	t->exists = true;
 	t->looked = true;
 	j->looked = st;
 	return 1;

@@ -151,12 +151,7 @@ int resolve_describe(struct job *j, struct target *t)
 int resolve_describe_as(struct job *j, struct target *t, const struct stat *st)
 {
 	t->kind = OBJECT_FILE;
-	t->exists = true;
-	t->dev = st->st_dev;
-	t->ino = st->st_ino;
-	t->nlink = st->st_nlink;
-	t->mode = st->st_mode;
-	t->rdev = st->st_rdev;
+	target_knows(t, st);
 	t->own = terminals_own(j->session->terminals, st);
 	int rc = descriptor_name(j, t->fd, &t->name);
 	if (rc < 0)
