@@ -88,6 +88,25 @@ static int path_object(struct job *j, struct target **out)
 	return (*out)->fd < 0 ? -ENOSYS : 0;
 }
 
+/*
+ * A path descriptor of T as the caller's flags say. O_NOFOLLOW stays visible in it and cannot be given through /proc: by T's name, where that is T still.
+ * A link itself can only be duplicated. The descriptor or a negative errno.
+ */
+static int path_of(struct job *j, const struct target *t)
+{
+	int flags = O_PATH | (int)(j->word[OPEN_FLAGS] & (O_DIRECTORY | O_NOFOLLOW));
+	struct stat st;
+
+	if (S_ISLNK(t->mode)) {
+		int link = fcntl(t->fd, F_DUPFD_CLOEXEC, 3);
+		return link < 0 ? -errno : link;
+	}
+	int fd CLEANUP_FD = flags & O_NOFOLLOW && t->kind == OBJECT_FILE ? open(job_text(j, t->name), flags | O_CLOEXEC) : -1;
+	if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == t->dev && st.st_ino == t->ino)
+		return steal_fd(&fd);
+	return resolve_reopen(t->fd, flags);
+}
+
 /* The caller gets a path descriptor of T itself: by a name it could get something else, however soon after that was closed again. */
 static int given(struct job *j, const struct target *t)
 {
@@ -95,10 +114,9 @@ static int given(struct job *j, const struct target *t)
 	struct inside in;
 	int number;
 
-	/* A link itself can only be duplicated. */
-	int fd = S_ISLNK(t->mode) ? fcntl(t->fd, F_DUPFD_CLOEXEC, 3) : resolve_reopen(t->fd, (int)(O_PATH | (j->word[OPEN_FLAGS] & O_DIRECTORY)));
+	int fd = path_of(j, t);
 	if (fd < 0)
-		return job_error(j, S_ISLNK(t->mode) ? -errno : fd);
+		return job_error(j, fd);
 	int rc = inside_begin_path(j, &in, fd, cloexec, &number);
 	if (rc == -EPERM)
 		return job_error(j, -ENOSYS);
