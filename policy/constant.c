@@ -126,6 +126,36 @@ const char *policy_closed(const struct policy *p, size_t index, size_t *len)
 	return NULL;
 }
 
+static bool is_below(struct span name, struct span dir)
+{
+	while (dir.len && dir.bytes[dir.len - 1] == '/')
+		dir.len--;
+	return name.len > dir.len && memcmp(name.bytes, dir.bytes, dir.len) == 0 && name.bytes[dir.len] == '/';
+}
+
+static bool may_mean_below(const struct rule_pattern *pat, struct span dir)
+{
+	struct span begins = { pat->prefix, pat->prefix_len };
+
+	return is_below(begins, dir) || (!pat->exact && (span_equal(begins, dir) || is_below(dir, begins)));
+}
+
+bool policy_bounds_below(const struct policy *p, op_set op, struct span dir)
+{
+	const struct ruleset *layer;
+	const struct rule *r;
+	for (size_t l = 1; (layer = policy_layer(p, l)); l++) {
+		for (size_t n = 0; (r = ruleset_rule(layer, n)); n++) {
+			struct rule_pattern pat;
+			for (uint32_t i = 0; r->kind != VERDICT_ALLOW && (r->ops & op) && rule_pattern(r, i, &pat); i++) {
+				if (pat.kind == OBJECT_FILE && may_mean_below(&pat, dir))
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
 static bool concerns_stat(const struct rule *r)
 {
 	if (r->ops & OP_STAT)

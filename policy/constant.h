@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "rules/call.h"
 #include "rules/op.h"
 
 struct policy;
@@ -28,6 +29,9 @@ bool policy_allows(const struct policy *p, op_set op, bool silent, const char **
  * terminated; *LEN its length. Names below /proc/ are left out.
  */
 const char *policy_closed(const struct policy *p, size_t index, size_t *len);
+
+/* Whether some rule that does more than allow speaks of OP on files and may mean one below directory DIR (absolute, canonical). */
+bool policy_bounds_below(const struct policy *p, op_set op, struct span dir);
 
 /* Whether some rule on stat does more than allow it without a record (log=none; stat has no default), or leads file names elsewhere. */
 bool policy_mediates_stat(const struct policy *p);

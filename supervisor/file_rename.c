@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "policy/constant.h"
 #include "rules/cleanup.h"
 #include "supervisor/file.h"
 #include "supervisor/gains.h"
@@ -53,12 +54,17 @@ static int open_quietly(int dir, const char *name)
 
 static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth);
 
-/* A directory that usher may not list: its owner makes it readable again behind the move, and who may search it needs no list. What is gone holds nothing. */
-static int unread(const struct job *j)
+/*
+ * NAME is a directory that usher may not list: its owner makes it readable again behind the move, and who may search it needs no list. What is gone holds
+ * nothing; nor does what no rule means, where looking is all that rules speak of.
+ */
+static int unread(const struct job *j, struct span name)
 {
-	bool gone = errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+	const struct session *s = j->session;
 
-	return gone || j->session->files_free ? 0 : -EACCES;
+	if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || s->files_free)
+		return 0;
+	return s->uses_free && !policy_bounds_below(s->policy, OP_STAT, name) ? 0 : -EACCES;
 }
 
 /* OPS on the entry NAME are the call's, too: so the rule that speaks of them decides, and is in the record. 0 or -EACCES: no room. */
@@ -134,7 +140,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	if (rc != 0 || !S_ISDIR(st.st_mode))
 		return rc;
 	int below = open_quietly(dir, name);
-	return below < 0 ? unread(w->j) : tree_walk(w, below, from_len, to_len, depth + 1);
+	return below < 0 ? unread(w->j, (struct span){ w->from, (uint32_t)from_len }) : tree_walk(w, below, from_len, to_len, depth + 1);
 }
 
 /* Takes DIR. */
@@ -178,7 +184,7 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 	int dir = open_quietly(from->dir, leaf);
 	if (slash)
 		leaf[len - 1] = '/';
-	return dir < 0 ? unread(j) : tree_walk(&w, dir, a.len, b.len, 0);
+	return dir < 0 ? unread(j, a) : tree_walk(&w, dir, a.len, b.len, 0);
 }
 
 /* FROM takes the name of TO: what that adds is needed at FROM as well. */

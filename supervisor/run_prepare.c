@@ -165,11 +165,11 @@ static bool allows_looks(const struct policy *p)
 	return !(policy_ops(p) & OP_STAT) || policy_allows(p, OP_STAT, false, NULL);
 }
 
-/* Whether every file may be seen, read and changed, and every socket that is one be reached: the guard closes what is usher's to moves, too. */
-static bool allows_files(const struct policy *p)
+/* Whether every file may be read and changed, and every socket that is one be reached: the guard closes what is usher's to moves, too. */
+static bool allows_uses(const struct policy *p)
 {
 	return policy_allows(p, OP_CREATE, false, NULL) && policy_allows(p, OP_READ, false, NULL) && policy_allows(p, OP_MODIFY, false, NULL) &&
-	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL) && allows_looks(p) &&
+	       policy_allows(p, OP_DELETE, false, NULL) && policy_allows(p, OP_ATTR, false, NULL) &&
 	       policy_allows(p, OP_CONNECT, false, NULL) && policy_allows(p, OP_SEND, false, NULL);
 }
 
@@ -317,7 +317,8 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->mover = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	/* On many cores somebody makes a name all the time: a rename that waits goes before those who come later. */
 	s->makers = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-	s->files_free = allows_files(s->policy);
+	s->uses_free = allows_uses(s->policy);
+	s->files_free = s->uses_free && allows_looks(s->policy);
 	s->reads_env = likeness_env(s->policy);
 	s->counts_sends = likeness_counts_sends(s->policy);
 	s->descent = likeness_descent(s->policy);

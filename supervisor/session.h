@@ -55,7 +55,8 @@ struct session {
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	bool makes_free;         /* the rules allow every name to be made */
 	bool removes_free;       /* they allow every one to be removed */
-	bool files_free;         /* and every file to be seen, read, modified, removed and changed, and every socket to be reached: a rename gives nothing */
+	bool uses_free;          /* and every file to be read, modified, removed and changed, and every socket to be reached */
+	bool files_free;         /* and to be seen, too: a rename gives nothing */
 	atomic_bool creds_moved; /* some process of the tree has changed its credentials */
 	struct creds_home *home; /* what usher's threads are when they serve nobody (creds.h) */
 	atomic_bool roots_moved; /* some process has changed its root directory */

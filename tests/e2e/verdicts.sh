@@ -334,6 +334,17 @@ seen "the refusal" verdict=deny call=rename result=ENOENT op=stat "rule=$T/etc/h
 check "with the name" grep -aq '"op":\["stat"\],"object":"[^"]*/above/hidden-below"' <<<"$(records "$JOURNAL")"
 same "the name itself gets no other" 2 "$(e 'os.rename("hidden-file", "shown")')"
 same "what hides nothing is renamed" ok "$(e 'os.rename("above/seen", "seen")')"
+# One that usher may not list, root's aside, could hold such a name where a rule means some below it, and elsewhere none.
+mkdir -p above/closed beside/closed && chmod 000 above/closed beside/closed
+rules unread.rules <<EOF
+deny stat $T/project/above/**/hidden-*
+default allow
+EOF
+if ! is_root; then
+	same "nor is one that cannot be listed where there may be such names" 13 "$(e 'os.rename("above/closed", "above/opened")')"
+	same "it is where there are none" ok "$(e 'os.rename("beside/closed", "beside/opened")')"
+fi
+chmod 700 above/closed beside/*
 
 JOURNAL=$T/journal.guarded
 "$USHER" run -p "$R" --journal "$JOURNAL" -- sh -c "ls $JOURNAL; echo x >> $JOURNAL/journal-000001.jsonl; rm -rf $JOURNAL; mv $JOURNAL $T/elsewhere; kill -9 \$PPID; kill -STOP \$PPID; cat /proc/\$PPID/environ; echo alive" >"$T/out" 2>"$T/err"
