@@ -97,30 +97,32 @@ static bool charge_layer(struct charge *c, const struct layer *l)
 	return true;
 }
 
-/* From layer FIRST on, which has limits. */
-static int charge_layers(struct charge *c, size_t first)
+/* Whether a limit may count what V is about: most policies have none, and nothing is set up for them. */
+static bool counts(const struct policy *p, const struct verdict *v)
+{
+	if (v->kind != VERDICT_ALLOW && v->kind != VERDICT_REWRITE)
+		return false;
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (p->layer[i].bucket)
+			return true;
+	}
+	return false;
+}
+
+static int charge(struct charge *c)
 {
 	c->now = clock_now_ns();
-	for (size_t i = first; i < c->policy->n_layers; i++) {
+	for (size_t i = 0; i < c->policy->n_layers; i++) {
 		if (c->policy->layer[i].bucket && !charge_layer(c, &c->policy->layer[i]))
 			return 1;
 	}
 	return 0;
 }
 
-static int charge(struct charge *c)
-{
-	if (c->verdict->kind != VERDICT_ALLOW && c->verdict->kind != VERDICT_REWRITE)
-		return 0;
-	for (size_t i = 0; i < c->policy->n_layers; i++) {
-		if (c->policy->layer[i].bucket)
-			return charge_layers(c, i);
-	}
-	return 0;
-}
-
 int policy_charge(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
 {
+	if (!counts(p, verdict))
+		return 0;
 	struct charge c = { .policy = p, .call = call, .verdict = verdict, .done = done };
 	int changed = charge(&c);
 	if (verdict->kind == VERDICT_ASK)
@@ -130,6 +132,8 @@ int policy_charge(struct policy *p, const struct call *call, struct verdict *ver
 
 int policy_charge_answered(struct policy *p, const struct call *call, struct verdict *verdict, struct charged *done)
 {
+	if (!counts(p, verdict))
+		return 0;
 	struct charge c = { .policy = p, .call = call, .verdict = verdict, .done = done, .answered = true };
 	return charge(&c);
 }
@@ -137,7 +141,9 @@ int policy_charge_answered(struct policy *p, const struct call *call, struct ver
 void policy_decide_now(struct policy *p, const struct call *call, struct verdict *out)
 {
 	struct charged none = { 0 };
-	struct charge c = { .policy = p, .call = call, .verdict = out, .done = &none, .looks = true };
 	policy_decide(p, call, out);
+	if (!counts(p, out))
+		return;
+	struct charge c = { .policy = p, .call = call, .verdict = out, .done = &none, .looks = true };
 	charge(&c);
 }

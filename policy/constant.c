@@ -126,6 +126,19 @@ const char *policy_closed(const struct policy *p, size_t index, size_t *len)
 	return NULL;
 }
 
+bool policy_limits(const struct policy *p, op_set op)
+{
+	const struct ruleset *layer;
+	const struct rule *r;
+	for (size_t l = 1; (layer = policy_layer(p, l)); l++) {
+		for (size_t n = 0; (r = ruleset_rule(layer, n)); n++) {
+			if (r->limit && (r->ops & op))
+				return true;
+		}
+	}
+	return false;
+}
+
 static bool is_below(struct span name, struct span dir)
 {
 	while (dir.len && dir.bytes[dir.len - 1] == '/')

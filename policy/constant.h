@@ -30,6 +30,9 @@ bool policy_allows(const struct policy *p, op_set op, bool silent, const char **
  */
 const char *policy_closed(const struct policy *p, size_t index, size_t *len);
 
+/* Whether some rule that speaks of OP has a limit=. */
+bool policy_limits(const struct policy *p, op_set op);
+
 /* Whether some rule that does more than allow speaks of OP on files and may mean one below directory DIR (absolute, canonical). */
 bool policy_bounds_below(const struct policy *p, op_set op, struct span dir);
 

@@ -295,48 +295,62 @@ static void decide_object(struct decision *d)
 	}
 }
 
+/* What all operations of a call say together, beside the strictest of them. */
+struct chorus {
+	bool stack, narrow;
+	enum log_level log;
+	enum verdict_kind unanswered; /* NONE: nothing asks so far */
+	const struct rule *keeps;
+	struct verdict heard;
+};
+
+static void chorus_add(struct chorus *c, const struct verdict *v)
+{
+	c->stack = c->stack || v->stack;
+	c->log = log_merge(c->log, v->log);
+	if (v->kind == VERDICT_ASK) {
+		c->narrow = c->narrow || narrow_rule(v);
+		c->keeps = c->unanswered == VERDICT_NONE ? v->keeps : shorter(c->keeps, v->keeps);
+		c->unanswered = join_unanswered(c->unanswered, v);
+	}
+	if (heard_of(v) > heard_of(&c->heard))
+		c->heard = *v;
+}
+
+/* ALL is the strictest. */
+static void chorus_put(const struct chorus *c, struct verdict *all)
+{
+	if (c->heard.kind == VERDICT_ALLOW && all->kind == VERDICT_ALLOW) /* the rule, and the object, that a person is to hear of */
+		*all = c->heard;
+	all->log = c->log;
+	all->stack = c->stack;
+	all->narrow = c->narrow;
+	all->unanswered = c->unanswered;
+	all->keeps = c->keeps;
+}
+
 static void decide(const struct policy *p, const struct call *call, bool answered, struct verdict *out)
 {
 	struct verdict all = { .kind = VERDICT_NONE };
-	enum log_level log = LOG_NONE;
-	struct verdict heard = { .kind = VERDICT_NONE };
-	enum verdict_kind unanswered = VERDICT_NONE;
-	const struct rule *keeps = NULL;
-	bool stack = false, narrow = false;
+	struct chorus together = { .log = LOG_NONE, .unanswered = VERDICT_NONE, .heard.kind = VERDICT_NONE };
+	struct decision d;
+	d.policy = p;
+	d.call = call;
+	d.answered = answered;
 	for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++) {
-		struct decision d;
-		d.policy = p;
-		d.call = call;
 		d.object = i;
 		d.trusted = 0;
 		d.led_ops = 0;
-		d.answered = answered;
 		decide_object(&d);
 		verdicts_join(&all, call, i, d.each);
-		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1)) {
-			const struct verdict *v = &d.each[__builtin_ctz(ops)];
-			stack = stack || v->stack;
-			narrow = narrow || (v->kind == VERDICT_ASK && narrow_rule(v));
-			if (v->kind == VERDICT_ASK)
-				keeps = unanswered == VERDICT_NONE ? v->keeps : shorter(keeps, v->keeps);
-			unanswered = join_unanswered(unanswered, v);
-			if (heard_of(v) > heard_of(&heard))
-				heard = *v;
-			log = log_merge(log, v->log);
-		}
+		for (op_set ops = object_ops(call, i); ops; ops &= (op_set)(ops - 1))
+			chorus_add(&together, &d.each[__builtin_ctz(ops)]);
 	}
-	if (all.kind == VERDICT_NONE) /* a call that names no object and needs nothing: nothing allows it */
-		all = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
-	else
-		all.log = log;
-	if (heard.kind == VERDICT_ALLOW && all.kind == VERDICT_ALLOW) { /* the rule, and the object, that a person is to hear of */
-		heard.log = all.log;
-		all = heard;
+	if (all.kind == VERDICT_NONE) { /* a call that names no object and needs nothing: nothing allows it */
+		*out = (struct verdict){ .kind = VERDICT_DENY, .error = EACCES, .where = "default" };
+		return;
 	}
-	all.stack = stack;
-	all.narrow = narrow;
-	all.unanswered = unanswered;
-	all.keeps = keeps;
+	chorus_put(&together, &all);
 	*out = all;
 }
 

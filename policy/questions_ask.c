@@ -68,9 +68,7 @@ static bool granted_meanwhile(struct questions *qs, const struct question *q, st
 {
 	struct verdict v;
 	policy_decide_now(qs->options.policy, q->call, &v);
-	if (!granted_answer(&v, out))
-		return false;
-	return true;
+	return granted_answer(&v, out);
 }
 
 /* The same was denied again and again within a minute. */

@@ -73,20 +73,6 @@ bool likeness_env(const struct policy *policy)
 	return policy_says(policy, env_word);
 }
 
-bool likeness_counts_sends(const struct policy *policy)
-{
-	const struct ruleset *layer;
-	const struct rule *rule;
-
-	for (size_t i = 0; (layer = policy_layer(policy, i)); i++) {
-		for (size_t n = 0; (rule = ruleset_rule(layer, n)); n++) {
-			if (rule->limit && (rule->ops & OP_SEND))
-				return true;
-		}
-	}
-	return false;
-}
-
 bool likeness_descent(const struct policy *policy)
 {
 	return policy_says(policy, descent_word);

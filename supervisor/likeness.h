@@ -26,9 +26,6 @@ bool likeness_uid(const struct policy *policy);
 /* Whether some rule asks for the environment of an exec (env=). */
 bool likeness_env(const struct policy *policy);
 
-/* Whether some rule has a limit on what is sent. */
-bool likeness_counts_sends(const struct policy *policy);
-
 /* Whether some rule asks for a caller's ancestors (tree=, depth=). */
 bool likeness_descent(const struct policy *policy);
 

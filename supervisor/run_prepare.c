@@ -320,7 +320,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->uses_free = allows_uses(s->policy);
 	s->files_free = s->uses_free && allows_looks(s->policy);
 	s->reads_env = likeness_env(s->policy);
-	s->counts_sends = likeness_counts_sends(s->policy);
+	s->counts_sends = policy_limits(s->policy, OP_SEND);
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);
 	s->other_sockets = can.others;
