@@ -20,6 +20,7 @@
 #include "supervisor/binfmt.h"
 #include "supervisor/exec_facts.h"
 #include "supervisor/exec_format.h"
+#include "supervisor/exec_loader.h"
 #include "supervisor/exec_plan.h"
 #include "supervisor/patience.h"
 #include "supervisor/resolve.h"
@@ -163,79 +164,6 @@ static int expect_loader(struct job *j, const struct elf_facts *facts)
 		return err;
 	p->loader_dev = t->dev;
 	p->loader_ino = t->ino;
-	return 0;
-}
-
-/* Options of glibc's and musl's loaders that take the next argument as their value. */
-static bool takes_value(const char *option)
-{
-	static const char *const with[] = { "--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0",
-					    "--glibc-hwcaps-prepend", "--glibc-hwcaps-mask" };
-
-	for (size_t i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
-		if (!strcmp(option, with[i]))
-			return true;
-	}
-	return false;
-}
-
-/* The option at *AT, which moves behind it and its value; NULL when none is left. "--" ends them. */
-static const char *next_option(const char **at, const char *end)
-{
-	const char *option = *at;
-
-	if (option >= end || option[0] != '-' || option[1] != '-')
-		return NULL;
-	*at += strlen(option) + 1;
-	if (!option[2])
-		return NULL;
-	if (takes_value(option) && *at < end)
-		*at += strlen(*at) + 1;
-	return option;
-}
-
-static const char *loader_options(const struct exec_plan *p, const char **end)
-{
-	*end = p->bytes + p->raw_len;
-	return p->bytes < *end ? p->bytes + strlen(p->bytes) + 1 : *end;
-}
-
-/* The program among a loader's arguments, absent when there is none. */
-static struct span loader_program(const struct exec_plan *p)
-{
-	const char *end, *at = loader_options(p, &end);
-
-	while (next_option(&at, end))
-		continue;
-	return at < end ? (struct span){ at, (uint32_t)strlen(at) } : (struct span){ NULL, 0 };
-}
-
-/* The variable that does the same as a loader's OPTION ("--preload", musl's "--preload=LIST"), or NULL. */
-static const char *option_variable(const char *option)
-{
-	static const struct {
-		const char *option, *variable;
-	} same[] = { { "--preload", "LD_PRELOAD" }, { "--audit", "LD_AUDIT" }, { "--library-path", "LD_LIBRARY_PATH" } };
-
-	for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
-		size_t n = strlen(same[i].option);
-		if (strncmp(option, same[i].option, n) == 0 && (!option[n] || option[n] == '='))
-			return same[i].variable;
-	}
-	return NULL;
-}
-
-/* To a rule that refuses a variable the option is that variable. */
-static int loader_variables(struct job *j)
-{
-	const char *option, *end, *at = loader_options(plan_of(j), &end);
-
-	while ((option = next_option(&at, end))) {
-		const char *variable = option_variable(option);
-		int err = variable ? plan_env_add(j, variable) : 0;
-		if (err)
-			return err;
-	}
 	return 0;
 }
 
@@ -422,6 +350,8 @@ int chain_follow(struct job *j, struct span filename)
 	plan_of(j)->program = 0;
 	plan_of(j)->opens_first = false;
 	plan_of(j)->bound = policy_may_ask(j->session->policy);
+	if (!more)
+		more = plan_prefix_set(j, &prefix, 0);
 	while (more >= 0) {
 		plan_of(j)->image = (uint32_t)(t - j->target);
 		more = follow(j, t, filename, &prefix, head, &line);
@@ -432,10 +362,10 @@ int chain_follow(struct job *j, struct span filename)
 		/* The next level's script is called by the name this one gave it. */
 		memcpy(self, line.interpreter.bytes, line.interpreter.len);
 		filename = (struct span){ self, line.interpreter.len };
-		more = add_image(j, filename, &t);
+		more = plan_prefix_set(j, &prefix, skip);
+		if (!more)
+			more = add_image(j, filename, &t);
 	}
-	if (more == 0)
-		more = plan_prefix_set(j, &prefix, prefix.len ? skip : 0);
 	args_free(&prefix);
 	return more ? more : content_note(j);
 }

@@ -65,6 +65,12 @@ static inline struct span plan_prefix(const struct exec_plan *p)
 	return (struct span){ p->bytes + p->raw_len, p->prefix_len };
 }
 
+/* What the new image gets of raw. */
+static inline struct span plan_given(const struct exec_plan *p)
+{
+	return (struct span){ p->bytes + p->skip, p->raw_len - p->skip };
+}
+
 /*
  * Follows the program (target 0, resolved, called FILENAME by the kernel) through scripts, interpreters and loaders:
  * adds a target for each image and completes the plan. Returns 0 or a negative errno.

@@ -70,10 +70,7 @@ static bool argv_is(pid_t pid, uint64_t sp, const struct exec_plan *p)
 
 	if (memory_read(pid, sp, head, sizeof(head)) || head[0] != p->argc)
 		return false;
-	struct span raw = plan_raw(p);
-	raw.bytes += p->skip;
-	raw.len -= p->skip;
-	return stack_holds(pid, head[1], plan_prefix(p)) && stack_holds(pid, head[1] + p->prefix_len, raw);
+	return stack_holds(pid, head[1], plan_prefix(p)) && stack_holds(pid, head[1] + p->prefix_len, plan_given(p));
 }
 
 /* The strings of the environment follow those of argv; its pointers follow argv's and a NULL. */

@@ -203,6 +203,21 @@ static void by_script_script(void)
 	execv(two, none);
 }
 
+/* What stands behind "#!" is one argument to the interpreter: a loader's program. */
+static void by_loader_script(void)
+{
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s/loads-%d", dir_name, getpid());
+	FILE *f = fopen(path, "w");
+	if (!f)
+		return;
+	fprintf(f, "#!%s %s\n", loader(), evil);
+	fclose(f);
+	chmod(path, 0755);
+	execv(path, none);
+}
+
 static void *thread_exec(void *arg)
 {
 	by_name();
@@ -237,7 +252,8 @@ static const struct attack {
 	{ "/proc/self/cwd", by_chdir }, { "/proc/self/root", by_root }, { "memfd", by_memfd },
 	{ "memfd through /proc", by_memfd_proc }, { "O_TMPFILE", by_tmpfile }, { "deleted file", by_deleted },
 	{ "ld.so", by_loader }, { "ld.so with options", by_loader_options }, { "a copy of ld.so", by_loader_copy },
-	{ "script", by_script }, { "script of a script", by_script_script }, { "another thread", by_thread },
+	{ "script", by_script }, { "script of a script", by_script_script }, { "script of ld.so", by_loader_script },
+	{ "another thread", by_thread },
 };
 
 #define ATTACKS (sizeof(attacks) / sizeof(attacks[0]))

@@ -4,7 +4,7 @@
 # Whatever a program names as its PT_INTERP is decided on and verified: a program that lies where loaders do is none for that, and no file that the
 # kernel shows by the name and the inode number of what was decided is taken for it.
 . "$(dirname "$0")/lib.sh"
-need gcc python3
+need gcc python3 readelf
 is_root || skip_all "needs root"
 [ "$(uname -m)" = x86_64 ] || skip_all "makes system calls of x86-64"
 unshare -m true 2>/dev/null || skip_all "no mount namespace"
@@ -40,6 +40,19 @@ rules odd <<<"deny exec $odd/tool
 default allow"
 same "where its exec is denied it is not" "126 " "$("$USHER" run -p "$R" --journal "$T/j1" -- "$T/project/as-loader" 2>/dev/null; s=$?; echo "$s ")"
 same "allowed it is as natively" "the tool runs" "$("$USHER" run -p "$T/etc/allow.rules" --journal "$T/j2" -- "$T/project/as-loader" 2>/dev/null)"
+
+# A loader that a script names gets what the script says, and then the script's name.
+cp /bin/echo "$T/project/said"
+loader=$(LC_ALL=C readelf -lW /bin/true | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
+printf '#!%s %s\n' "$loader" "$T/project/said" >"$T/project/by-script"
+chmod 755 "$T/project/by-script"
+same "natively a script runs what it tells its loader" "$T/project/by-script a" "$("$T/project/by-script" a)"
+rules said <<<"deny exec $T/project/said
+default allow"
+for a in "" a; do
+	same "where that one's exec is denied it is not run ($a)" "126 " "$("$USHER" run -p "$R" --journal "$T/j4$a" -- "$T/project/by-script" $a 2>/dev/null; s=$?; echo "$s ")"
+done
+same "allowed it is as natively" "$T/project/by-script a" "$("$USHER" run -p "$T/etc/allow.rules" --journal "$T/j5" -- "$T/project/by-script" a 2>/dev/null)"
 
 # Two file systems whose inode numbers meet. maps shows the denied file by a name that leads to the decided one, with the same number.
 cat >"$T/etc/swap.py" <<'EOS'
