@@ -33,7 +33,7 @@ uint64_t question_key(const struct question *q)
 static bool object_same(const struct object *a, const struct object *b)
 {
 	return a->kind == b->kind && a->ops == b->ops && span_equal(a->name, b->name) &&
-	       span_equal(a->sha256, b->sha256) && memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
+	       span_equal(a->sha256, b->sha256) && a->own_argv == b->own_argv && span_equal(a->argv, b->argv) && memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
 	       a->inet.scope == b->inet.scope && a->inet.proto == b->inet.proto;
 }
 
@@ -61,7 +61,7 @@ static void keep(char **at, struct span *s)
 	*at += s->len;
 }
 
-#define CALL_SPANS (4 + 3 * CALL_OBJECTS)
+#define CALL_SPANS (4 + 4 * CALL_OBJECTS)
 
 /* All that C points to beside its ancestors: the one list of it. How many. */
 static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
@@ -75,6 +75,7 @@ static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
 		out[n++] = &c->object[i].name;
 		out[n++] = &c->object[i].named;
 		out[n++] = &c->object[i].sha256;
+		out[n++] = &c->object[i].argv;
 	}
 	return n;
 }

@@ -171,7 +171,7 @@ static bool entry_covers(const struct entry *e, const struct sought *s)
 		return (g->scope != SCOPE_TREE || in_tree(&call->by, g->tree)) && entry_live(e);
 	if (g->below ? o->kind != OBJECT_FILE || !is_prefix(g->object.name, o->name) : !object_equal(g, o))
 		return false;
-	if ((s->op & OP_EXEC) && (!span_equal(g->argv, call->argv) || (!g->below && !span_equal(g->argv0, call->argv0))))
+	if ((s->op & OP_EXEC) && (!span_equal(g->argv, call_argv(call, o)) || (!g->below && !span_equal(g->argv0, call->argv0))))
 		return false;
 	if (g->scope == SCOPE_TREE && !in_tree(&call->by, g->tree))
 		return false;
@@ -241,7 +241,7 @@ static int entry_new(const struct grant_request *r, struct entry **out)
 	struct span name = r->directory.bytes ? r->directory : o->name;
 	if (r->rules)
 		name = (struct span){ r->pattern, (uint32_t)strlen(r->pattern) };
-	struct span argv = (r->ops & OP_EXEC) ? r->call->argv : (struct span){ NULL, 0 };
+	struct span argv = (r->ops & OP_EXEC) ? call_argv(r->call, o) : (struct span){ NULL, 0 };
 	struct span argv0 = (r->ops & OP_EXEC) && !r->rules && !r->directory.bytes ? r->call->argv0 : (struct span){ NULL, 0 };
 	struct span exe = r->call->by.image.exe;
 	struct entry *e = calloc(1, sizeof(*e) + exe.len + argv0.len + argv.len + name.len);

@@ -68,12 +68,14 @@ static void write_option(struct strbuf *to, const char *name, struct span value)
 
 static void write_rule(struct strbuf *to, const struct asked *a, uint32_t object, unsigned bit, const struct settlement *s)
 {
+	struct span argv = call_argv(&a->call, &a->call.object[object]);
+
 	strbuf_printf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
 	write_pattern(to, &a->call.object[object], s);
 	if (a->call.by.image.exe.len)
 		write_option(to, "by", a->call.by.image.exe);
-	if ((1u << bit) == OP_EXEC && a->call.argv.len)
-		write_option(to, "argv", a->call.argv);
+	if ((1u << bit) == OP_EXEC && argv.len)
+		write_option(to, "argv", argv);
 	else if ((1u << bit) == OP_EXEC)
 		strbuf_puts(to, " argv=\"\""); /* none, and not any */
 	strbuf_puts(to, "\n");

@@ -64,7 +64,7 @@ uint64_t trust_key(const struct trust *t, const struct rule *rule, const struct 
 		if (o->kind == OBJECT_INET)
 			part[4] = hash(t, o->inet.addr, sizeof(o->inet.addr)) ^ ((uint64_t)o->inet.scope << 32 | (uint64_t)o->inet.port << 16 | o->inet.proto);
 		if (1u << bit == OP_EXEC)
-			part[5] = hash_span(t, call->argv);
+			part[5] = hash_span(t, call_argv(call, o));
 	}
 	uint64_t key = hash(t, part, sizeof(part));
 	return key ? key : 1;

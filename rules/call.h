@@ -59,10 +59,12 @@ struct object {
 	struct span name;   /* canonical; for OBJECT_INET absent */
 	struct span named;  /* what the program said, absent where equal to name */
 	struct inet_endpoint inet;
-	struct span sha256; /* exec: of its content, in lower-case hexadecimal; absent where no rule asks or it cannot be read */
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
+	bool own_argv;      /* exec: a script's interpreter, what a loader is told to run: it gets other arguments than the call's */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
+	struct span sha256; /* exec: of its content, in lower-case hexadecimal; absent where no rule asks or it cannot be read */
+	struct span argv;   /* exec, with own_argv: what it gets, absent where that is nothing */
 	uint64_t dev;       /* identity_of() in rules/device.h: st_dev, but of a device node */
 	uint64_t ino;
 	uint64_t nlink;
@@ -98,6 +100,12 @@ struct call {
 	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
 	uint64_t flags;         /* the call's own flag word, for people (O_* of open, ...) */
 };
+
+/* The arguments that the image O of the exec C gets. */
+static inline struct span call_argv(const struct call *c, const struct object *o)
+{
+	return o->own_argv ? o->argv : c->argv;
+}
 
 /* The argv[0] of an exec, for people: absent where it is the program's name, as resolved or as said, or the last component of that. */
 struct span call_called(const struct call *c);

@@ -86,5 +86,5 @@ bool conditions_hold(const struct conditions *when, const struct call *call, con
 		return false;
 	if (when->has_env && !env_matches(when, &call->env))
 		return false;
-	return !when->has_argv || argv_matches(when, call->argv);
+	return !when->has_argv || argv_matches(when, call_argv(call, object));
 }

@@ -162,6 +162,7 @@ static int expect_loader(struct job *j, const struct elf_facts *facts)
 	int err = add_image(j, (struct span){ path, (uint32_t)strlen(path) }, &t);
 	if (err)
 		return err;
+	plan_args_tell(j, t, 0); /* in one process with what names it */
 	p->loader_dev = t->dev;
 	p->loader_ino = t->ino;
 	return 0;
@@ -170,7 +171,8 @@ static int expect_loader(struct job *j, const struct elf_facts *facts)
 /* "ld.so PROGRAM" is an exec of PROGRAM. */
 static int follow_loader(struct job *j)
 {
-	struct span program = loader_program(plan_of(j));
+	uint32_t nth;
+	struct span program = loader_program(plan_of(j), &nth);
 	struct target *t;
 
 	if (!program.bytes)
@@ -182,9 +184,11 @@ static int follow_loader(struct job *j)
 	int err = j->session->reads_env ? loader_variables(j) : 0;
 	if (!err)
 		err = add_image(j, program, &t);
-	if (!err)
-		plan_of(j)->program = (uint32_t)(t - j->target);
-	return err;
+	if (err)
+		return err;
+	plan_args_tell(j, t, nth);
+	plan_of(j)->program = (uint32_t)(t - j->target);
+	return 0;
 }
 
 static int follow_facts(struct job *j, const struct target *t, const struct elf_facts *facts)
@@ -223,6 +227,25 @@ static int script_prefix(const struct script_line *line, struct span self, struc
 	for (const char *s = rest.bytes; !err && s && s < rest.bytes + rest.len; s += strlen(s) + 1)
 		err = args_add(out, (struct span){ s, (uint32_t)strlen(s) });
 	args_free(prefix);
+	return err;
+}
+
+/* Rules see what an interpreter gets as its arguments, not what the script gets. */
+static int tell_before(struct job *j, const struct script_line *line, struct span self, const struct args *prefix)
+{
+	struct args more = { 0 };
+	const char *called = prefix->len ? prefix->bytes : plan_of(j)->bytes;
+
+	if (!plan_of(j)->front)
+		return 0;
+	int err = line->arg.bytes ? args_add(&more, line->arg) : 0;
+	if (!err)
+		err = args_add(&more, self);
+	if (!err && line->keeps_name)
+		err = args_add(&more, (struct span){ called, (uint32_t)strlen(called) });
+	if (!err)
+		err = plan_args_before(j, &more);
+	args_free(&more);
 	return err;
 }
 
@@ -332,7 +355,10 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	if (!line->interpreter.len)
 		return 0; /* "#!" and a NUL: the kernel fails */
 	struct args longer;
-	int err = script_prefix(line, self, prefix, &longer);
+	int err = tell_before(j, line, self, prefix);
+	if (err)
+		return err;
+	err = script_prefix(line, self, prefix, &longer);
 	*prefix = longer;
 	return err ? err : 1;
 }
@@ -350,6 +376,7 @@ int chain_follow(struct job *j, struct span filename)
 	plan_of(j)->program = 0;
 	plan_of(j)->opens_first = false;
 	plan_of(j)->bound = policy_may_ask(j->session->policy);
+	plan_args_begin(j);
 	if (!more)
 		more = plan_prefix_set(j, &prefix, 0);
 	while (more >= 0) {
@@ -365,6 +392,8 @@ int chain_follow(struct job *j, struct span filename)
 		more = plan_prefix_set(j, &prefix, skip);
 		if (!more)
 			more = add_image(j, filename, &t);
+		if (!more)
+			plan_args_tell(j, t, 0);
 	}
 	args_free(&prefix);
 	return more ? more : content_note(j);

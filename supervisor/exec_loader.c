@@ -6,6 +6,7 @@
 /* The arguments of the new image: what scripts put in front, then the caller's. */
 struct arguments {
 	struct span now, then;
+	uint32_t taken;
 };
 
 static const char *peek(struct arguments *a)
@@ -25,6 +26,7 @@ static const char *take(struct arguments *a)
 	if (s) {
 		a->now.len -= (uint32_t)strlen(s) + 1;
 		a->now.bytes += strlen(s) + 1;
+		a->taken++;
 	}
 	return s;
 }
@@ -59,18 +61,19 @@ static const char *next_option(struct arguments *a)
 
 static struct arguments behind_first(const struct exec_plan *p)
 {
-	struct arguments a = { plan_prefix(p), plan_given(p) };
+	struct arguments a = { plan_prefix(p), plan_given(p), 0 };
 
 	(void)take(&a);
 	return a;
 }
 
-struct span loader_program(const struct exec_plan *p)
+struct span loader_program(const struct exec_plan *p, uint32_t *nth)
 {
 	struct arguments a = behind_first(p);
 
 	while (next_option(&a))
 		continue;
+	*nth = a.taken; /* argv[0] was the first */
 	const char *program = peek(&a);
 	return (struct span){ program, program ? (uint32_t)strlen(program) : 0 };
 }

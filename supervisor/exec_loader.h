@@ -5,8 +5,8 @@
 
 #include "supervisor/exec_plan.h"
 
-/* The program among P's arguments, absent when there is none. Pointing into P. */
-struct span loader_program(const struct exec_plan *p);
+/* The program among P's arguments, absent when there is none, and which of those behind argv[0] it is, from 1 on. Pointing into P. */
+struct span loader_program(const struct exec_plan *p, uint32_t *nth);
 
 /* To a rule that refuses a variable an option that does the same is that variable: adds them to J's. 0 or a negative errno. */
 int loader_variables(struct job *j);

@@ -12,6 +12,9 @@
 /* Left free in the arena for names and what others add. */
 #define ARENA_RESERVE (24 * 1024)
 
+/* What scripts put in front of arguments: a name as long as they come, and three lines. */
+#define FRONT_ROOM (6 * 1024)
+
 #define KERNEL_ARGS_MOST (6u << 20)    /* three quarters of the usual stack */
 #define KERNEL_ARGS_LEAST (128u << 10) /* ARG_MAX */
 
@@ -25,13 +28,23 @@ static int plan_called(struct job *j, const struct args *raw)
 	return j->argv0.off ? 0 : -ENOMEM;
 }
 
+/* The joined arguments are laid behind it. */
+static int front_new(struct job *j)
+{
+	if (!j->session->tells_argv)
+		return 0;
+	struct text room = job_alloc(j, FRONT_ROOM);
+	plan_of(j)->front = room.off;
+	return room.off ? 0 : -E2BIG;
+}
+
 static int plan_join(struct job *j, const struct args *raw)
 {
+	int whole, err = front_new(j);
 	size_t cap = JOB_ARENA - j->used;
-	int whole;
 
-	if (raw->count < 2)
-		return 0;
+	if (err || raw->count < 2)
+		return err;
 	if (cap < 2 * ARENA_RESERVE)
 		return -ENOMEM;
 	j->argv = job_alloc(j, cap - ARENA_RESERVE);
@@ -62,6 +75,56 @@ static int env_names(struct job *j, const struct args *raw)
 	}
 	job_trim(j, &j->env, n);
 	return 0;
+}
+
+void plan_args_begin(struct job *j)
+{
+	struct exec_plan *p = plan_of(j);
+
+	p->has_args = p->raw_count > 1;
+	p->args = p->has_args ? (p->edited ? j->argv_to : j->argv) : (struct text){ p->front + FRONT_ROOM, 0 };
+}
+
+int plan_args_before(struct job *j, const struct args *more)
+{
+	struct exec_plan *p = plan_of(j);
+	uint32_t blank = p->has_args, room = p->args.off - p->front - blank;
+	char *front = j->arena + p->front;
+	int whole;
+
+	size_t n = args_join((struct span){ more->bytes, (uint32_t)more->len }, front, room, &whole);
+	if (!whole)
+		return -E2BIG;
+	memmove(front + (room - n), front, n);
+	if (blank)
+		front[room] = ' ';
+	p->args.off -= (uint32_t)n + blank;
+	p->args.len += (uint32_t)n + blank;
+	p->has_args = true;
+	return 0;
+}
+
+/* Where the next argument begins, behind END where there is none. */
+static const char *behind_joined(const char *at, const char *end)
+{
+	while (at < end && *at != ' ')
+		at += 1 + (*at == '\\');
+	return at + 1;
+}
+
+void plan_args_tell(struct job *j, struct target *t, uint32_t skip)
+{
+	const struct exec_plan *p = plan_of(j);
+	const char *args = j->arena + p->args.off, *at = args, *end = args + p->args.len;
+
+	if (!p->front)
+		return;
+	for (; skip && at <= end; skip--)
+		at = behind_joined(at, end);
+	t->own_argv = true;
+	t->argv = (struct text){ 0 };
+	if (p->has_args && at <= end)
+		t->argv = (struct text){ p->args.off + (uint32_t)(at - args), (uint32_t)(end - at) };
 }
 
 int plan_env_add(struct job *j, const char *name)
@@ -210,6 +273,9 @@ int plan_edit(struct job *j, const struct exec_edit *e)
 		p->edited = true;
 		j->heap = p;
 		free(old);
+		err = front_new(j);
+	}
+	if (!err) {
 		j->argv_to = job_alloc(j, 2 * to.len);
 		err = j->argv_to.off ? 0 : -E2BIG;
 	}

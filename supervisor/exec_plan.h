@@ -41,6 +41,9 @@ struct exec_plan {
 	uint8_t env_hash[PLAN_HASH];
 	bool edited;          /* a rewrite has exchanged raw: the caller gets a vector of its own */
 	bool mapped;          /* what a rewrite put into the caller lies in a mapping of its own */
+	uint32_t front;       /* where in the arena the room for what scripts put in front of the joined arguments begins, 0: nobody asks for it */
+	struct text args;     /* what the image gets behind its argv[0], joined */
+	bool has_args;        /* there are such: one that is empty, perhaps */
 	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
 	char bytes[];         /* raw, then prefix */
 };
@@ -91,6 +94,15 @@ int plan_new(struct job *j, uint64_t addr, uint64_t env);
 
 /* Puts PREFIX in front of raw without its first SKIP strings (0 or 1). Returns 0 or -ENOMEM. */
 int plan_prefix_set(struct job *j, const struct args *prefix, unsigned skip);
+
+/* The image gets ARGS of its caller's alone. */
+void plan_args_begin(struct job *j);
+
+/* Scripts put MORE in front of what the image gets. 0, or -E2BIG: what rules cannot see is not run. */
+int plan_args_before(struct job *j, const struct args *more);
+
+/* T gets what the image gets, without the first SKIP. */
+void plan_args_tell(struct job *j, struct target *t, uint32_t skip);
 
 /* Adds NAME to the variables that rules see. 0, -ENOMEM, or -E2BIG: no room. */
 int plan_env_add(struct job *j, const char *name);

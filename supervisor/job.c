@@ -144,6 +144,8 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.named = job_span(j, t->named),
 		.inet = t->inet,
 		.sha256 = job_span(j, t->sha256),
+		.own_argv = t->own_argv,
+		.argv = job_span(j, t->argv),
 		.trusted = t->trusted,
 		.own = t->own,
 		.identified = (t->exists && t->ino != 0) || t->named_device,

@@ -17,6 +17,7 @@ static const char *const content_word[] = { "sha256=", NULL };
 static const char *const trust_word[] = { "trusted", NULL };
 static const char *const uid_word[] = { "uid=", NULL };
 static const char *const own_word[] = { " own", "\town", NULL };
+static const char *const argv_word[] = { "argv=", NULL };
 static const char *const env_word[] = { "env=", NULL };
 
 static bool layer_says(const struct ruleset *layer, const char *const *words)
@@ -71,6 +72,11 @@ bool likeness_own(const struct policy *policy)
 bool likeness_env(const struct policy *policy)
 {
 	return policy_says(policy, env_word);
+}
+
+bool likeness_argv(const struct policy *policy)
+{
+	return policy_says(policy, argv_word);
 }
 
 bool likeness_descent(const struct policy *policy)

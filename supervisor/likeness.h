@@ -26,6 +26,9 @@ bool likeness_uid(const struct policy *policy);
 /* Whether some rule asks for the environment of an exec (env=). */
 bool likeness_env(const struct policy *policy);
 
+/* Whether some rule asks for the arguments of an exec (argv=). */
+bool likeness_argv(const struct policy *policy);
+
 /* Whether some rule asks for a caller's ancestors (tree=, depth=). */
 bool likeness_descent(const struct policy *policy);
 

@@ -319,6 +319,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->makers = (pthread_rwlock_t)PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 	s->uses_free = allows_uses(s->policy);
 	s->files_free = s->uses_free && allows_looks(s->policy);
+	s->tells_argv = likeness_argv(s->policy) || s->asks_people;
 	s->reads_env = likeness_env(s->policy);
 	s->counts_sends = policy_limits(s->policy, OP_SEND);
 	s->descent = likeness_descent(s->policy);

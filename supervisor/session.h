@@ -48,6 +48,7 @@ struct session {
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
 	bool other_sockets;      /* some rule gives sockets whose addresses no rule speaks of */
 	bool counts_sends;       /* some rule has a limit on what is sent */
+	bool tells_argv;         /* somebody asks for the arguments of an exec's images: a rule, or who may be asked */
 	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool mediates_stat;      /* calls that look at names are decided on */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
