@@ -41,13 +41,6 @@
 
 #define HIDDEN_MS 100 /* between two looks at whether the session ends */
 
-#define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
-
-static bool only_asks(const struct job *j)
-{
-	return exec_is_at(j) && (j->arg[4] & USHER_AT_EXECVE_CHECK);
-}
-
 static int look_of(const struct job *j, struct look *out)
 {
 	*out = (struct look){ .dirfd = AT_FDCWD, .path = j->path[0] };
@@ -297,7 +290,8 @@ int exec_hopeless(const struct job *j)
 
 	if (!p || j->row->class != CLASS_EXEC)
 		return 0;
-	for (uint32_t i = 0; i <= p->image && i < j->n_targets; i++) {
+	uint32_t last = exec_only_asks(j) ? 0 : p->image;
+	for (uint32_t i = 0; i <= last && i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
 
 		if (S_ISLNK(t->mode))
@@ -309,7 +303,7 @@ int exec_hopeless(const struct job *j)
 	}
 	if (plan_too_long(p, (pid_t)j->notif.pid))
 		return -E2BIG;
-	return p->other && !only_asks(j) ? -ENOEXEC : 0; /* who only asks is told nothing of formats */
+	return p->other && !exec_only_asks(j) ? -ENOEXEC : 0; /* who only asks is told nothing of formats */
 }
 
 /* Who is traced already is not usher's to hold. */
@@ -352,13 +346,13 @@ static int exec_held(struct job *j)
 
 int exec_perform(struct job *j)
 {
-	if (only_asks(j))
+	if (exec_only_asks(j))
 		record_text(&j->worker->evidence, "check", "AT_EXECVE_CHECK");
 	if (j->answered && chain_unchanged(j)) {
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
 	}
-	if (plan_of(j)->other && !only_asks(j))
+	if (plan_of(j)->other && !exec_only_asks(j))
 		return job_error(j, -ENOEXEC);
 	if (j->rewritten.off)
 		worker_blocking(j->worker);

@@ -86,6 +86,22 @@ static int add_image(struct job *j, struct span name, struct target **out)
 	return err ? err : classify(j, *out);
 }
 
+/*
+ * A file that one of the chain names. Returns 1 where there is none such and the caller only asks whether the first may be run: the kernel looks at no
+ * other then, so that of others it learns no more than what rules say.
+ */
+static int add_named(struct job *j, struct span name, struct target **out)
+{
+	uint32_t before = j->n_targets;
+	int err = add_image(j, name, out);
+
+	if (!exec_only_asks(j) || (err != -ENOENT && err != -ENOTDIR && err != -ELOOP && err != -EACCES && err != -ENAMETOOLONG))
+		return err;
+	while (j->n_targets > before)
+		target_release(&j->target[--j->n_targets]);
+	return 1;
+}
+
 static bool under_library(const char *path)
 {
 	static const char *const roots[] = { "/lib/", "/lib64/", "/lib32/", "/usr/lib/", "/usr/lib64/", "/nix/store/", "/gnu/store/" };
@@ -159,9 +175,9 @@ static int expect_loader(struct job *j, const struct elf_facts *facts)
 		p->loader_ino = st.st_ino;
 		return 0;
 	}
-	int err = add_image(j, (struct span){ path, (uint32_t)strlen(path) }, &t);
+	int err = add_named(j, (struct span){ path, (uint32_t)strlen(path) }, &t);
 	if (err)
-		return err;
+		return err < 0 ? err : 0;
 	plan_args_tell(j, t, 0); /* in one process with what names it */
 	p->loader_dev = t->dev;
 	p->loader_ino = t->ino;
@@ -183,9 +199,9 @@ static int follow_loader(struct job *j)
 		return -EPERM; /* nobody sees what it opens */
 	int err = j->session->reads_env ? loader_variables(j) : 0;
 	if (!err)
-		err = add_image(j, program, &t);
+		err = add_named(j, program, &t);
 	if (err)
-		return err;
+		return err < 0 ? err : 0;
 	plan_args_tell(j, t, nth);
 	plan_of(j)->program = (uint32_t)(t - j->target);
 	return 0;
@@ -391,10 +407,11 @@ int chain_follow(struct job *j, struct span filename)
 		filename = (struct span){ self, line.interpreter.len };
 		more = plan_prefix_set(j, &prefix, skip);
 		if (!more)
-			more = add_image(j, filename, &t);
-		if (!more)
-			plan_args_tell(j, t, 0);
+			more = add_named(j, filename, &t);
+		if (more)
+			break;
+		plan_args_tell(j, t, 0);
 	}
 	args_free(&prefix);
-	return more ? more : content_note(j);
+	return more < 0 ? more : content_note(j);
 }

@@ -58,6 +58,13 @@ static inline bool exec_is_at(const struct job *j)
 	return j->notif.data.nr == __NR_execveat;
 }
 
+#define USHER_AT_EXECVE_CHECK 0x10000 /* Linux 6.14 */
+
+static inline bool exec_only_asks(const struct job *j)
+{
+	return exec_is_at(j) && (j->arg[4] & USHER_AT_EXECVE_CHECK);
+}
+
 static inline struct span plan_raw(const struct exec_plan *p)
 {
 	return (struct span){ p->bytes, p->raw_len };

@@ -192,6 +192,14 @@ if [ "$(python3 "$T/asks.py" /bin/true 2>&1)" != 0 ]; then
 else
 	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" /bin/true 2>"$T/err")"
 	same "says so in the journal" 1 "$(records "$T/check" | grep '"call":"execveat"' | grep -c '"check":"AT_EXECVE_CHECK"')"
+	printf '#!/nonexistent/interpreter\n' >"$T/project/nothing"
+	printf '#!%s\n' "$T/project/itself" >"$T/project/itself"
+	chmod 755 "$T/project"/{nothing,itself}
+	for f in nothing itself; do
+		same "nor is what a script names, where nothing is there ($f)" "0 0" "$(python3 "$T/asks.py" "$T/project/$f") $(run --journal "$T/check.$f" -- python3 "$T/asks.py" "$T/project/$f" 2>"$T/err")"
+		same "who runs it is told ($f)" "$(python3 -c 'import os, sys; os.execv(sys.argv[1], ["x"])' "$T/project/$f" 2>&1 | tail -n 1)" \
+			"$(run --journal "$T/check.$f.run" -- python3 -c 'import os, sys; os.execv(sys.argv[1], ["x"])' "$T/project/$f" 2>&1 | tail -n 1)"
+	done
 	same "formats are nothing to who only asks" "$(python3 "$T/asks.py" "$T/project/formless")" "$(run --journal "$T/check2" -- python3 "$T/asks.py" "$T/project/formless" 2>"$T/err")"
 fi
 # Where a rewrite led is asked for as the name itself is, with and without an index; a person's rewrite is one.
