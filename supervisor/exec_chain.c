@@ -147,7 +147,7 @@ static bool system_loader(struct job *j, const char *path, struct stat *st)
 {
 	if (j->session->roots_moved || !under_library(path) || !format_loader_name(leaf_of((struct span){ path, (uint32_t)strlen(path) })))
 		return false;
-	if (stat(path, st) < 0 || !S_ISREG(st->st_mode) || st->st_uid != 0 || st->st_mode & (S_IWGRP | S_IWOTH))
+	if (stat(path, st) < 0 || !S_ISREG(st->st_mode) || !root_loaders_has(&j->session->root_loaders, st) || st->st_mode & (S_IWGRP | S_IWOTH))
 		return false;
 	return asks_for_none(j, path, st);
 }

@@ -348,8 +348,13 @@ static void abandon(struct run *run)
 		journal_close(run->s.journal, NULL);
 }
 
-/* NUMBER is what others know usher by where LINK leads outside a pid namespace. */
-static int run_inside(const struct run_options *o, int link, int peers, int number, int *by_signal)
+/* From before the namespaces: NUMBER is what others know usher by where LINK leads outside one of pids. */
+struct before {
+	int link, peers, number;
+	struct root_loaders loaders;
+};
+
+static int run_inside(const struct run_options *o, const struct before *b, int *by_signal)
 {
 	struct run *run = calloc(1, sizeof(*run));
 	char places[128];
@@ -359,10 +364,11 @@ static int run_inside(const struct run_options *o, int link, int peers, int numb
 		return RUN_FAILED;
 	/* Ignored, it would leave nobody to wait for: the guardian would never learn that the command has ended. */
 	run->launch.ignore_children = signal(SIGCHLD, SIG_DFL) == SIG_IGN;
-	run->s.outside = link;
-	run->s.peers = peers;
+	run->s.outside = b->link;
+	run->s.peers = b->peers;
+	run->s.root_loaders = b->loaders;
 	run->s.voice = voice_new(STDERR_FILENO);
-	run->number = number;
+	run->number = b->number;
 	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
@@ -396,7 +402,8 @@ int run_session(const struct run_options *o, int *by_signal)
 {
 	struct spaces want;
 	const char *step = "";
-	int link, peers, other, status = RUN_FAILED;
+	struct before b = { .link = -1, .peers = -1 };
+	int status = RUN_FAILED;
 
 	*by_signal = 0;
 	if (filter_inside()) {
@@ -405,16 +412,17 @@ int run_session(const struct run_options *o, int *by_signal)
 		return RUN_FAILED;
 	}
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
-		return run_inside(o, -1, -1, 0, by_signal);
+		return run_inside(o, &b, by_signal);
 	if (emptied_names(o) < 0)
 		return RUN_FAILED;
-	int rc = spaces_enter(&want, &link, &peers, &other, &step);
+	root_loaders_note(&b.loaders);
+	int rc = spaces_enter(&want, &b.link, &b.peers, &b.number, &step);
 	if (rc == 1)
-		return outside_main(other, link, peers, by_signal);
+		return outside_main(b.number, b.link, b.peers, by_signal);
 	if (rc < 0)
 		fprintf(stderr, "usher: --isolate=%s: %s: %s\n", o->isolate, step, strerror(-rc));
 	else
-		status = run_inside(o, link, peers, other, by_signal);
-	outside_tell(link, status, *by_signal);
+		status = run_inside(o, &b, by_signal);
+	outside_tell(b.link, status, *by_signal);
 	return status;
 }

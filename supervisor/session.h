@@ -13,6 +13,7 @@
 #include "supervisor/guardian.h"
 #include "supervisor/interrupted.h"
 #include "supervisor/moves.h"
+#include "supervisor/root_loaders.h"
 #include "supervisor/together.h"
 #include "supervisor/tracer.h"
 
@@ -46,6 +47,7 @@ struct session {
 	bool asks_people;        /* somebody may be asked: what a process looks up is remembered */
 	bool asks_uid;           /* some rule asks for the caller's user */
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
+	struct root_loaders root_loaders; /* of an ordinary user in a user namespace of usher's */
 	bool other_sockets;      /* some rule gives sockets whose addresses no rule speaks of */
 	bool counts_sends;       /* some rule has a limit on what is sent */
 	bool tells_argv;         /* somebody asks for the arguments of an exec's images: a rule, or who may be asked */
