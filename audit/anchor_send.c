@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "audit/epoch.h"
+#include "audit/journal.h"
 #include "audit/record.h"
 #include "rules/cleanup.h"
 
@@ -205,8 +206,8 @@ int anchors_send(struct anchors *a, const struct checkpoint *c, bool wait)
 
 static int open_target(struct anchors *a, const char *where)
 {
-	if (!strncmp(where, "file:", 5)) {
-		a->file = open(where + 5, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+	if (!strncmp(where, ANCHOR_FILE, strlen(ANCHOR_FILE))) {
+		a->file = open(where + strlen(ANCHOR_FILE), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 		return a->file < 0 ? -errno : 0;
 	}
 	if (strncmp(where, "exec:", 5) != 0 || !where[5])

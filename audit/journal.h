@@ -18,6 +18,8 @@ struct journal;
 
 enum journal_sync { SYNC_NONE = 0, SYNC_BATCH, SYNC_EACH };
 
+#define ANCHOR_FILE "file:" /* and what follows is a name */
+
 struct journal_options {
 	const char *dir;        /* is made; its parent exists (journal_default_dir() makes the parents) */
 	enum journal_sync sync;

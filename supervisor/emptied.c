@@ -9,11 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/journal.h"
 #include "policy/policy.h"
 #include "supervisor/run.h"
 #include "supervisor/spaces.h"
-
-#define FILE_ANCHOR "file:"
 
 /* NAME without links; of one that is not there yet, its directory. False where that is not there either: whoever opens it says so. */
 static bool real(const char *name, char out[PATH_MAX])
@@ -64,8 +63,8 @@ int emptied_names(const struct run_options *o)
 		rc = strncmp(o->files[i], "builtin:", 8) == 0 ? 0 : look(o, &s, o->files[i], "the rule file", "put the file elsewhere");
 	if (rc == 0)
 		rc = look(o, &s, o->journal, "the journal", LOST " (--journal=DIR)");
-	if (rc == 0 && o->anchor && strncmp(o->anchor, FILE_ANCHOR, strlen(FILE_ANCHOR)) == 0)
-		rc = look(o, &s, o->anchor + strlen(FILE_ANCHOR), "the anchor", LOST);
+	if (rc == 0 && o->anchor && strncmp(o->anchor, ANCHOR_FILE, strlen(ANCHOR_FILE)) == 0)
+		rc = look(o, &s, o->anchor + strlen(ANCHOR_FILE), "the anchor", LOST);
 	if (rc == 0 && names_desk(o->ask) && policy_desk_dir(desk, sizeof(desk)) == 0)
 		rc = look(o, &s, desk, "the desk's directory", "nobody could answer there. Set XDG_RUNTIME_DIR to a place elsewhere");
 	return rc;

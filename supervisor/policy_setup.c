@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -94,14 +95,24 @@ static void add_link(void *context, const char *name)
 		l->n++;
 }
 
+/* NAME, which may begin where usher was started, from the root. */
+static int absolute(const char *name, char out[2 * PATH_MAX])
+{
+	out[0] = '\0';
+	if (name[0] != '/' && !getcwd(out, PATH_MAX))
+		return -errno;
+	size_t len = strlen(out);
+	int n = snprintf(out + len, PATH_MAX, "%s%s", name[0] == '/' ? "" : "/", name);
+	return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+}
+
 /* Those that lead to NAME, which may begin where usher was started, and is REAL. Most names are what they say. */
 static void find_links(struct links *l, const char *name, const char *real)
 {
-	char whole[2 * PATH_MAX] = "";
+	char whole[2 * PATH_MAX];
 
-	if (!strcmp(name, real) || (name[0] != '/' && !getcwd(whole, PATH_MAX)))
+	if (!strcmp(name, real) || absolute(name, whole) < 0)
 		return;
-	snprintf(whole + strlen(whole), PATH_MAX, "%s%s", name[0] == '/' ? "" : "/", name);
 	int rc = real_name_leads(whole, add_link, l);
 	if (rc < 0)
 		l->rc = rc;
@@ -196,6 +207,29 @@ static int pin_mounts(struct pins *p)
 	return rc < 0 ? rc : m.rc;
 }
 
+/* The file of heads, which may have to be made. A pipe or a device keeps nothing that could be changed, and others may use it. */
+static int pin_anchor(struct pins *p, struct links *links, const struct run_options *o)
+{
+	char whole[2 * PATH_MAX], real[PATH_MAX];
+	struct stat st;
+
+	if (!o->anchor || strncmp(o->anchor, ANCHOR_FILE, strlen(ANCHOR_FILE)) != 0)
+		return 0;
+	const char *file = o->anchor + strlen(ANCHOR_FILE);
+	if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
+		return 0;
+	int rc = absolute(file, whole);
+	if (rc == 0 && real_name(whole, real) < 0)
+		rc = -ENAMETOOLONG;
+	if (rc < 0 || p->n == MAX_PINNED)
+		return rc < 0 ? rc : -E2BIG;
+	if (!(p->name[p->n] = strdup(real)))
+		return -ENOMEM;
+	p->n++;
+	find_links(links, file, real);
+	return 0;
+}
+
 static int pin_files(struct pins *p, struct links *links, const struct run_options *o)
 {
 	int rc = 0;
@@ -274,6 +308,8 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		find_links(&links, o->journal, journal);
 	if (rc == 0)
 		rc = pin_mounts(&program);
+	if (rc == 0)
+		rc = pin_anchor(&program, &links, o);
 	if (rc == 0)
 		rc = pin_files(&pins, &links, o);
 	size_t given = pins.n;

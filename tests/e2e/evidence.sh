@@ -49,6 +49,15 @@ say(good, "origin, size, root, extension lines and Ed25519 signature of each")
 P
 "$USHER" verify --anchor "$T/heads" "$T/a" >"$T/out" 2>&1; same "the journal has what was anchored" 0 $?
 
+# The command cannot reach the heads: it would make them say what it likes, and the honest journal a forged one.
+mkdir "$T/kept"; ln -s kept "$T/way"
+change='echo "head 1 0" >>heads; echo >heads; truncate -s 0 heads; rm -f heads; mv heads other; ln heads other; mv ../kept ../elsewhere; rm -f ../way'
+(mkdir "$T/own" && cd "$T/own" && echo k >heads && ln -s own ../way2 && sh -c "echo x >>heads; mv heads other; rm ../way2") && [ ! -e "$T/way2" ] && [ "$(cat "$T/own/other")" = k$'\n'x ] && ok "the control: its user can" || not_ok "the control: its user can"
+run --anchor="file:$T/way/heads" --journal "$T/h" -- sh -c "cd '$T/kept'; $change" 2>"$T/err"
+same "every change of the heads is refused" "$(tr ';' '\n' <<<"$change" | wc -l)" "$(grep -c denied "$T/err")"
+check "they are as they were written" "$USHER" verify --anchor "$T/way/heads" "$T/h"
+run --anchor=file:/dev/null --journal "$T/h2" -- sh -c ': >/dev/null'; same "a device that heads go to stays everybody's" 0 $?
+
 # Cut off: an end, a whole part, with or without filling behind; set back while the anchor goes on.
 cut_off() { # NAME LINES FILL
 	rm -rf "$T/cut"; mkdir "$T/cut"; cp "$T/a/anchor" "$T/cut"
