@@ -100,6 +100,11 @@ static void record_objects(struct record *r, const struct call *call)
 	record_close(r);
 }
 
+static bool finds(const struct record *r, struct span text, size_t from, size_t *at, size_t *len)
+{
+	return r->redactor && redact_find_given(r->redactor, r->program, text.bytes, text.len, from, at, len);
+}
+
 /* A long argument vector is kept in part, with the length and the hash of the whole. */
 void record_argv(struct record *r, const char *key, struct span argv)
 {
@@ -112,11 +117,12 @@ void record_argv(struct record *r, const char *key, struct span argv)
 		return;
 	}
 	size_t at, len;
-	record_bytes(r, key, (struct span){ argv.bytes, ARGV_KEPT });
+	size_t kept = redact_cut(r->redactor, r->program, argv.bytes, argv.len, ARGV_KEPT);
+	record_bytes(r, key, (struct span){ argv.bytes, (uint32_t)kept });
 	snprintf(name, sizeof name, "%s_len", key);
 	record_int(r, name, argv.len);
 	/* A hash without a salt could be tried out. */
-	if (r->redactor && redact_find_given(r->redactor, r->program, argv.bytes, argv.len, 0, &at, &len))
+	if (finds(r, argv, 0, &at, &len))
 		return;
 	digest_of(&whole, argv.bytes, argv.len);
 	hex_write(hex, whole.bytes, sizeof whole.bytes);
@@ -140,7 +146,7 @@ static bool recall_subject(struct record *r, const struct subject *by)
 static bool keeps_secret(const struct record *r, struct span s)
 {
 	size_t at, len;
-	return r->redactor && redact_find_given(r->redactor, r->program, s.bytes, s.len, 0, &at, &len);
+	return finds(r, s, 0, &at, &len);
 }
 
 /* TEXT of LEN bytes is what stands in the record for BY. */

@@ -20,6 +20,7 @@
 #define LEAD_MIN 3
 #define SALT_BYTES 32
 #define LOOK_BACK 512U
+#define CUT_LOOK 4U /* times what is kept: where a secret that begins in it is expected to end */
 
 struct lead {
 	struct form form;
@@ -280,6 +281,17 @@ bool redact_find_given(const struct redactor *r, const struct span program[2], c
 		*len = other_len;
 	}
 	return found;
+}
+
+size_t redact_cut(const struct redactor *r, const struct span program[2], const char *bytes, size_t n, size_t most)
+{
+	size_t look = n < CUT_LOOK * most ? n : CUT_LOOK * most, at, len;
+	if (n <= most)
+		return n;
+	for (size_t from = 0; r && redact_find_given(r, program, bytes, look, from, &at, &len) && at < most; from = at + len)
+		if (at + len >= most) /* the byte behind it may be what tells it: the @ of an address */
+			return at;
+	return most;
 }
 
 bool redact_follows(const struct redactor *r, const char *bytes, size_t n)

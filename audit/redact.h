@@ -44,6 +44,12 @@ bool redact_find(const struct redactor *r, const char *bytes, size_t n, size_t f
 bool redact_find_given(const struct redactor *r, const struct span program[2], const char *bytes, size_t n, size_t from, size_t *at,
 		       size_t *len);
 
+/*
+ * How many of the N BYTES that PROGRAM was given are kept where only MOST can be: what ends within a secret ends before it, as many are not found
+ * without their end. R may be NULL.
+ */
+size_t redact_cut(const struct redactor *r, const struct span program[2], const char *bytes, size_t n, size_t most);
+
 /* Whether the argument ends in a lead whose blank is the end of the argument: the next argument is a value. */
 bool redact_follows(const struct redactor *r, const char *bytes, size_t n);
 

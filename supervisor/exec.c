@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "audit/redact.h"
 #include "policy/policy.h"
 #include "supervisor/exec_begin.h"
 #include "supervisor/exec_handover.h"
@@ -36,6 +37,7 @@
 #include "supervisor/walk.h"
 
 #define SCRIPT_ARGS 1024 /* of a script's arguments, kept for later records */
+#define SCRIPT_ARGS_SEEN (4 * SCRIPT_ARGS) /* so that none ends within a secret */
 
 #define SEIZES_MOST 5000 /* while usher itself traces the caller, or its tracer, a fifth of a millisecond apart */
 
@@ -122,13 +124,20 @@ static void write_process(struct job *j, struct record *r, pid_t pid, const stru
 		record_text(r, "setuid", "without effect"); /* no_new_privs */
 }
 
+static void cut_args(const struct job *j, struct span *args)
+{
+	static const struct span nobody[2];
+
+	args->len = (uint32_t)redact_cut(j->session->redactor, nobody, args->bytes, args->len, SCRIPT_ARGS);
+}
+
 /* Scripts are asked about later, and what they are is known for certain only now. */
 static void note_script(struct job *j, pid_t pid)
 {
 	const struct exec_plan *p = plan_of(j);
 	const struct target *image = &j->target[p->image];
 	enum script_language language = script_language(job_span(j, image->name));
-	char cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS];
+	char cwd[PATH_MAX], name[SCRIPT_TEXT], args[SCRIPT_ARGS_SEEN];
 	struct span rest = { NULL, 0 }, where;
 	struct script *s = NULL;
 	int whole;
@@ -136,12 +145,13 @@ static void note_script(struct job *j, pid_t pid)
 	if (language != SCRIPT_NONE && p->image) {
 		/* a script of its own right: by its canonical name */
 		rest = job_span(j, p->edited ? j->argv_to : j->argv);
-		rest.len = rest.len < sizeof(args) ? rest.len : (uint32_t)sizeof(args);
+		cut_args(j, &rest);
 		s = script_new(language, job_span(j, j->target[0].name), rest);
 	} else if (language != SCRIPT_NONE) {
 		(void)read_cwd(j->session, pid, cwd, &where);
 		script_find(language, plan_raw(p), cwd, name, &rest);
 		rest = (struct span){ args, (uint32_t)args_join(rest, args, sizeof(args), &whole) };
+		cut_args(j, &rest);
 		s = script_new(language, (struct span){ name, (uint32_t)strlen(name) }, rest);
 	}
 	proc_script_set(j->proc, s);

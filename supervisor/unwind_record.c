@@ -16,11 +16,17 @@ bool unwound_lacks(const struct unwound *u)
 	return u && u->lacks;
 }
 
+/* A file's name: what is a secret in others is one here. */
+static void write_name(struct record *r, const char *key, const char *name)
+{
+	record_bytes(r, key, (struct span){ name, (uint32_t)strlen(name) });
+}
+
 static void write_frame(struct record *r, const struct unwound *u, const struct frame *f)
 {
 	record_object(r, NULL);
 	if (f->object)
-		record_text(r, "object", u->text + f->object);
+		write_name(r, "object", u->text + f->object);
 	if (f->build_id)
 		record_text(r, "build_id", u->text + f->build_id);
 	if (f->function) {
@@ -39,7 +45,7 @@ static void write_python(struct record *r, const struct unwound *u)
 	for (unsigned i = 0; i < u->n_python; i++) {
 		record_object(r, NULL);
 		if (u->python[i].file)
-			record_text(r, "file", u->text + u->python[i].file);
+			write_name(r, "file", u->text + u->python[i].file);
 		if (u->python[i].line)
 			record_int(r, "line", u->python[i].line);
 		if (u->python[i].function)

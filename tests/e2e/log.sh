@@ -149,6 +149,13 @@ grep -q 's2.salts: Is a directory; nobody' "$T/err" && ok "values that cannot be
 check "and counted in the end record" sh -c "cat '$T'/s2/journal-* | grep -a '\"type\":\"end\"' | grep -q '\"unkept\":[1-9]'"
 rmdir "$T/s2.salts"
 
+# Nor a part of one, where long arguments are cut, of an exec and of the script beside a stack; nor in the names of a stack.
+fresh; echo no >no; printf 'try: open("no")\nexcept OSError: pass\n' >no.py; mkdir password=zebra2; cp no.py password=zebra2
+pad() { head -c "$1" /dev/zero | tr '\0' x; }
+session "$T/cut" "python3 no.py $(pad 1004) AKIAIOSFODNN7EXAMPLE; python3 password=zebra2/no.py; /bin/true $(pad 4076) AKIAIOSFODNN7EXAMPLE"
+same "control: arguments are cut, scripts are told of" "1 2" "$(records "$T/cut" | grep -a '"object":"/usr/bin/true"' | grep -a '"result":0' | grep -ac '"argv_len":4097') $(records "$T/cut" | grep -ac '"script":')"
+same "no part of a secret where arguments are cut, or in a stack" 0 "$(cat "$T"/cut/* | grep -acE 'AKIAI|zebra2')"
+
 # jq, or another reader of JSON, reads every line; also of a session that was killed.
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/k" -- sh -c 'i=0; while :; do i=$((i+1)); : >"f$i"; done' 2>/dev/null &
 pid=$!

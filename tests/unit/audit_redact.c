@@ -119,6 +119,45 @@ static void opens(void **state)
 	drop(&m);
 }
 
+/* Where a long argument vector is cut: wherever that is within a secret, no four bytes of it are kept. */
+static void ends_within_none(void **state)
+{
+	static const struct {
+		const char *text, *value;
+	} cases[] = {
+		{ "AKIAIOSFODNN7EXAMPLE", "AKIAIOSFODNN7EXAMPLE" },
+		{ "ghp_0123456789abcdefghijKLMNOPQRSTUVWXYZ", "ghp_0123456789abcdefghijKLMNOPQRSTUVWXYZ" },
+		{ "https://bob:hunter2hunter2@host/x", "hunter2hunter2" },
+		{ "--password=hunter2hunter2", "hunter2hunter2" },
+		{ "token=other secret_0123456789abcdefghijABCDEFGHIJKLMNOPQRSTUVWXYZ", "secret_0123456789abcdefghijABCDEFGHIJKLMNOPQRSTUVWXYZ" },
+	};
+	enum { KEPT = 4096 };
+	static char argv[2 * KEPT], buf[16384];
+	struct made m = make();
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		size_t n = strlen(cases[i].text);
+		for (size_t in = 1; in <= n + 1; in++) {
+			struct call call = { .syscall = "execve", .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_EXEC } };
+			struct record r;
+			memset(argv, 'x', sizeof argv);
+			argv[KEPT - in - 1] = ' ';
+			memcpy(argv + KEPT - in, cases[i].text, n);
+			argv[KEPT - in + n] = ' ';
+			call.argv = (struct span){ argv, sizeof argv };
+			record_begin(&r, buf, sizeof buf, "call");
+			r.redactor = m.r;
+			record_call(&r, &call, &(struct verdict){ .kind = VERDICT_ALLOW });
+			size_t len = record_finish(&r) + 1;
+			assert_true(field_valid(buf, len));
+			assert_null(memmem(buf, len, cases[i].value, 4));
+			assert_null(memmem(buf, len, "argv_hash", 9));
+			assert_true(redact_cut(NULL, r.program, argv, sizeof argv, KEPT) == KEPT);
+		}
+	}
+	assert_true(redact_cut(m.r, (struct span[2]){ 0 }, "token=abc", 9, 9) == 9);
+	drop(&m);
+}
+
 /* Forms as they are met: what is found first, and what must be left alone because it is evidence and no secret. */
 static const struct {
 	const char *text, *value;
@@ -431,6 +470,7 @@ int main(void)
 		cmocka_unit_test(options_of_programs),
 		cmocka_unit_test(second_value),
 		cmocka_unit_test(opens),
+		cmocka_unit_test(ends_within_none),
 		cmocka_unit_test(stays_injective),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
