@@ -159,8 +159,10 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(" = ", to);
 		put(to, &p->result);
 	}
+	/* In the chain: where it has an outcome, that is another record. */
+	const char *intent = p->seq.len ? " (about to happen)" : " (outcome not recorded)";
 	if (p->intent.len)
-		fputs(colour ? " \033[33m(outcome not recorded)\033[0m" : " (outcome not recorded)", to);
+		fprintf(to, "%s%s%s", colour ? "\033[33m" : "", intent, colour ? "\033[0m" : "");
 }
 
 /* A string as a value is; a list is as it stands. */

@@ -13,6 +13,7 @@
 
 #include "audit/epoch.h"
 #include "audit/field.h"
+#include "audit/intents.h"
 #include "audit/reader.h"
 #include "audit/record.h"
 #include "audit/stamp.h"
@@ -32,6 +33,7 @@ struct state {
 	uint64_t epoch;
 	uint64_t first; /* seq of its first record */
 	struct merkle tree;
+	struct intents intents;
 };
 
 /* The parts of a line that come first. */
@@ -233,6 +235,8 @@ static int check_line(struct state *s, const struct line *l)
 	digest_of(&p->head, l->bytes, l->len);
 	merkle_add(&s->tree, &p->head);
 	p->records++;
+	if (s->intents.n || rest_begins(l, &h, "\"intent\":true,"))
+		(void)intents_note(&s->intents, l->bytes, l->len);
 	return s->n_anchors ? check_anchors(s, l, h.seq) : 0;
 }
 
@@ -373,6 +377,9 @@ int verify_journal(const char *dir, const struct anchor *anchors, size_t n, stru
 	if (rc == 0)
 		rc = check_strays(&s, r, dir);
 	reader_close(r);
-	out->intents = out->closed ? 0 : count_intents(dir);
+	out->intents = out->closed ? 0 : count_intents(dir) + s.intents.n;
+	if (rc == 0 && s.intents.failed)
+		rc = -ENOMEM;
+	intents_free(&s.intents);
 	return rc;
 }

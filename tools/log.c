@@ -165,6 +165,15 @@ static void tell_nothing(const struct log *l)
 		log_tell_redacted(l->dir);
 }
 
+/* What answers that depends on what comes behind it, and an index leads to the record alone. */
+static bool asks_in_flight(const struct log *l)
+{
+	for (size_t i = 0; i < query_words(l->query); i++)
+		if (query_word_key(l->query, i) == KEY_INTENT)
+			return true;
+	return false;
+}
+
 static int show(struct log *l)
 {
 	int rc = compile_query(l);
@@ -176,6 +185,8 @@ static int show(struct log *l)
 		return log_timeline(l);
 	if (l->follow)
 		rc = follow(l);
+	else if (asks_in_flight(l))
+		rc = log_walk_settled(l->dir, log_show, l);
 	else
 		rc = log_find(l->dir, l->query, log_show, l);
 	if (rc == 0)

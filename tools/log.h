@@ -34,6 +34,12 @@ int log_walk(const char *dir, bool intents, log_fn each, void *context);
 /* After a name was not found: tells how many records have names that were redacted, which are not found by what was there, where there are any. */
 void log_tell_redacted(const char *dir);
 
+/*
+ * The same, where an intent that stands in the chain is no record beside that of its outcome: those that have none come when the others are over, then
+ * what is in flight.
+ */
+int log_walk_settled(const char *dir, log_fn each, void *context);
+
 /* What is in flight alone. */
 int log_walk_inflight(const char *dir, log_fn each, void *context);
 

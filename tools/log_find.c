@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "audit/index.h"
+#include "audit/intents.h"
 #include "audit/query.h"
 #include "audit/reader.h"
 #include "audit/redact.h"
@@ -28,6 +29,32 @@ int log_walk(const char *dir, bool intents, log_fn each, void *context)
 			each(context, line.bytes, line.len);
 	reader_close(r);
 	return rc == 0 && intents ? log_walk_inflight(dir, each, context) : rc;
+}
+
+/* What is passed on of a walk: intents in the chain once it is over, and those alone that had no outcome. */
+struct settling {
+	struct intents intents;
+	log_fn each;
+	void *context;
+};
+
+static void settle(void *context, const char *text, size_t len)
+{
+	struct settling *s = context;
+	if (!intents_note(&s->intents, text, len))
+		s->each(s->context, text, len);
+}
+
+int log_walk_settled(const char *dir, log_fn each, void *context)
+{
+	struct settling s = { .each = each, .context = context };
+	int rc = log_walk(dir, false, settle, &s);
+	if (rc == 0 && s.intents.failed)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < s.intents.n; i++)
+		each(context, s.intents.at[i].text, s.intents.at[i].len);
+	intents_free(&s.intents);
+	return rc == 0 ? log_walk_inflight(dir, each, context) : rc;
 }
 
 int log_walk_inflight(const char *dir, log_fn each, void *context)

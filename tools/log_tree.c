@@ -211,7 +211,7 @@ static void print_from(struct tree *t, struct process *p, unsigned depth)
 int log_tree(struct log *l)
 {
 	struct tree t = { .log = l };
-	int rc = log_walk(l->dir, true, note_record, &t);
+	int rc = log_walk_settled(l->dir, note_record, &t);
 	if (rc == 0 && t.failed)
 		rc = -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < t.n; i++)

@@ -149,6 +149,28 @@ grep -q 's2.salts: Is a directory; nobody' "$T/err" && ok "values that cannot be
 check "and counted in the end record" sh -c "cat '$T'/s2/journal-* | grep -a '\"type\":\"end\"' | grep -q '\"unkept\":[1-9]'"
 rmdir "$T/s2.salts"
 
+# An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.
+fresh; echo no >no
+cat >long.py <<'P'
+import os, sys
+p = os.getcwdb() + b"/long"
+for i in range(6): p += b"/" + b"\xff" * 120
+os.makedirs(p, exist_ok=True)
+if sys.argv[1:]:
+    os.mkfifo(p + b"/fifo"); open("ready", "w").close(); os.open(p + b"/fifo", os.O_WRONLY)
+open(p + b"/f", "w").close(); os.rename(p + b"/f", p + b"/g"); os.unlink(p + b"/g")
+P
+session "$T/long" 'python3 long.py'
+same "control: an intent in the chain" 1 "$(records "$T/long" | grep -a '"intent":true' | grep -ac '"call":"unlink"')"
+same "what was done is not in flight" "0 0" "$(log "$T/long" in-flight 2>/dev/null | wc -l) $(log "$T/long" | grep -c 'outcome not recorded')"
+log "$T/long" --tree >"$T/out"; has "--tree counts it once" ", delete 2," "$T/out"
+check "an index is made of it" "$USHER" log "$T/long" index; same "and says the same" 0 "$(log "$T/long" in-flight 2>/dev/null | wc -l)"
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/long2" -- python3 long.py wait 2>/dev/null &
+pid=$!
+wait_for test -e ready; wait_for sh -c "cat '$T'/long2/journal-* | grep -a 'intent.:true' | grep -aq /fifo"; kill -KILL $pid; wait $pid 2>/dev/null
+log "$T/long2" in-flight >"$T/out"; same "what was not done when usher was killed is" "1 1" "$(wc -l <"$T/out") $(grep -c /fifo "$T/out")"
+"$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operations were in flight" "$T/out"
+
 # Nor a part of one, where long arguments are cut, of an exec and of the script beside a stack; nor in the names of a stack.
 fresh; echo no >no; printf 'try: open("no")\nexcept OSError: pass\n' >no.py; mkdir password=zebra2; cp no.py password=zebra2
 pad() { head -c "$1" /dev/zero | tr '\0' x; }
