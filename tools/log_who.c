@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * usher log who-touched PATH: every record about the file that is, was or became PATH. Renames and links that
+ * usher log who-touched PATH: every record about the file that is, was or became PATH, or that a rewrite led to it. Renames and links that
  * succeeded carry a name on, in both directions; renaming a directory carries on all below it.
  */
 #include <errno.h>
@@ -151,7 +151,7 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		if (one.kind == FIELD_STRING && (field_key(&one, "object") || field_key(&one, "named")) &&
+		if (one.kind == FIELD_STRING && (field_key(&one, "object") || field_key(&one, "named") || field_key(&one, "to")) &&
 		    known(w, one.value, one.len))
 			return true;
 		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))

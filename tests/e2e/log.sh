@@ -149,6 +149,14 @@ grep -q 's2.salts: Is a directory; nobody' "$T/err" && ok "values that cannot be
 check "and counted in the end record" sh -c "cat '$T'/s2/journal-* | grep -a '\"type\":\"end\"' | grep -q '\"unkept\":[1-9]'"
 rmdir "$T/s2.salts"
 
+# Where a rewrite led is what was touched.
+fresh; mkdir "$T/project/led"
+printf 'rewrite open %s/said/** -> %s/led/**\ndefault allow\n' "$T/project" "$T/project" >"$T/etc/w.rules"; chmod 600 "$T/etc/w.rules"
+"$USHER" run -p "$T/etc/w.rules" --journal "$T/led" -- sh -c "mkdir said; echo x >said/f" 2>"$T/err"
+same "control: a rewrite made it" x "$(cat "$T/project/led/f")"
+log "$T/led" who-touched "$T/project/led/f" >"$T/who"; has "who-touched finds what a rewrite led there" "$T/project/said/f (named said/f) -> $T/project/led/f  rewrite" "$T/who"
+log "$T/led" index; same "and with its index" "$(cat "$T/who")" "$(log "$T/led" who-touched "$T/project/led/f")"
+
 # An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.
 fresh; echo no >no
 cat >long.py <<'P'
