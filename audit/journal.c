@@ -268,11 +268,16 @@ int journal_append(struct journal *j, struct record *r, uint64_t *seq)
 	return append(j, r, 0, 0, seq);
 }
 
+/* The bytes that were set aside for the final record of the intent in SLOT. */
+static size_t take_reserved(const struct journal *j, uint32_t slot)
+{
+	return slot & JOURNAL_IN_CHAIN ? slot & ~JOURNAL_IN_CHAIN : inflight_release(j->inflight, slot);
+}
+
 int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq)
 {
-	bool own = slot != JOURNAL_NO_SLOT;
-	int rc = append(j, r, own ? APPEND_RESERVED : 0, own ? inflight_release(j->inflight, slot) : 0, seq);
-	if (own && rc == 0)
+	int rc = append(j, r, APPEND_RESERVED, take_reserved(j, slot), seq);
+	if (rc == 0 && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 	return rc;
 }
@@ -302,6 +307,18 @@ static int reserve(struct journal *j, size_t need)
 	return rc;
 }
 
+static int intent_in_chain(struct journal *j, const struct record *r, size_t need, uint32_t *slot)
+{
+	int rc = reserve(j, need);
+	if (rc != 0)
+		return journal_stop(j, rc);
+	rc = append(j, r, APPEND_INTENT, 0, NULL);
+	if (rc != 0)
+		j->reserved -= need;
+	*slot = JOURNAL_IN_CHAIN | (uint32_t)need;
+	return rc;
+}
+
 int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 {
 	char head[INTENT_HEAD];
@@ -312,10 +329,8 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 		return j->failed;
 	size_t need = len + HEAD_MAX + RESERVE_EXTRA;
 	int rc = inflight_put(j->inflight, head, intent_head(j, r->memo, head), r->buf + 1, len, slot);
-	if (rc == -EMSGSIZE || rc == -EBUSY) { /* rare: the chain itself is a slot for everybody */
-		*slot = JOURNAL_NO_SLOT;
-		return append(j, r, APPEND_INTENT, 0, NULL);
-	}
+	if (rc == -EMSGSIZE || rc == -EBUSY) /* rare: the chain itself is a slot for everybody */
+		return intent_in_chain(j, r, need, slot);
 	if (rc != 0)
 		return journal_stop(j, rc);
 	rc = reserve(j, need);
@@ -331,10 +346,8 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 
 void journal_intent_done(struct journal *j, uint32_t slot)
 {
-	if (slot == JOURNAL_NO_SLOT)
-		return;
-	j->reserved -= inflight_release(j->inflight, slot);
-	if (!j->failed)
+	j->reserved -= take_reserved(j, slot);
+	if (!j->failed && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 }
 

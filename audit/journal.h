@@ -67,9 +67,9 @@ int journal_append(struct journal *j, struct record *r, uint64_t *seq);
  * them and makes sure the final record has room. *slot names it for journal_intent_done(), which
  * is called after the final record was appended. Thread safe, no allocation, no shared lock. Returns 0, -EMSGSIZE for a broken
  * record, or the errno that stopped the journal. When no slot is free or the record is too long for one, the intent goes into
- * the chain instead and *slot is JOURNAL_NO_SLOT.
+ * the chain instead; *slot has JOURNAL_IN_CHAIN then, beside the bytes that were set aside for the final record.
  */
-#define JOURNAL_NO_SLOT UINT32_MAX
+#define JOURNAL_IN_CHAIN (UINT32_C(1) << 31)
 int journal_intent(struct journal *j, const struct record *r, uint32_t *slot);
 
 /*

@@ -199,9 +199,11 @@ static void intents_come_and_go(void **state)
 		assert_int_equal(journal_intent(j, &r, &slot[i]), 0);
 	assert_int_equal(slots_in_use(dir), INFLIGHT_SLOTS);
 	assert_int_equal(journal_intent(j, &r, &slot[INFLIGHT_SLOTS]), 0); /* none is free: it goes into the chain */
-	assert_int_equal(slot[INFLIGHT_SLOTS], JOURNAL_NO_SLOT);
+	assert_true(slot[INFLIGHT_SLOTS] & JOURNAL_IN_CHAIN);
 	assert_int_equal(journal_append_final(j, &r, slot[INFLIGHT_SLOTS], &seq), 0);
 	assert_int_equal(seq, 2);
+	assert_int_equal(journal_intent(j, &r, &slot[INFLIGHT_SLOTS]), 0);
+	journal_intent_done(j, slot[INFLIGHT_SLOTS]); /* without a record of its outcome */
 	for (int i = 0; i < INFLIGHT_SLOTS; i += 2)
 		assert_int_equal(journal_append_final(j, &r, slot[i], &seq), 0);
 	for (int i = 1; i < INFLIGHT_SLOTS; i += 2) {
@@ -265,9 +267,9 @@ static void takes_only_an_empty_directory(void **state)
 static void fill_the_disk(const char *dir, int expected)
 {
 	struct journal *j = make_journal(dir);
-	char buf[2048], big[1500];
-	struct record r;
-	uint32_t slot[8];
+	char buf[2048], big[1500], long_buf[8192], longer[6000];
+	struct record r, too_long;
+	uint32_t slot[8], in_chain[2];
 	uint64_t seq, appended = 0;
 	int rc;
 	memset(big, 'x', sizeof big - 1);
@@ -275,6 +277,13 @@ static void fill_the_disk(const char *dir, int expected)
 	note(&r, buf, sizeof buf, big);
 	for (int i = 0; i < 8; i++)
 		assert_int_equal(journal_intent(j, &r, &slot[i]), 0);
+	memset(longer, 'x', sizeof longer - 1);
+	longer[sizeof longer - 1] = '\0';
+	note(&too_long, long_buf, sizeof long_buf, longer);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(journal_intent(j, &too_long, &in_chain[i]), 0);
+		assert_true(in_chain[i] & JOURNAL_IN_CHAIN);
+	}
 	while ((rc = journal_append(j, &r, &seq)) == 0)
 		appended = seq;
 	assert_int_equal(rc, expected);
@@ -284,8 +293,10 @@ static void fill_the_disk(const char *dir, int expected)
 	assert_int_equal(append_note(j, "small", &seq), expected);
 	for (int i = 0; i < 4; i++)
 		assert_int_equal(journal_append_final(j, &r, slot[i], &seq), 0);
+	assert_int_equal(journal_append_final(j, &too_long, in_chain[0], &seq), 0);
+	journal_intent_done(j, in_chain[1]);
 	journal_intent_done(j, slot[4]);
-	assert_true(seq >= appended + 4);
+	assert_true(seq >= appended + 5);
 	assert_int_equal(slots_in_use(dir), 4); /* what has no final record stays as evidence */
 	close_with_end(j);
 	struct proof p = prove(dir);
