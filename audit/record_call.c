@@ -178,6 +178,16 @@ static void record_subject(struct record *r, const struct subject *by, bool pare
 		memorise(r, by, r->buf + from, r->len - from);
 }
 
+/* What else an investigation asks: who may use the object now. */
+static void record_said(struct record *r, const struct call *call)
+{
+	char text[SAYS_TEXT];
+	if (call_mode_text(call, text))
+		put_word(r, "mode", text);
+	if (call_owner_text(call, text))
+		put_word(r, "owner", text);
+}
+
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)
 {
 	op_set ops = 0;
@@ -194,6 +204,8 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);
+	if (call->says)
+		record_said(r, call);
 	if (ops & OP_EXEC && call->n_objects) {
 		r->program[0] = call->object[0].name;
 		r->program[1] = call->object[0].named;

@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv;
+		after, event, argv0, argv, mode, owner;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -23,7 +23,8 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "tid", &p->tid },	      { "exe", &p->exe },     { "call", &p->call },	{ "op", &p->op },
 		    { "object", &p->object }, { "named", &p->named }, { "to", &p->to }, { "objects", &p->objects }, { "verdict", &p->verdict },
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
-		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv } };
+		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
+		    { "mode", &p->mode },     { "owner", &p->owner } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -111,6 +112,20 @@ static void put_others(FILE *to, const struct field *objects)
 	}
 }
 
+/* The mode of what an open creates would stand in too many lines. */
+static void put_said(FILE *to, const struct parts *p)
+{
+	bool opens = p->call.len >= 4 && (!memcmp(p->call.value, "open", 4) || !memcmp(p->call.value, "crea", 4));
+	if (p->mode.len && !opens) {
+		fputs(" mode ", to);
+		put(to, &p->mode);
+	}
+	if (p->owner.len) {
+		fputs(" owner ", to);
+		put(to, &p->owner);
+	}
+}
+
 static void put_call(FILE *to, const struct parts *p, bool colour)
 {
 	put(to, &p->tid);
@@ -135,6 +150,7 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(" -> ", to);
 		render_value(to, &p->to);
 	}
+	put_said(to, p);
 	if (p->argv0.key) {
 		fputs(" as ", to);
 		render_value(to, &p->argv0);

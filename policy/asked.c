@@ -40,7 +40,7 @@ static bool object_same(const struct object *a, const struct object *b)
 bool question_same(const struct asked *a, const struct question *q)
 {
 	const struct call *c = &a->call, *d = q->call;
-	if (c->n_objects != d->n_objects || c->flags != d->flags || c->by.uid != d->by.uid ||
+	if (c->n_objects != d->n_objects || c->said != d->said || c->by.uid != d->by.uid ||
 	    a->verdict.rule != q->verdict->rule || a->verdict.unanswered != q->verdict->unanswered || strcmp(c->syscall, d->syscall) != 0)
 		return false;
 	for (uint32_t i = 0; i < c->n_objects; i++) {

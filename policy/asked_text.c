@@ -42,7 +42,7 @@ static const struct flag rename_flags[] = {
 static void add_flags(const struct asked *a, const struct flag *f, size_t n, struct text_buffer *t)
 {
 	for (size_t i = 0; i < n; i++) {
-		if ((a->call.flags & f[i].bit) == f[i].bit)
+		if ((a->call.said & f[i].bit) == f[i].bit)
 			text_add(t, ", %s", f[i].word);
 	}
 }
@@ -50,13 +50,17 @@ static void add_flags(const struct asked *a, const struct flag *f, size_t n, str
 void asked_flags(const struct asked *a, struct text_buffer *t)
 {
 	static const char *const access[] = { ", for reading", ", for writing", ", for reading and writing", "" };
-	const char *call = a->call.syscall;
-	if (strncmp(call, "rename", 6) == 0)
+	char said[SAYS_TEXT];
+	if (strncmp(a->call.syscall, "rename", 6) == 0)
 		add_flags(a, rename_flags, sizeof(rename_flags) / sizeof(rename_flags[0]), t);
-	if (strncmp(call, "open", 4) != 0 && strcmp(call, "creat") != 0)
-		return;
-	text_add(t, "%s", a->call.flags & O_PATH ? ", as a place" : access[a->call.flags & O_ACCMODE]);
-	add_flags(a, open_flags, sizeof(open_flags) / sizeof(open_flags[0]), t);
+	if (a->call.says == SAYS_OPEN) {
+		text_add(t, "%s", a->call.said & O_PATH ? ", as a place" : access[a->call.said & O_ACCMODE]);
+		add_flags(a, open_flags, sizeof(open_flags) / sizeof(open_flags[0]), t);
+	}
+	if (call_mode_text(&a->call, said))
+		text_add(t, ", mode %s", said);
+	if (call_owner_text(&a->call, said))
+		text_add(t, ", owner %s", said);
 }
 
 static void text_objects(const struct asked *a, size_t most, struct text_buffer *t)

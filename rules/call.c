@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/call.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* CALLED is NAME, or what stands behind its last slash. */
 static bool names(struct span called, struct span name)
 {
@@ -16,4 +19,46 @@ struct span call_called(const struct call *c)
 	if (!c->argv0.bytes || c->n_objects == 0 || names(c->argv0, o->name) || names(c->argv0, o->named))
 		return (struct span){ NULL, 0 };
 	return c->argv0;
+}
+
+static bool creates(const struct call *c)
+{
+	for (uint32_t i = 0; i < c->n_objects; i++) {
+		if (c->object[i].ops & OP_CREATE)
+			return true;
+	}
+	return false;
+}
+
+/* As by "%04o": this is done for each file that is made. */
+static size_t octal(uint64_t n, char *out)
+{
+	unsigned digits = 4;
+	while (n >> 3 * digits)
+		digits++;
+	for (unsigned i = 0; i < digits; i++)
+		out[i] = (char)('0' + (n >> 3 * (digits - 1 - i) & 7));
+	out[digits] = '\0';
+	return digits;
+}
+
+size_t call_mode_text(const struct call *c, char out[SAYS_TEXT])
+{
+	if (c->says == SAYS_MODE)
+		return octal((uint32_t)c->said, out);
+	return c->says == SAYS_OPEN && creates(c) ? octal(c->said >> SAYS_ABOVE, out) : 0;
+}
+
+size_t call_owner_text(const struct call *c, char out[SAYS_TEXT])
+{
+	uint32_t user = (uint32_t)(c->said >> SAYS_ABOVE), group = (uint32_t)c->said;
+	char u[12] = "", g[12] = "";
+
+	if (c->says != SAYS_OWNER || (user == UINT32_MAX && group == UINT32_MAX))
+		return 0;
+	if (user != UINT32_MAX)
+		snprintf(u, sizeof(u), "%" PRIu32, user);
+	if (group != UINT32_MAX)
+		snprintf(g, sizeof(g), "%" PRIu32, group);
+	return (size_t)snprintf(out, SAYS_TEXT, "%s:%s", u, g);
 }

@@ -90,15 +90,26 @@ struct subject {
 
 #define CALL_OBJECTS 4
 
+/* What a call says beside its objects, for people: no rule sees it. */
+enum call_says {
+	SAYS_FLAGS = 0, /* its flag word, if it has one */
+	SAYS_OPEN,      /* O_*, and above them the mode of what it creates */
+	SAYS_MODE,      /* a mode, of a node with its type */
+	SAYS_OWNER,     /* a group, and above it a user: UINT32_MAX where it stays as it is */
+};
+
+#define SAYS_ABOVE 32 /* bits */
+
 struct call {
 	const char *syscall;    /* "openat"; static storage */
 	struct subject by;
 	uint32_t n_objects;
+	enum call_says says;
 	struct object object[CALL_OBJECTS];
 	struct span argv0;      /* exec: argv[0], by which some programs tell what to be; no rule sees it */
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
 	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
-	uint64_t flags;         /* the call's own flag word, for people (O_* of open, ...) */
+	uint64_t said;          /* as SAYS tells */
 };
 
 /* The arguments that the image O of the exec C gets. */
@@ -106,6 +117,14 @@ static inline struct span call_argv(const struct call *c, const struct object *o
 {
 	return o->own_argv ? o->argv : c->argv;
 }
+
+#define SAYS_TEXT 24
+
+/* The mode that C gives what it changes or creates ("0644"), as it says it: the umask may take from it. Returns the length, 0 where it gives none. */
+size_t call_mode_text(const struct call *c, char out[SAYS_TEXT]);
+
+/* The owner that C gives, as chown(1) takes it ("1000:1000", "1000:", ":1000"). Returns the length, 0 where it gives none. */
+size_t call_owner_text(const struct call *c, char out[SAYS_TEXT]);
 
 /* The argv[0] of an exec, for people: absent where it is the program's name, as resolved or as said, or the last component of that. */
 struct span call_called(const struct call *c);

@@ -33,19 +33,23 @@ int fchownat_check(struct job *j)
 }
 
 /* The same as LOOK_*. */
-static unsigned look_flags(struct job *j, unsigned at)
+static unsigned look_flags(unsigned at)
 {
-	j->flags = at;
 	return (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u);
+}
+
+static void note_mode(struct job *j, uint64_t mode)
+{
+	j->word[FILE_A] = mode;
+	j->said = mode & 07777;
 }
 
 static int change_mode(struct job *j, int dirfd, uint64_t mode, unsigned at)
 {
 	struct target *t;
-	unsigned look = look_flags(j, at);
 
-	j->word[FILE_A] = mode;
-	return file_object(j, dirfd, 0, look, OP_ATTR, &t);
+	note_mode(j, mode);
+	return file_object(j, dirfd, 0, look_flags(at), OP_ATTR, &t);
 }
 
 int chmod_resolve(struct job *j)
@@ -67,7 +71,7 @@ int fchmod_resolve(struct job *j)
 {
 	struct target *t;
 
-	j->word[FILE_A] = j->arg[1];
+	note_mode(j, j->arg[1]);
 	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 
@@ -93,14 +97,19 @@ int chmod_perform(struct job *j)
 	return file_act(j, false, do_chmod);
 }
 
+static void note_owner(struct job *j, const uint64_t ids[2])
+{
+	j->word[FILE_A] = ids[0];
+	j->word[FILE_B] = ids[1];
+	j->said = (uint64_t)(uint32_t)ids[0] << SAYS_ABOVE | (uint32_t)ids[1];
+}
+
 static int change_owner(struct job *j, int dirfd, const uint64_t ids[2], unsigned at)
 {
 	struct target *t;
-	unsigned look = look_flags(j, at);
 
-	j->word[FILE_A] = ids[0];
-	j->word[FILE_B] = ids[1];
-	return file_object(j, dirfd, 0, look, OP_ATTR, &t);
+	note_owner(j, ids);
+	return file_object(j, dirfd, 0, look_flags(at), OP_ATTR, &t);
 }
 
 int chown_resolve(struct job *j)
@@ -122,8 +131,7 @@ int fchown_resolve(struct job *j)
 {
 	struct target *t;
 
-	j->word[FILE_A] = j->arg[1];
-	j->word[FILE_B] = j->arg[2];
+	note_owner(j, j->arg + 1);
 	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 

@@ -28,7 +28,7 @@ static int remove_entry(struct job *j, int dirfd, unsigned flags)
 {
 	struct target *t;
 
-	j->flags = flags;
+	j->said = flags;
 	j->word[FILE_FLAGS] = flags;
 	return file_entry(j, dirfd, 0, OP_DELETE, ENTRY_THERE, &t);
 }
@@ -83,6 +83,7 @@ static int make_directory(struct job *j, int dirfd, uint64_t mode)
 	struct target *t;
 
 	j->word[FILE_FLAGS] = mode;
+	j->said = mode & 07777;
 	return file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
 }
 
@@ -168,6 +169,7 @@ static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
 
 	j->word[FILE_FLAGS] = mode & 0xffff; /* the kernel's umode_t */
 	j->word[FILE_A] = dev;
+	j->said = j->word[FILE_FLAGS];
 	if (S_ISFIFO(type))
 		atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
@@ -243,7 +245,7 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	struct target *from, *to;
 	unsigned look = flags & AT_SYMLINK_FOLLOW ? 0 : LOOK_NOFOLLOW;
 
-	j->flags = flags;
+	j->said = flags;
 	if (flags & AT_EMPTY_PATH)
 		look |= LOOK_EMPTY;
 	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);

@@ -238,7 +238,7 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 	bool exchange = flags & RENAME_EXCHANGE;
 	struct target *from, *to;
 
-	j->flags = flags;
+	j->said = flags;
 	j->word[FILE_FLAGS] = flags;
 	int rc = file_entry(j, olddir, 0, OP_DELETE, ENTRY_EITHER, &from);
 	if (rc < 0)

@@ -26,7 +26,7 @@ static int look_at(struct job *j, int dirfd, unsigned at)
 {
 	unsigned look = (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) | (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u);
 
-	j->flags = at;
+	j->said = at;
 	if (!j->path[0].off) {
 		if (!(at & AT_EMPTY_PATH))
 			return -EFAULT;

@@ -135,7 +135,7 @@ int utimensat_resolve(struct job *j)
 
 	if (nothing_to_do(j))
 		return 0;
-	j->flags = at;
+	j->said = at;
 	return object_or_descriptor(j, (at & AT_SYMLINK_NOFOLLOW ? LOOK_NOFOLLOW : 0u) |
 					       (at & AT_EMPTY_PATH ? LOOK_EMPTY : 0u));
 }

@@ -70,7 +70,7 @@ static int copy_value(struct job *j, uint64_t addr, uint64_t size, uint64_t flag
 		return -E2BIG;
 	j->word[FILE_A] = size;
 	j->word[FILE_FLAGS] = flags;
-	j->flags = flags;
+	j->said = flags;
 	if (j->heap || !size)
 		return 0;
 	j->heap = malloc(size);

@@ -43,8 +43,8 @@ static bool must_be_new(const struct job *j, const char *call, const struct targ
 	if (!(t->ops & OP_CREATE) || t->want_dir)
 		return false;
 	if (opens(call))
-		return (j->flags & O_CREAT) && (j->flags & O_EXCL);
-	return strncmp(call, "rename", 6) == 0 && (j->flags & RENAME_NOREPLACE);
+		return (j->said & O_CREAT) && (j->said & O_EXCL);
+	return strncmp(call, "rename", 6) == 0 && (j->said & RENAME_NOREPLACE);
 }
 
 /* What the file's or directory's own permissions say to MODE (of access(2)); 0 also where it cannot be told. */

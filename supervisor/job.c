@@ -164,12 +164,13 @@ void job_call(const struct job *j, struct call *out)
 	out->by.tid = (pid_t)j->notif.pid;
 	out->by.uid = j->uid;
 	out->n_objects = j->n_targets;
+	out->says = j->row ? (enum call_says)j->row->says : SAYS_FLAGS;
 	for (uint32_t i = 0; i < j->n_targets; i++)
 		target_object(j, &j->target[i], &out->object[i]);
 	out->argv0 = job_span(j, j->argv0);
 	out->argv = job_span(j, j->argv);
 	out->env = job_span(j, j->env);
-	out->flags = j->flags;
+	out->said = j->said;
 }
 
 int job_error(struct job *j, int negative_errno)

@@ -131,7 +131,7 @@ struct job {
 	struct inet_endpoint asked_inet;
 	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
 	uid_t uid;               /* the caller's effective uid, where rules ask for it */
-	uint64_t flags;          /* the call's own flag word, for people and records; set by resolve */
+	uint64_t said;           /* what the call says beside its objects (enum call_says), for people and records; set by resolve */
 	int late;                /* why the second path could not be copied, a negative errno: said when the first was looked up; 0 */
 	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
 	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */

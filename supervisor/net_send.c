@@ -34,7 +34,7 @@ static struct batch *batch_new(struct job *j, size_t n, unsigned flags)
 	if (b) {
 		b->n = (uint32_t)n;
 		b->flags = flags;
-		j->flags = flags;
+		j->said = flags;
 	}
 	j->heap = b;
 	return b;

@@ -54,7 +54,7 @@ static int check(uint64_t flags, uint64_t mode, uint64_t resolve)
 
 int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, bool strict)
 {
-	j->flags = flags;
+	j->said = (uint32_t)flags;
 	if (!strict) {
 		flags &= KNOWN_FLAGS;
 		mode &= 07777;
@@ -68,6 +68,7 @@ int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, b
 	int rc = check(flags, mode, resolve);
 	if (rc < 0)
 		return rc;
+	j->said |= will_create(flags) ? mode << SAYS_ABOVE : 0;
 	j->word[OPEN_FLAGS] = flags;
 	j->word[OPEN_MODE] = mode;
 	j->word[OPEN_RESOLVE] = resolve;

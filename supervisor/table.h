@@ -35,6 +35,7 @@ struct sysrow {
 	const char *name;
 	uint8_t arg[6];
 	uint8_t class;
+	uint8_t says;     /* enum call_says */
 	bool changes;     /* has an effect others can see: an intent goes to the journal first */
 	bool looks;       /* has no effect but an answer, and is given to nobody but a caller that still waits */
 	bool may_block;   /* performing may wait for somebody: the worker gives up reception first */

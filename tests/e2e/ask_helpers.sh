@@ -33,6 +33,16 @@ answer '{"answer":"allow"}'
 same "a helper's word counts" "content one" "$(cat "$T/out")"
 answer "{\"answer\":\"rewrite\",\"target\":\"$T/w/other\"}"
 same "it may name another object" "content other" "$(cat "$T/out")"
+# A question says what the mode or the owner would be, and two that differ in it are two.
+printf 'default allow\nask attr %s\n' "$T/w/moded" >"$T/etc/modes.rules"; chmod 600 "$T/etc/modes.rules"; : >moded
+modes() { # SHELL COMMANDS
+	timeout -k 1 60 "$USHER" run -p "$T/etc/modes.rules" --ask="exec:cat >>$T/w/modes; sleep 0.5; echo '{\"answer\":\"allow\"}'" -- sh -c "$1" 2>"$T/err" </dev/null
+	grep -o '"flags":"[^"]*"' modes | sort | xargs; rm -f modes
+}
+same "a question of chmod has the mode" "flags:mode 4711 flags:mode 4711" "$(modes 'chmod 4711 moded; chmod 4711 moded')"
+same "two at once are two" "flags:mode 0600 flags:mode 0644" "$(modes 'chmod 600 moded & chmod 644 moded; wait')"
+same "control: two of the same are one" "flags:mode 0600" "$(modes 'chmod 600 moded & chmod 600 moded; wait')"
+same "one of chown has the owner" "flags:owner $(id -u):" "$(modes "chown $(id -u) moded")"
 # A call is asked about for one of its objects and led elsewhere at the other: it is allowed as a whole, and led.
 printf 'default allow\nask delete,create %s\nrewrite create %s -> %s\nrewrite read,modify %s -> %s\n' "$T/w/asked" "$T/w/made" "$T/w/led" "$T/w/kept" "$T/w/shown" >"$T/etc/two.rules"
 chmod 600 "$T/etc/two.rules"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The record builder: the text it writes, and that nothing is cut silently. */
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 
 #include "audit/digest.h"
 #include "audit/field.h"
@@ -122,6 +124,37 @@ static void names_calls(void **state)
 			    "{\"type\":\"call\",\"pid\":7,\"tid\":8,\"exe\":\"/bin/mv\",\"call\":\"rename\",\"op\":[\"create\",\"delete\"],"
 			    "\"object\":\"/a\",\"objects\":[{\"op\":[\"delete\"],\"object\":\"/a\"},{\"op\":[\"create\"],"
 			    "\"object\":\"/b\",\"named\":\"b\"}],\"verdict\":\"allow\",\"rule\":\"x.rules:3\",\"result\":\"ENOENT\"}");
+}
+
+/* What a call SAYS beside its object: the end of its record before the verdict. */
+static void says(const char *syscall, op_set ops, enum call_says says, uint64_t said, const char *expected)
+{
+	char buf[1024], end[128];
+	struct record r;
+	struct call call = { .syscall = syscall, .n_objects = 1, .says = says, .said = said,
+			     .object = { { .kind = OBJECT_FILE, .ops = ops, .name = SPAN_LITERAL("/a") } } };
+	struct verdict verdict = { .kind = VERDICT_DENY, .where = "x.rules:3" };
+	record_begin(&r, buf, sizeof buf, "call");
+	record_call(&r, &call, &verdict);
+	snprintf(end, sizeof end, ",\"object\":\"/a\"%s,\"verdict\":\"deny\",\"rule\":\"x.rules:3\"}", expected);
+	const char *text = text_of(&r), *at = strstr(text, ",\"object\"");
+	assert_non_null(at);
+	assert_string_equal(at, end);
+}
+
+static void names_modes_and_owners(void **state)
+{
+	const uint64_t none = UINT32_MAX, creates = O_CREAT | O_WRONLY;
+	says("chmod", OP_ATTR, SAYS_MODE, 04755, ",\"mode\":\"4755\"");
+	says("fchmod", OP_ATTR, SAYS_MODE, 0, ",\"mode\":\"0000\"");
+	says("mknod", OP_CREATE, SAYS_MODE, S_IFIFO | 0600, ",\"mode\":\"10600\"");
+	says("chown", OP_ATTR, SAYS_OWNER, UINT64_C(1000) << SAYS_ABOVE | 5, ",\"owner\":\"1000:5\"");
+	says("chown", OP_ATTR, SAYS_OWNER, none << SAYS_ABOVE | 0, ",\"owner\":\":0\"");
+	says("chown", OP_ATTR, SAYS_OWNER, UINT64_C(4294967294) << SAYS_ABOVE | none, ",\"owner\":\"4294967294:\"");
+	says("chown", OP_ATTR, SAYS_OWNER, none << SAYS_ABOVE | none, "");
+	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\"");
+	says("open", OP_MODIFY, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, "");
+	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
 }
 
 #define MANY 20000
@@ -254,7 +287,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
-		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls),	       cmocka_unit_test(names_errnos),
+		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls), cmocka_unit_test(names_modes_and_owners),	       cmocka_unit_test(names_errnos),
 		cmocka_unit_test(memo_changes_nothing), cmocka_unit_test(memo_of_stamps), cmocka_unit_test(writes_hex),
 		cmocka_unit_test(pads_as_sha256_does),
 	};
