@@ -421,15 +421,35 @@ op_set policy_ops(const struct policy *p)
 	return ops;
 }
 
-bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino)
+unsigned policy_wants(const struct policy *p)
 {
-	const struct ruleset *layer;
+	unsigned wants = 0;
+	for (size_t i = 0; i < p->n_layers; i++)
+		wants |= ruleset_wants(p->layer[i].rules);
+	return wants;
+}
 
-	for (size_t i = 0; (layer = policy_layer(p, i)); i++) {
-		if (ruleset_pins_object(layer, dev, ino))
+unsigned policy_wants_known(const struct policy *p)
+{
+	return policy_wants(p) | (p->standing ? ruleset_wants(p->standing) : 0);
+}
+
+bool policy_pins(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (ruleset_pins(p->layer[i].rules))
 			return true;
 	}
-	return false;
+	return p->standing && ruleset_pins(p->standing);
+}
+
+bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino)
+{
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (ruleset_pins_object(p->layer[i].rules, dev, ino))
+			return true;
+	}
+	return p->standing && ruleset_pins_object(p->standing, dev, ino);
 }
 
 bool policy_may_ask(const struct policy *p)

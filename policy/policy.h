@@ -100,7 +100,17 @@ op_set policy_ops(const struct policy *p);
 /* Whether some rule or default may ask. */
 bool policy_may_ask(const struct policy *p);
 
-/* Whether some layer pins DEV, INO: only then does knowing an object's identity change what is decided of it. Takes no lock. */
+/*
+ * What conditions ask of a call (enum wanted): of the layers' rules, which give programs their rights; and of these and the file
+ * of grants together, so that an answer of that file finds what it asks for.
+ */
+unsigned policy_wants(const struct policy *p);
+unsigned policy_wants_known(const struct policy *p);
+
+/* Whether some layer, or a grant of the file, pins devices and inodes. Takes no lock. */
+bool policy_pins(const struct policy *p);
+
+/* Whether one of them pins DEV, INO: only then does knowing an object's identity change what is decided of it. Takes no lock. */
 bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino);
 
 #endif

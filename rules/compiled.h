@@ -175,6 +175,7 @@ struct ruleset {
 	op_set ops;
 	uint32_t limit_slots;
 	uint32_t can; /* a bit for each verdict kind */
+	unsigned wants; /* what its conditions ask: enum wanted */
 	bool firm;    /* some rule is firm */
 	uint32_t restricts; /* the first rule that does more than allow an address, plus one; 0: none */
 	uint64_t limit[LIMIT_KINDS]; /* 0: none */

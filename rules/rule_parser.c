@@ -102,6 +102,14 @@ static bool any_condition(const struct conditions *c)
 	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_uid || c->has_depth;
 }
 
+static unsigned wanted(const struct conditions *c)
+{
+	return (c->has_by ? WANTS_BY : 0U) | (c->has_tree ? WANTS_TREE : 0U) | (c->has_uid ? WANTS_UID : 0U) |
+	       (c->has_depth ? WANTS_DEPTH : 0U) | (c->has_env ? WANTS_ENV : 0U) | (c->has_sha256 ? WANTS_SHA256 : 0U) |
+	       (c->has_trusted ? WANTS_TRUSTED : 0U) | (c->has_own ? WANTS_OWN : 0U) |
+	       (c->has_argv ? WANTS_ARGV : 0U);
+}
+
 /* Whether RULE does more with an address than to allow it: raw sockets would get round that. */
 static bool restricts(const struct compiled_rule *rule, const struct pattern_list *list)
 {
@@ -132,6 +140,7 @@ static int store(struct parser *p, struct compiled_rule *rule, const struct cond
 	rs->rule[rs->n_rules++] = *rule;
 	rs->ops |= rule->pub.ops;
 	rs->can |= 1U << rule->pub.kind;
+	rs->wants |= wanted(when);
 	rs->firm |= rule->pub.firm;
 	if (!rs->restricts && restricts(rule, list))
 		rs->restricts = rs->n_rules; /* one past it */

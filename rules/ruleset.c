@@ -159,6 +159,11 @@ bool ruleset_silent(const struct ruleset *rs)
 	return !rs->n_rules && !rs->n_expect && !rs->n_env && !rs->n_redact && rs->otherwise == VERDICT_NONE;
 }
 
+unsigned ruleset_wants(const struct ruleset *rs)
+{
+	return rs->wants;
+}
+
 bool ruleset_pins(const struct ruleset *rs)
 {
 	return rs->n_pins > 0;

@@ -108,6 +108,15 @@ int refusal_errno(const struct object *o, op_set op);
  */
 const struct rule *ruleset_restricts(const struct ruleset *rs);
 
+/* What conditions of rules want to know of a call beside its objects' names, each a bit. */
+enum wanted {
+	WANTS_BY = 1, WANTS_TREE = 2, WANTS_UID = 4, WANTS_DEPTH = 8,
+	WANTS_ENV = 16, WANTS_SHA256 = 32, WANTS_TRUSTED = 64, WANTS_OWN = 128,
+	WANTS_ARGV = 256,
+};
+
+unsigned ruleset_wants(const struct ruleset *rs);
+
 /* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
 bool ruleset_pins(const struct ruleset *rs);
 

@@ -1,85 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUST: errs towards false. The words are looked for in the rule as written, so a pattern
- * or a reason that merely contains one of them counts too.
+ * MUST: errs towards false. A grant of the file that names a program sets none apart: each answer for ever is one, and
+ * nobody could trace anything any more.
  */
 #include "supervisor/likeness.h"
 
 #include <stddef.h>
-#include <string.h>
 
 #include "policy/policy.h"
+#include "rules/ruleset.h"
 
-static const char *const any_word[] = { "by=", "tree=", "uid=", "depth=", NULL };
-static const char *const descent_word[] = { "tree=", "depth=", NULL };
-
-static const char *const content_word[] = { "sha256=", NULL };
-static const char *const trust_word[] = { "trusted", NULL };
-static const char *const uid_word[] = { "uid=", NULL };
-static const char *const own_word[] = { " own", "\town", NULL };
-static const char *const argv_word[] = { "argv=", NULL };
-static const char *const env_word[] = { "env=", NULL };
-
-static bool layer_says(const struct ruleset *layer, const char *const *words)
+static bool wants(const struct policy *policy, unsigned what)
 {
-	const struct rule *rule;
-
-	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		for (size_t w = 0; words[w]; w++) {
-			if (strstr(rule->text, words[w]))
-				return true;
-		}
-	}
-	return false;
-}
-
-static bool policy_says(const struct policy *policy, const char *const *words)
-{
-	const struct ruleset *layer;
-
-	for (size_t i = 0; policy && (layer = policy_layer(policy, i)); i++) {
-		if (layer_says(layer, words))
-			return true;
-	}
-	return false;
+	return policy && (policy_wants_known(policy) & what);
 }
 
 bool likeness_holds(const struct policy *policy)
 {
-	return !policy_says(policy, any_word);
+	return !policy || !(policy_wants(policy) & (WANTS_BY | WANTS_TREE | WANTS_UID | WANTS_DEPTH));
 }
 
 bool likeness_content(const struct policy *policy)
 {
-	return policy_says(policy, content_word);
+	return wants(policy, WANTS_SHA256);
 }
 
 bool likeness_trust(const struct policy *policy)
 {
-	return policy_says(policy, trust_word);
+	return wants(policy, WANTS_TRUSTED);
 }
 
 bool likeness_uid(const struct policy *policy)
 {
-	return policy_says(policy, uid_word);
+	return wants(policy, WANTS_UID);
 }
 
 bool likeness_own(const struct policy *policy)
 {
-	return policy_says(policy, own_word);
+	return wants(policy, WANTS_OWN);
 }
 
 bool likeness_env(const struct policy *policy)
 {
-	return policy_says(policy, env_word);
+	return wants(policy, WANTS_ENV);
 }
 
 bool likeness_argv(const struct policy *policy)
 {
-	return policy_says(policy, argv_word);
+	return wants(policy, WANTS_ARGV);
 }
 
 bool likeness_descent(const struct policy *policy)
 {
-	return policy_says(policy, descent_word);
+	return wants(policy, WANTS_TREE | WANTS_DEPTH);
 }

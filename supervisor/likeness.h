@@ -9,7 +9,7 @@ struct policy;
 /*
  * Whether the rules give every program of the tree the same rights: no rule says by=, tree=, uid= or depth=.
  * Only then may one process of the tree write into another (ptrace, process_vm_writev, pidfd_getfd)
- * without gaining rights. True for NULL.
+ * without gaining rights. True for NULL. Answers of the file of grants are not looked at here, and are below.
  */
 bool likeness_holds(const struct policy *policy);
 

@@ -303,8 +303,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 		return -1;
 	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
 		return -1;
-	for (size_t i = 0; policy_layer(s->policy, i); i++)
-		s->identity = s->identity || ruleset_pins(policy_layer(s->policy, i));
+	s->identity = policy_pins(s->policy);
 	s->unalike = !likeness_holds(s->policy);
 	s->pins_content = likeness_content(s->policy);
 	s->asks_trust = likeness_trust(s->policy);

@@ -60,6 +60,52 @@ check "above include builtin:agent" test -s .envrc
 (umask 077; cp "$T/list" "$HOME/.config/usher/grants.rules")
 envrc --ask=deny
 check "in the file of grants" test -s .envrc
+
+# What a rule of that file asks of a call is known of it, though no rule file asks for it: each denial stands above an allow.
+echo content >held; ln held held2; cp "$(type -P cat)" shown; cp "$(type -P true)" other
+rules answered.rules <<EOF
+ask read $PWD/held*
+ask exec $PWD/shown $PWD/other
+default allow
+EOF
+granted() { # COMMAND...
+	setsid -w "$USHER" run --journal "$(mktemp -u "$T/g.XXXXXX")" -p "$R" --ask=deny -- "$@" </dev/null 2>"$T/err"
+}
+denials() { # the file of grants: these lines, and what they are above
+	(umask 077; { cat; echo 'allow read,exec **'; } >"$HOME/.config/usher/grants.rules")
+}
+denials </dev/null
+same "(control) allowed by the file of grants" "content content content" "$(granted cat held held2 | xargs) $(WITH=1 granted ./shown held)"
+denials <<EOF
+deny read $PWD/held
+deny exec $PWD/shown sha256=$(sha256sum shown | cut -d' ' -f1)
+EOF
+same "a name denied there is denied by a hard link" "" "$(granted cat held held2)"
+same "and content by another name" "" "$(granted ./shown /dev/null; granted ./shown held2)"
+check "but no other content" granted ./other
+denials <<EOF
+deny exec $PWD/shown env=WITH
+EOF
+same "a variable denied there" " content" "$(WITH=1 granted ./shown held) $(granted ./shown held)"
+denials <<EOF
+deny read $PWD/held tree=$(readlink -f "$(command -v bash)")
+EOF
+cat >orphan.py <<'P'
+import os, time
+if os.fork() == 0:
+    time.sleep(0.5)
+    os.execvp("cat", ["cat", "held"])
+P
+same "an ancestor denied there that has ended" " content" "$(granted sh -c 'bash -c "python3 orphan.py; :"; sleep 1') $(granted cat held)"
+if [ "$(id -u)" = 0 ]; then
+	denials <<EOF
+deny read $PWD/held uid=1000
+EOF
+	chmod 755 "$T" "$T/project" 2>/dev/null
+	same "a user denied there" " content" "$(granted setpriv --reuid=1000 --clear-groups cat held) $(granted cat held)"
+else
+	skip "a user denied there" "needs root"
+fi
 rm -rf "$HOME/.config"
 alone -p "$T/etc/brief.rules" --ask='exec:sleep 20' -- cat secret
 check "a question that timed out is listed" grep -q "^allow read .*secret" "$T/err"

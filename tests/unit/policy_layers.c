@@ -416,6 +416,19 @@ static void standing_grants_hold_to_their_options(void **state)
 	assert_int_equal(decide(f, "/b", OP_READ), VERDICT_ALLOW);
 }
 
+/* What conditions ask for is known however a rule writes it, and a grant's is looked up with the layers'. */
+static void conditions_are_known(void **state)
+{
+	struct fixture *f = *state;
+	char file[128];
+	snprintf(file, sizeof(file), "%s/grants", f->dir);
+	rules(f, "ask read /a reason=\"by=me, uid=0\"\ndeny exec ** e\"nv=LD_*\"\n");
+	write_grants(file, "allow read /a by=/x\ndeny exec ** sha\"256=e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\ndeny read /a tree=/y\n");
+	assert_int_equal(load(f, file), 0);
+	assert_int_equal(policy_wants(f->p), WANTS_ENV);
+	assert_int_equal(policy_wants_known(f->p), WANTS_ENV | WANTS_BY | WANTS_SHA256 | WANTS_TREE);
+}
+
 static int charge(struct fixture *f, const struct call *call, struct verdict *v, struct charged *done)
 {
 	*done = (struct charged){ 0 };
@@ -582,7 +595,7 @@ int main(void)
 		CASE(strictest_layer_wins),  CASE(no_opinion_is_deny),      CASE(layers_are_joined_by_operation), CASE(alerts_name_their_rule),
 		CASE(guard_cannot_be_loosened), CASE(guard_opens_nothing),  CASE(desk_sockets_are_guarded), CASE(guarded_names_are_normal),
 		CASE(grants_answer_asks_only), CASE(grants_have_scopes),    CASE(standing_grants),
-		CASE(standing_grants_hold_to_their_options), CASE(limits_are_charged), CASE(limits_are_charged_anew), CASE(bucket_refills), CASE(bucket_is_exact_under_threads),
+		CASE(standing_grants_hold_to_their_options), CASE(conditions_are_known), CASE(limits_are_charged), CASE(limits_are_charged_anew), CASE(bucket_refills), CASE(bucket_is_exact_under_threads),
 		CASE(readers_and_writers_of_grants), CASE(broken_files_start_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
