@@ -65,11 +65,14 @@ static const char *unkept(const struct rule *r)
 	return NULL;
 }
 
-/* An option that a grant cannot honour is an error, as in any rule. Returns 0, or 1 where there is one. */
-static int check_standing(const struct ruleset *rules, struct diagnostics *found)
+/* What a grant cannot honour is an error, as in any rule. Returns 0, or 1 where there is something. */
+static int check_standing(const char *path, const struct ruleset *rules, struct diagnostics *found)
 {
 	const struct rule *r;
-	int bad = 0;
+	const char *states = ruleset_states(rules);
+	int bad = states != NULL;
+	if (states)
+		findings_add(found, DIAGNOSTIC_ERROR, &(struct place){ .file = path }, "'%s' is for a rule file to say; a grant answers a question", states);
 	for (size_t i = 0; (r = ruleset_rule(rules, i)); i++) {
 		const char *why = unkept(r);
 		struct place at = { r->file, r->line, rule_column(r), { r->text, (uint32_t)strlen(r->text) } };
@@ -91,7 +94,7 @@ static int load_standing(struct policy *p, const struct policy_options *o, struc
 		return 0; /* out of this user's reach, or not there: no standing grants, and nobody in the tree can make one */
 	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };
 	int rc = ruleset_load(&source, found, &p->standing);
-	return rc ? rc : check_standing(p->standing, found);
+	return rc ? rc : check_standing(p->grants_file, p->standing, found);
 }
 
 /* Every file is read even when one is broken, so that all findings are told. */

@@ -159,6 +159,16 @@ bool ruleset_silent(const struct ruleset *rs)
 	return !rs->n_rules && !rs->n_expect && !rs->n_env && !rs->n_redact && rs->otherwise == VERDICT_NONE;
 }
 
+const char *ruleset_states(const struct ruleset *rs)
+{
+	for (size_t i = 0; i < LIMIT_KINDS; i++)
+		if (rs->limit[i])
+			return "limit";
+	if (rs->n_env || rs->n_redact)
+		return rs->n_env ? "env" : "redact";
+	return rs->otherwise != VERDICT_NONE ? "default" : NULL;
+}
+
 unsigned ruleset_wants(const struct ruleset *rs)
 {
 	return rs->wants;

@@ -117,6 +117,9 @@ enum wanted {
 
 unsigned ruleset_wants(const struct ruleset *rs);
 
+/* The word of a statement that is about a session, and not about a call: "default", "env", "limit" or "redact". NULL: none is there. */
+const char *ruleset_states(const struct ruleset *rs);
+
 /* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
 bool ruleset_pins(const struct ruleset *rs);
 

@@ -396,7 +396,8 @@ static void write_grants(const char *file, const char *text)
 /* What a standing grant says holds, or is an error: it never means less than it says. */
 static void standing_grants_hold_to_their_options(void **state)
 {
-	static const char *const unkept[] = { "allow read /a limit=2/h\n", "rewrite read /a -> /b\n", "ask read /a after=2\n", "ask read /a review\n" };
+	static const char *const unkept[] = { "allow read /a limit=2/h\n", "rewrite read /a -> /b\n", "ask read /a after=2\n", "ask read /a review\n",
+					    "limit processes 2\n", "env drop FOO\n", "redact \"--pin \"*\n", "default deny\n" };
 	struct fixture *f = *state;
 	char file[128];
 	snprintf(file, sizeof(file), "%s/grants", f->dir);
