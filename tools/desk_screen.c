@@ -3,7 +3,7 @@
  * The desk on the whole screen: a list above, the selected item in full below.
  *
  * MUST: a key answers only the question that was on the screen when it was pressed (the
- * selection follows the question, not the row); nothing unescaped is drawn.
+ * selection follows the question, not the row), and none that goes on with what was typed for another; nothing unescaped is drawn.
  */
 #include "tools/desk_screen.h"
 
@@ -18,7 +18,7 @@
 #include "tools/desk_screen_state.h"
 
 #define LOOK_MS 1000
-#define FRESH_MS 500 /* a question that came to the front less than this ago takes no answer yet */
+#define FRESH_MS 500 /* for as long without a key a question that came to the front takes no answer yet */
 
 static int64_t now_ms(void)
 {
@@ -92,6 +92,12 @@ int screen_fresh_ms(const struct screen_desk *d)
 {
 	int64_t left = d->page == PAGE_QUESTIONS && d->n_rows ? d->since_ms + FRESH_MS - now_ms() : 0;
 	return left > 0 ? (int)left : 0;
+}
+
+void screen_typed(struct screen_desk *d)
+{
+	if (screen_fresh_ms(d))
+		d->since_ms = now_ms();
 }
 
 void screen_listen(struct screen_desk *d)

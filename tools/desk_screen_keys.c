@@ -269,6 +269,8 @@ static bool move_key(struct screen_desk *d, int key)
 
 bool screen_key(struct screen_desk *d, int key)
 {
+	if (key < 0x100)
+		screen_typed(d);
 	if (key == 'q')
 		return false;
 	if (key >= '1' && key <= '4')

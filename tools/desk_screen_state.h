@@ -28,7 +28,7 @@ struct screen_desk {
 	size_t at;
 	pid_t chosen_pid;      /* the selected item */
 	uint64_t chosen;
-	int64_t since_ms;      /* when it came to the front by itself; 0: a person chose it */
+	int64_t since_ms;      /* when it came to the front by itself, or the last key since that it did not take; 0: a person chose it */
 	unsigned scroll;       /* lines of the details that are above */
 	bool more;             /* lines of the details that are below */
 	bool help;             /* the keys instead of the details */
@@ -54,6 +54,9 @@ void screen_end(struct screen_desk *d);
 
 /* For how long the selected question takes no answer yet: nobody can have read it. 0: it takes one. */
 int screen_fresh_ms(const struct screen_desk *d);
+
+/* A letter was typed: while it takes no answer it may belong to a line for one that has gone, and so may the next. */
+void screen_typed(struct screen_desk *d);
 
 /* Does what signals that have come ask for. */
 void screen_signals(struct screen_desk *d);
