@@ -16,7 +16,7 @@
 #include "tools/desk_text.h"
 #include "tools/tool.h"
 
-#define TEXT 65536
+#define TEXT DESK_TEXT
 #define WRONG_USAGE 125
 
 static void usage(void)

@@ -11,7 +11,7 @@
 #include "tools/desk_client.h"
 #include "tools/desk_text.h"
 
-#define TEXT 65536
+#define TEXT DESK_TEXT
 
 void desk_review_usage(FILE *to)
 {

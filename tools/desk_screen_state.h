@@ -9,8 +9,9 @@
 #include <sys/types.h>
 
 #include "tools/desk_client.h"
+#include "tools/desk_text.h"
 
-#define SCREEN_TEXT 65536
+#define SCREEN_TEXT DESK_TEXT
 
 enum page { PAGE_QUESTIONS, PAGE_GRANTS, PAGE_REVIEWS, PAGE_HISTORY, PAGES };
 

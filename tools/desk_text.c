@@ -2,15 +2,17 @@
 #include "tools/desk_text.h"
 
 #include <json-c/json.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "policy/asked.h"
 #include "policy/question_json.h"
 #include "policy/show.h"
+#include "rules/cleanup.h"
 #include "tools/desk_client.h"
 
-#define FIELD 20000
+#define FIELD 20000 /* characters of a value; any name has room */
 
 void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t cap)
 {
@@ -19,10 +21,26 @@ void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t
 	text_add(&t, "%d:%llu", session, (unsigned long long)desk_number(question, "id"));
 }
 
+/* A value that is too long loses its middle, as on a terminal, and that is said: its end may be what matters. */
+static void add_long(struct text_buffer *t, const char *text)
+{
+	size_t cap = strlen(text);
+	CLEANUP_FREE char *bytes = malloc(cap);
+	long n = bytes ? show_unescape(text, bytes, cap) : -1;
+	if (n < 0)
+		text_add(t, "[too long to be shown]");
+	else
+		text_show(t, (struct span){ bytes, (uint32_t)n }, FIELD - 1);
+}
+
 static void add_field(struct text_buffer *t, struct json_object *o, const char *key)
 {
 	char value[FIELD];
-	text_add(t, "%s", desk_field(o, key, value, sizeof(value)));
+	const char *text = o ? json_text(o, key) : NULL;
+	if (text && strlen(text) >= sizeof(value))
+		add_long(t, text);
+	else
+		text_add(t, "%s", desk_field(o, key, value, sizeof(value)));
 }
 
 /* The items of a list of words, joined. */

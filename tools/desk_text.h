@@ -8,13 +8,15 @@
 
 struct json_object;
 
+#define DESK_TEXT (256 * 1024) /* room for all there is of a question, with the longest names */
+
 /* "123:4": the session's pid and the question's number in it. */
 void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t cap);
 
 /* One line without its end: "read /etc/x by /usr/bin/cat (2 times)". */
 void desk_text_line(struct json_object *question, char *buf, size_t cap);
 
-/* All there is, several lines. */
+/* All there is, several lines; of a value of 20000 characters and more the beginning and the end, with its length and hash. */
 void desk_text_all(struct json_object *question, char *buf, size_t cap);
 
 /* One line without its end: "allow read /x by /usr/bin/cat, for the session (uid 0 pid 1)". */

@@ -106,6 +106,12 @@ print(*("%s:%s" % tuple(g.get(k) or "null" for k in ("pattern", "argv0")) for g 
 echo >hold
 wait "$(cat "$T/s.pid")"
 
+session l ./called "$(printf '%030000d' 0)" "the end"
+wait_for asks called
+check "of long arguments the end is shown as well, and how many there are" sh -c '"$USHER" desk show 1 | grep -qE "^argv +00*.*\[\.\.\.3000[0-9] bytes, hash [0-9a-f]{16}\.\.\.\] 00*.* the.* end$"'
+desk deny 1
+wait "$(cat "$T/l.pid")"
+
 session d sh -c 'cat q3; echo end'
 wait_for asks /q3
 rule=$(desk allow 1 --always --yes)
