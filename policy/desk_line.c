@@ -71,7 +71,7 @@ bool desk_line_flush(struct desk_line *l)
 bool desk_line_put(struct desk_line *l, const char *bytes, size_t len)
 {
 	size_t used = l->to - l->from;
-	if (len > DESK_BACKLOG - used)
+	if (used > DESK_BACKLOG || len > DESK_REPLY)
 		return false;
 	if (l->to + len > l->cap) {
 		if (used)

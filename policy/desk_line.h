@@ -8,7 +8,8 @@
 
 #define DESK_LINE (64 * 1024)           /* the longest request */
 #define DESK_REPLY (64 * 1024 * 1024)   /* the longest reply: thousands of questions */
-#define DESK_BACKLOG (8 * 1024 * 1024) /* what may wait for a slow reader */
+#define DESK_LIST (4 * 1024 * 1024)    /* what a reply's list has room for, and one question on top: written out, and of the longest arguments, less than that */
+#define DESK_BACKLOG (8 * 1024 * 1024) /* what may wait for a slow reader when a line comes on top, however long */
 
 struct desk_line {
 	int fd;

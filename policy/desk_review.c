@@ -35,17 +35,18 @@ struct json_object *desk_event_review(const struct asked *a)
 
 static void add_review(void *context, const struct review *v)
 {
-	struct json_object **list = context;
-	*list = json_append(*list, review_json(v->asked, v));
+	struct json_list *list = context;
+	if (json_list_room(list))
+		json_list_add(list, review_json(v->asked, v));
 }
 
 struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("reviews", NULL));
-	struct json_object *list = json_object_new_array();
+	struct json_list list = json_list_new();
 	uint32_t beyond;
 	reviews_each(questions_reviews(d->qs), add_review, &list);
-	json_put(&b, "reviews", list);
+	json_put_list(&b, "reviews", &list);
 	reviews_open(questions_reviews(d->qs), &beyond);
 	json_put(&b, "beyond", json_object_new_int64(beyond));
 	return json_build_done(&b);
@@ -59,7 +60,9 @@ static const char *scope_word(enum answer_scope scope)
 
 static void add_past(void *context, const struct past *p)
 {
-	struct json_object **list = context;
+	struct json_list *list = context;
+	if (!json_list_room(list))
+		return;
 	struct json_build b = json_build_of(question_json(p->asked));
 	if (!b.broken)
 		json_object_object_del(b.o, "left");
@@ -70,15 +73,15 @@ static void add_past(void *context, const struct past *p)
 	json_put(&b, "channel", json_object_new_string(p->channel));
 	json_put(&b, "who", json_object_new_string(p->who));
 	json_put(&b, "message", json_object_new_string(p->message));
-	*list = json_append(*list, json_build_done(&b));
+	json_list_add(list, json_build_done(&b));
 }
 
 struct json_object *desk_do_history(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("history", NULL));
-	struct json_object *list = json_object_new_array();
+	struct json_list list = json_list_new();
 	questions_past(d->qs, add_past, &list);
-	json_put(&b, "history", list);
+	json_put_list(&b, "history", &list);
 	return json_build_done(&b);
 }
 

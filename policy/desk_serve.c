@@ -97,10 +97,12 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 static struct json_object *questions_reply(struct desk *d, const char *to)
 {
 	struct json_build b = json_build_of(desk_reply(to, NULL));
-	struct json_object *list = json_object_new_array();
-	for (struct paper *p = d->open; list && p; p = p->next)
-		list = json_append(list, question_json(p->asked));
-	json_put(&b, "questions", list);
+	struct json_list list = json_list_new();
+	for (struct paper *p = d->open; list.o && p; p = p->next) {
+		if (json_list_room(&list))
+			json_list_add(&list, question_json(p->asked));
+	}
+	json_put_list(&b, "questions", &list);
 	return json_build_done(&b);
 }
 
@@ -195,7 +197,9 @@ static void add_grant(void *context, const struct grant *g)
 	static const char *const scopes[] = { "once", "time", "tree", "session", "always" };
 	char name[96];
 	struct text_buffer t;
-	struct json_object **list = context;
+	struct json_list *list = context;
+	if (!json_list_room(list))
+		return;
 	struct json_build b = json_build_new();
 	json_put(&b, "grant", json_object_new_uint64(g->id));
 	json_put(&b, "answer", json_object_new_string(verdict_name(g->kind)));
@@ -216,15 +220,15 @@ static void add_grant(void *context, const struct grant *g)
 		json_put(&b, "left", json_object_new_uint64(left));
 	}
 	json_put(&b, "who", json_object_new_string(g->who));
-	*list = json_append(*list, json_build_done(&b));
+	json_list_add(list, json_build_done(&b));
 }
 
 static struct json_object *do_grants(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("grants", NULL));
-	struct json_object *list = json_object_new_array();
+	struct json_list list = json_list_new();
 	grants_each(policy_grants(questions_policy(d->qs)), add_grant, &list);
-	json_put(&b, "grants", list);
+	json_put_list(&b, "grants", &list);
 	return json_build_done(&b);
 }
 

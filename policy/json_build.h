@@ -7,6 +7,7 @@
 #define USHER_POLICY_JSON_BUILD_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct json_object;
 
@@ -25,6 +26,24 @@ void json_put(struct json_build *b, const char *key, struct json_object *v);
 
 /* The object, the caller's, or NULL when it is broken. */
 struct json_object *json_build_done(struct json_build *b);
+
+/* A list that is to be not much longer than DESK_LIST characters, and how many had no room in it. */
+struct json_list {
+	struct json_object *o;
+	size_t used;
+	unsigned left_off;
+};
+
+struct json_list json_list_new(void);
+
+/* Whether one more has room; else it is counted. What comes first always has. */
+bool json_list_room(struct json_list *l);
+
+/* Takes V into L. Without memory L->o is NULL from then on. */
+void json_list_add(struct json_list *l, struct json_object *v);
+
+/* Puts L under KEY, and under "more" how many were left off, if any. */
+void json_put_list(struct json_build *b, const char *key, struct json_list *l);
 
 /* Takes V into LIST. Returns LIST, or NULL (both are put) when either is missing. */
 struct json_object *json_append(struct json_object *list, struct json_object *v);

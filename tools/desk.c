@@ -84,6 +84,8 @@ static int do_list(struct desk_call *c)
 		for (size_t k = 0; s->line.fd >= 0 && k < json_object_array_length(s->questions); k++)
 			print_question(c, s, json_object_array_get_idx(s->questions, k));
 	}
+	if (c->all.more && !c->o.json)
+		fprintf(stderr, "usher: desk: %llu more wait, for which there is no room before some of these are answered\n", (unsigned long long)c->all.more);
 	tell_none(c);
 	return 0;
 }

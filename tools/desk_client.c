@@ -207,12 +207,31 @@ static bool read_token(const char *dir, pid_t pid, char *token, size_t cap)
 	return true;
 }
 
+/* Asks for the open questions, by WHAT. False: the session is gone, or has not understood. */
+static bool take_questions(struct desk_session *s, const char *what)
+{
+	const char *error;
+	struct json_object *list, *reply = desk_request(s, desk_make(what, NULL, 0));
+	bool good = desk_ok(reply, &error) && json_object_object_get_ex(reply, "questions", &list) &&
+		    json_object_is_type(list, json_type_array);
+	if (good) {
+		json_object_put(s->questions);
+		s->questions = json_object_get(list);
+		s->listed = json_object_array_length(list);
+		s->more = desk_number(reply, "more");
+	}
+	for (size_t i = 0; good && i < s->listed; i++)
+		add_deadline(json_object_array_get_idx(list, i));
+	json_object_put(reply);
+	return good;
+}
+
 /* Hello and watch. False: this session does not let us in. */
 static bool greet(struct desk_session *s, const char *dir)
 {
 	char token[64];
 	const char *error;
-	struct json_object *list, *hello = desk_make("hello", NULL, 0);
+	struct json_object *hello = desk_make("hello", NULL, 0);
 	if (read_token(dir, s->pid, token, sizeof(token)))
 		json_object_object_add(hello, "token", json_object_new_string(token));
 	struct json_object *reply = desk_request(s, hello);
@@ -221,15 +240,7 @@ static bool greet(struct desk_session *s, const char *dir)
 	json_object_put(reply);
 	if (!good)
 		return false;
-	reply = desk_request(s, desk_make("watch", NULL, 0));
-	good = desk_ok(reply, &error) && json_object_object_get_ex(reply, "questions", &list) &&
-	       json_object_is_type(list, json_type_array);
-	if (good)
-		s->questions = json_object_get(list);
-	for (size_t i = 0; good && i < json_object_array_length(list); i++)
-		add_deadline(json_object_array_get_idx(list, i));
-	json_object_put(reply);
-	return good;
+	return take_questions(s, "watch");
 }
 
 static struct desk_session *place_for(struct desk_sessions *all, pid_t pid)
@@ -278,6 +289,12 @@ void desk_look(struct desk_sessions *all)
 		look_at(all, dir, e->d_name);
 	closedir(d);
 	all->count = 0;
-	for (int i = 0; i < DESK_SESSIONS; i++)
-		all->count += all->at[i].line.fd >= 0;
+	all->more = 0;
+	for (int i = 0; i < DESK_SESSIONS; i++) {
+		struct desk_session *s = &all->at[i];
+		if (s->more && json_object_array_length(s->questions) < s->listed)
+			(void)take_questions(s, "list");
+		all->count += s->line.fd >= 0;
+		all->more += s->more;
+	}
 }

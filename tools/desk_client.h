@@ -18,18 +18,21 @@ struct desk_session {
 	pid_t pid;             /* of its usher */
 	char name[128];        /* the command; printable ASCII */
 	struct json_object *questions; /* the open ones, oldest first */
+	uint64_t more;         /* that had no room in the reply: they come when some of these have gone */
+	size_t listed;         /* in that reply */
 };
 
 struct desk_sessions {
 	struct desk_session at[DESK_SESSIONS];
 	unsigned count;   /* of places used */
 	unsigned refused; /* sessions that did not let us in at the last look */
+	uint64_t more;    /* questions that had no room */
 };
 
 void desk_sessions_init(struct desk_sessions *all);
 void desk_sessions_free(struct desk_sessions *all);
 
-/* Looks for sessions that are not known yet, says hello, asks for their questions and to be told of new ones. */
+/* Looks for sessions that are not known yet, says hello, asks for their questions and to be told of new ones; and for questions that had no room. */
 void desk_look(struct desk_sessions *all);
 
 /* Sends REQUEST (put by this call) and waits for its reply, at most 5 s. The caller puts it; NULL: the session is gone. */

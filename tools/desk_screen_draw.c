@@ -208,6 +208,8 @@ static void draw_head(const struct screen_desk *d)
 	attron(A_BOLD);
 	mvprintw(0, 0, "%-*.*s", COLS, COLS, "");
 	mvprintw(0, 0, "usher desk: %u session%s, %zu %s", d->all.count, d->all.count == 1 ? "" : "s", d->n_rows, page_name(d->page));
+	if (d->all.more)
+		printw(", %llu more when some of these are answered", (unsigned long long)d->all.more);
 	if (d->all.refused)
 		printw(", %u refused", d->all.refused);
 	attroff(A_BOLD);

@@ -106,11 +106,31 @@ print(*("%s:%s" % tuple(g.get(k) or "null" for k in ("pattern", "argv0")) for g 
 echo >hold
 wait "$(cat "$T/s.pid")"
 
-session l ./called "$(printf '%030000d' 0)" "the end"
+session args ./called "$(printf '%030000d' 0)" "the end"
 wait_for asks called
 check "of long arguments the end is shown as well, and how many there are" sh -c '"$USHER" desk show 1 | grep -qE "^argv +00*.*\[\.\.\.3000[0-9] bytes, hash [0-9a-f]{16}\.\.\.\] 00*.* the.* end$"'
 desk deny 1
-wait "$(cat "$T/l.pid")"
+wait "$(cat "$T/args.pid")"
+
+# Questions about more arguments than a reply has room for: those that it has are answered, then the others are there.
+cat >many.py <<'P'
+import os
+def start(n, filling):
+    pid = os.fork()
+    if pid: return pid
+    try: os.execv("./called", ["called", str(n)] + [filling * 131000] * 14)
+    except PermissionError: os._exit(0)
+pids = [start(0, "\x01")] + [start(n, "x") for n in range(1, 6)]
+print(sum(os.waitpid(p, 0)[1] == 0 for p in pids), "denied")
+P
+session m6 python3 many.py
+all_wait() { [ "$("$USHER" log "$T/m6.j" --json | grep -c '"event":"question"')" = 6 ]; }
+wait_for all_wait
+check "the desk has questions of very long arguments" wait_for asks called
+check "and says that more wait" sh -c '"$USHER" desk list 2>&1 >/dev/null | grep -q " more wait"'
+for _ in 1 2 3 4 5 6; do desk deny "$(desk list 2>/dev/null | awk '{print $1; exit}')"; done
+check "each is there in the end" wait_for says m6 "6 denied"
+wait "$(cat "$T/m6.pid")"
 
 session d sh -c 'cat q3; echo end'
 wait_for asks /q3
