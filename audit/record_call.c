@@ -178,7 +178,7 @@ static void record_subject(struct record *r, const struct subject *by, bool pare
 		memorise(r, by, r->buf + from, r->len - from);
 }
 
-/* What else an investigation asks: who may use the object now. */
+/* What else an investigation asks: who may use the object now, and where a link leads. */
 static void record_said(struct record *r, const struct call *call)
 {
 	char text[SAYS_TEXT];
@@ -186,6 +186,10 @@ static void record_said(struct record *r, const struct call *call)
 		put_word(r, "mode", text);
 	if (call_owner_text(call, text))
 		put_word(r, "owner", text);
+	if (call->says == SAYS_LINK)
+		record_bytes(r, "link", call->text);
+	if (call->says == SAYS_ATTRIBUTE)
+		record_bytes(r, "attribute", call->text);
 }
 
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)

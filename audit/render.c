@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv, mode, owner;
+		after, event, argv0, argv, mode, owner, link, attribute;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -24,7 +24,8 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "object", &p->object }, { "named", &p->named }, { "to", &p->to }, { "objects", &p->objects }, { "verdict", &p->verdict },
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
 		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
-		    { "mode", &p->mode },     { "owner", &p->owner } };
+		    { "mode", &p->mode },     { "owner", &p->owner },
+		    { "link", &p->link },     { "attribute", &p->attribute } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -123,6 +124,14 @@ static void put_said(FILE *to, const struct parts *p)
 	if (p->owner.len) {
 		fputs(" owner ", to);
 		put(to, &p->owner);
+	}
+	if (p->link.key) {
+		fputs(" link ", to);
+		render_value(to, &p->link);
+	}
+	if (p->attribute.key) {
+		fputs(" attribute ", to);
+		render_value(to, &p->attribute);
 	}
 }
 

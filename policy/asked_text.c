@@ -47,6 +47,8 @@ static void add_flags(const struct asked *a, const struct flag *f, size_t n, str
 	}
 }
 
+#define TEXT_SAID 240 /* characters of a link's text: it is the caller's, and the whole is in the journal */
+
 void asked_flags(const struct asked *a, struct text_buffer *t)
 {
 	static const char *const access[] = { ", for reading", ", for writing", ", for reading and writing", "" };
@@ -61,6 +63,10 @@ void asked_flags(const struct asked *a, struct text_buffer *t)
 		text_add(t, ", mode %s", said);
 	if (call_owner_text(&a->call, said))
 		text_add(t, ", owner %s", said);
+	if (a->call.says == SAYS_LINK || a->call.says == SAYS_ATTRIBUTE) {
+		text_add(t, a->call.says == SAYS_LINK ? ", a link to " : ", attribute ");
+		text_show(t, a->call.text, TEXT_SAID);
+	}
 }
 
 static void text_objects(const struct asked *a, size_t most, struct text_buffer *t)

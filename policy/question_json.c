@@ -119,7 +119,7 @@ struct json_object *question_json(const struct asked *a)
 	json_put(&b, "left", json_object_new_int64(left));
 	json_put(&b, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
 	add_text(&b, "call", a->call.syscall);
-	char flags[256];
+	char flags[512];
 	struct text_buffer t;
 	text_start(&t, flags, sizeof(flags));
 	asked_flags(a, &t);

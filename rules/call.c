@@ -16,7 +16,7 @@ static bool names(struct span called, struct span name)
 struct span call_called(const struct call *c)
 {
 	const struct object *o = &c->object[0];
-	if (!c->argv0.bytes || c->n_objects == 0 || names(c->argv0, o->name) || names(c->argv0, o->named))
+	if (c->says || !c->argv0.bytes || c->n_objects == 0 || names(c->argv0, o->name) || names(c->argv0, o->named))
 		return (struct span){ NULL, 0 };
 	return c->argv0;
 }

@@ -96,6 +96,8 @@ enum call_says {
 	SAYS_OPEN,      /* O_*, and above them the mode of what it creates */
 	SAYS_MODE,      /* a mode, of a node with its type */
 	SAYS_OWNER,     /* a group, and above it a user: UINT32_MAX where it stays as it is */
+	SAYS_LINK,      /* what a symbolic link is to say */
+	SAYS_ATTRIBUTE, /* an extended attribute's name */
 };
 
 #define SAYS_ABOVE 32 /* bits */
@@ -106,7 +108,10 @@ struct call {
 	uint32_t n_objects;
 	enum call_says says;
 	struct object object[CALL_OBJECTS];
-	struct span argv0;      /* exec: argv[0], by which some programs tell what to be; no rule sees it */
+	union {
+		struct span argv0; /* exec: argv[0], by which some programs tell what to be; no rule sees it */
+		struct span text;  /* with SAYS_LINK and SAYS_ATTRIBUTE */
+	};
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
 	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
 	uint64_t said;          /* as SAYS tells */

@@ -155,6 +155,14 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 	};
 }
 
+/* A symbolic link's text and an attribute's name, as they were copied, or what an exec is called by. */
+static struct text text_said(const struct job *j, enum call_says says)
+{
+	if (says == SAYS_LINK)
+		return j->path[0];
+	return says == SAYS_ATTRIBUTE ? j->data[0] : j->argv0;
+}
+
 void job_call(const struct job *j, struct call *out)
 {
 	memset(out, 0, offsetof(struct call, object[1])); /* those behind are nobody's to read: n_objects says how many there are */
@@ -167,7 +175,7 @@ void job_call(const struct job *j, struct call *out)
 	out->says = j->row ? (enum call_says)j->row->says : SAYS_FLAGS;
 	for (uint32_t i = 0; i < j->n_targets; i++)
 		target_object(j, &j->target[i], &out->object[i]);
-	out->argv0 = job_span(j, j->argv0);
+	out->text = job_span(j, text_said(j, out->says));
 	out->argv = job_span(j, j->argv);
 	out->env = job_span(j, j->env);
 	out->said = j->said;

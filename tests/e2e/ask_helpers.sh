@@ -43,6 +43,8 @@ same "a question of chmod has the mode" "flags:mode 4711 flags:mode 4711" "$(mod
 same "two at once are two" "flags:mode 0600 flags:mode 0644" "$(modes 'chmod 600 moded & chmod 644 moded; wait')"
 same "control: two of the same are one" "flags:mode 0600" "$(modes 'chmod 600 moded & chmod 600 moded; wait')"
 same "one of chown has the owner" "flags:owner $(id -u):" "$(modes "chown $(id -u) moded")"
+sed -i "s,moded,linked," "$T/etc/modes.rules"; sed -i s/attr/create/ "$T/etc/modes.rules"
+same "one of a symbolic link where it leads" "flags:a link to q1" "$(modes 'ln -s q1 linked')"
 # A call is asked about for one of its objects and led elsewhere at the other: it is allowed as a whole, and led.
 printf 'default allow\nask delete,create %s\nrewrite create %s -> %s\nrewrite read,modify %s -> %s\n' "$T/w/asked" "$T/w/made" "$T/w/led" "$T/w/kept" "$T/w/shown" >"$T/etc/two.rules"
 chmod 600 "$T/etc/two.rules"

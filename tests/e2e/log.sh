@@ -159,13 +159,15 @@ log "$T/led" index; same "and with its index" "$(cat "$T/who")" "$(log "$T/led" 
 
 # What a mode or an owner became.
 fresh; echo f >f; chmod 644 f
-session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no" 2>/dev/null
+session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no; ln -s '../a b' l; python3 -S -c 'import os; os.setxattr(\"f\", \"user.a\", b\"v\")'" 2>/dev/null
 same "control: the mode was set" 711 "$(stat -c %a f | sed 's/^4//')"
 log "$T/modes" "path:$T/project/**" | sed -n "s|$T/project/||g; s/  allow by.*//; s/^.*: //p" >"$T/out"
 has "a line of chmod has the mode" "fchmodat attr f (named f) mode 4711" "$T/out"
 has "one of chown the user" "attr f (named f) owner $(id -u):" "$T/out"; has "and the group" "attr f (named f) owner :$(id -g)" "$T/out"
 has "one of mkdir the mode as it was said" "mkdir create d (named d) mode 0777" "$T/out"
 has "mknod's has the type" "create p (named p) mode 10666" "$T/out"; same "a line of an open has none" 0 "$(grep -c "made.*mode" "$T/out")"
+has "a symbolic link's line has what it says" 'create l (named l) link "../a b"' "$T/out"
+has "one of setxattr the attribute" "setxattr attr f (named f) attribute user.a" "$T/out"
 same "but its record has" '"mode":"0666"' "$(log "$T/modes" --json "path:$T/project/made" op:create | grep -o '"mode":"[0-7]*"')"
 
 # An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.

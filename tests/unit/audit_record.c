@@ -134,6 +134,8 @@ static void says(const char *syscall, op_set ops, enum call_says says, uint64_t 
 	struct call call = { .syscall = syscall, .n_objects = 1, .says = says, .said = said,
 			     .object = { { .kind = OBJECT_FILE, .ops = ops, .name = SPAN_LITERAL("/a") } } };
 	struct verdict verdict = { .kind = VERDICT_DENY, .where = "x.rules:3" };
+	if (says >= SAYS_LINK)
+		call.text = (struct span)SPAN_LITERAL("../a\"b");
 	record_begin(&r, buf, sizeof buf, "call");
 	record_call(&r, &call, &verdict);
 	snprintf(end, sizeof end, ",\"object\":\"/a\"%s,\"verdict\":\"deny\",\"rule\":\"x.rules:3\"}", expected);
@@ -155,6 +157,8 @@ static void names_modes_and_owners(void **state)
 	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\"");
 	says("open", OP_MODIFY, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, "");
 	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
+	says("symlink", OP_CREATE, SAYS_LINK, 0, ",\"link\":\"../a\\\"b\"");
+	says("setxattr", OP_ATTR, SAYS_ATTRIBUTE, 0, ",\"attribute\":\"../a\\\"b\"");
 }
 
 #define MANY 20000
