@@ -135,7 +135,7 @@ static void says(const char *syscall, op_set ops, enum call_says says, uint64_t 
 			     .object = { { .kind = OBJECT_FILE, .ops = ops, .name = SPAN_LITERAL("/a") } } };
 	struct verdict verdict = { .kind = VERDICT_DENY, .where = "x.rules:3" };
 	if (says >= SAYS_LINK)
-		call.text = (struct span)SPAN_LITERAL("../a\"b");
+		call.text = SPAN_LITERAL("../a\"b");
 	record_begin(&r, buf, sizeof buf, "call");
 	record_call(&r, &call, &verdict);
 	snprintf(end, sizeof end, ",\"object\":\"/a\"%s,\"verdict\":\"deny\",\"rule\":\"x.rules:3\"}", expected);
