@@ -113,26 +113,24 @@ static void put_others(FILE *to, const struct field *objects)
 	}
 }
 
+static void put_one(FILE *to, const char *label, const struct field *f)
+{
+	if (!f->key)
+		return;
+	fputs(label, to);
+	render_value(to, f);
+}
+
 /* The mode of what an open creates would stand in too many lines. */
 static void put_said(FILE *to, const struct parts *p)
 {
 	bool opens = p->call.len >= 4 && (!memcmp(p->call.value, "open", 4) || !memcmp(p->call.value, "crea", 4));
-	if (p->mode.len && !opens) {
-		fputs(" mode ", to);
-		put(to, &p->mode);
-	}
-	if (p->owner.len) {
-		fputs(" owner ", to);
-		put(to, &p->owner);
-	}
-	if (p->link.key) {
-		fputs(" link ", to);
-		render_value(to, &p->link);
-	}
-	if (p->attribute.key) {
-		fputs(" attribute ", to);
-		render_value(to, &p->attribute);
-	}
+	if (!opens)
+		put_one(to, " mode ", &p->mode);
+	put_one(to, " owner ", &p->owner);
+	put_one(to, " link ", &p->link);
+	put_one(to, " attribute ", &p->attribute);
+	put_one(to, " as ", &p->argv0);
 }
 
 static void put_call(FILE *to, const struct parts *p, bool colour)
@@ -160,10 +158,6 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		render_value(to, &p->to);
 	}
 	put_said(to, p);
-	if (p->argv0.key) {
-		fputs(" as ", to);
-		render_value(to, &p->argv0);
-	}
 	if (p->argv.key) {
 		fputs(" argv ", to);
 		render_argv(to, &p->argv);
