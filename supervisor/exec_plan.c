@@ -12,8 +12,8 @@
 /* Left free in the arena for names and what others add. */
 #define ARENA_RESERVE (24 * 1024)
 
-/* What scripts put in front of arguments: a name as long as they come, and three lines. */
-#define FRONT_ROOM (6 * 1024)
+/* What scripts put in front of arguments, joined: a name as long as they come, and three lines, with each byte escaped at the worst. */
+#define FRONT_ROOM (10 * 1024)
 
 #define KERNEL_ARGS_MOST (6u << 20)    /* three quarters of the usual stack */
 #define KERNEL_ARGS_LEAST (128u << 10) /* ARG_MAX */
@@ -88,10 +88,13 @@ void plan_args_begin(struct job *j)
 int plan_args_before(struct job *j, const struct args *more)
 {
 	struct exec_plan *p = plan_of(j);
-	uint32_t blank = p->has_args, room = p->args.off - p->front - blank;
+	uint32_t blank = p->has_args, room = p->args.off - p->front;
 	char *front = j->arena + p->front;
 	int whole;
 
+	if (room < blank)
+		return -E2BIG; /* what is in front already fills it */
+	room -= blank;
 	size_t n = args_join((struct span){ more->bytes, (uint32_t)more->len }, front, room, &whole);
 	if (!whole)
 		return -E2BIG;

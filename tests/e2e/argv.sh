@@ -51,6 +51,25 @@ same "and others" '<a b"c><./odd><d e>' "$(under "$R" ./odd "d e")"
 many() { under "$1" bash -c 'w=$(printf "%01000d" 0); a=(); for ((i = 0; i < 1500; i++)); do a+=("$w"); done; ./plain "${a[@]}" | wc -c'; }
 same "a script with many arguments" "$(bash -c 'w=$(printf "%01000d" 0); a=(); for ((i = 0; i < 1500; i++)); do a+=("$w"); done; ./plain "${a[@]}" | wc -c')" "$(many "$deny")"
 
+# What scripts put in front of arguments has room for the longest name with each byte escaped, and ends nothing where it fills it to the last byte.
+long_name() { # JOINED: how many bytes the name is among joined arguments
+	local name=$PWD/deep blanks part
+	blanks=$(($1 - 4000))
+	while ((${#name} < 4000)); do
+		part=$((4000 - ${#name} - 1)) && ((part > 200)) && part=200
+		((4000 - ${#name} - 1 - part == 1)) && ((part--))
+		local now=$((blanks < part - 2 ? blanks : part - 2))
+		blanks=$((blanks - now))
+		name+=$(printf '/x%*s%0*d' "$now" "" "$((part - now - 1))" 0)
+	done
+	mkdir -p "${name%/*}" && script "$name" "$PWD/plain" && echo "$name"
+}
+for joined in 6143 6144 7900; do
+	name=$(long_name "$joined")
+	same "a script whose name is $joined bytes among the arguments" "$("$name" a)" "$(under "$deny" "$name" a)"
+	same "and without arguments" "$("$name")" "$(under "$deny" "$name")"
+done
+
 # What was answered for some arguments is not the answer for those that a script says.
 rules ask <<<"ask exec $PWD/tool
 default allow"
