@@ -42,10 +42,11 @@ static size_t octal(uint64_t n, char *out)
 	return digits;
 }
 
+/* Without an object the call failed before usher had read what it says. */
 size_t call_mode_text(const struct call *c, char out[SAYS_TEXT])
 {
 	if (c->says == SAYS_MODE)
-		return octal((uint32_t)c->said, out);
+		return c->n_objects ? octal((uint32_t)c->said, out) : 0;
 	return c->says == SAYS_OPEN && creates(c) ? octal(c->said >> SAYS_ABOVE, out) : 0;
 }
 
@@ -54,7 +55,7 @@ size_t call_owner_text(const struct call *c, char out[SAYS_TEXT])
 	uint32_t user = (uint32_t)(c->said >> SAYS_ABOVE), group = (uint32_t)c->said;
 	char u[12] = "", g[12] = "";
 
-	if (c->says != SAYS_OWNER || (user == UINT32_MAX && group == UINT32_MAX))
+	if (c->says != SAYS_OWNER || !c->n_objects || (user == UINT32_MAX && group == UINT32_MAX))
 		return 0;
 	if (user != UINT32_MAX)
 		snprintf(u, sizeof(u), "%" PRIu32, user);

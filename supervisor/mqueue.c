@@ -38,6 +38,7 @@ int mq_open_resolve(struct job *j)
 	int flags = (int)j->arg[1];
 	op_set ops = (flags & O_ACCMODE) == O_RDONLY ? OP_READ : (flags & O_ACCMODE) == O_WRONLY ? OP_MODIFY : OP_READ | OP_MODIFY;
 
+	j->said = (uint32_t)flags | (flags & O_CREAT ? (j->arg[2] & 07777) << SAYS_ABOVE : 0);
 	if (j->arg[3]) {
 		int rc = memory_copy(j, j->arg[3], sizeof(struct mq_attr), &j->data[0]);
 		if (rc < 0)

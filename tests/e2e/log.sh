@@ -169,6 +169,19 @@ has "mknod's has the type" "create p (named p) mode 10666" "$T/out"; same "a lin
 has "a symbolic link's line has what it says" 'create l (named l) link "../a b"' "$T/out"
 has "one of setxattr the attribute" "setxattr attr f (named f) attribute user.a" "$T/out"
 same "but its record has" '"mode":"0666"' "$(log "$T/modes" --json "path:$T/project/made" op:create | grep -o '"mode":"[0-7]*"')"
+cat >says.py <<'P'
+import ctypes, os
+libc = ctypes.CDLL(None)
+for bad in (ctypes.c_char_p(b"a" * 5000), ctypes.c_void_p(8)):
+    libc.chmod(bad, 0o4755)
+    libc.chown(bad, os.getuid(), os.getgid())
+queue = ctypes.c_char_p(b"/says%d" % os.getpid())
+print(libc.mq_open(queue, os.O_CREAT | os.O_RDWR, 0o620, None) >= 0 and libc.mq_unlink(queue) == 0)
+P
+session "$T/says" "python3 says.py" >"$T/out" 2>/dev/null
+same "control: a queue was made" True "$(cat "$T/out")"
+same "a record of a name that could not be read makes up no mode and no owner" "4 0" "$(log "$T/says" --json | grep '"call":"ch' >"$T/out"; grep -c 'EFAULT\|ENAMETOOLONG' "$T/out") $(grep -c '"mode"\|"owner"' "$T/out")"
+same "one of a queue has its mode" '"mode":"0620"' "$(log "$T/says" --json call:mq_open | grep -o '"mode":"[0-7]*"')"
 
 # An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.
 fresh; echo no >no

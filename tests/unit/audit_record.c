@@ -126,6 +126,20 @@ static void names_calls(void **state)
 			    "\"object\":\"/b\",\"named\":\"b\"}],\"verdict\":\"allow\",\"rule\":\"x.rules:3\",\"result\":\"ENOENT\"}");
 }
 
+/* A call whose name could not be read says nothing that is known. */
+static void says_nothing(const char *syscall, enum call_says says)
+{
+	char buf[1024];
+	struct record r;
+	struct call call = { .syscall = syscall, .says = says };
+	struct verdict verdict = { .kind = VERDICT_DENY, .where = "native" };
+	record_begin(&r, buf, sizeof buf, "call");
+	record_call(&r, &call, &verdict);
+	const char *text = text_of(&r);
+	assert_null(strstr(text, "\"mode\""));
+	assert_null(strstr(text, "\"owner\""));
+}
+
 /* What a call SAYS beside its object: the end of its record before the verdict. */
 static void says(const char *syscall, op_set ops, enum call_says says, uint64_t said, const char *expected)
 {
@@ -159,6 +173,8 @@ static void names_modes_and_owners(void **state)
 	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
 	says("symlink", OP_CREATE, SAYS_LINK, 0, ",\"link\":\"../a\\\"b\"");
 	says("setxattr", OP_ATTR, SAYS_ATTRIBUTE, 0, ",\"attribute\":\"../a\\\"b\"");
+	says_nothing("chmod", SAYS_MODE);
+	says_nothing("chown", SAYS_OWNER);
 }
 
 #define MANY 20000
