@@ -271,7 +271,7 @@ if command -v tmux >/dev/null; then
 	check "d denies" wait_for says m "Permission denied"
 	wait_for says m end
 	# Its caller ends while a message is typed: what is typed on is no answer to the question that comes to the front, however long it goes on.
-	session n sh -c 'cat q1 & p=$!; while [ ! -e types ]; do sleep 0.1; done; kill -9 $p; cat q2; echo end'
+	session typed sh -c 'cat q1 & p=$!; while [ ! -e types ]; do sleep 0.1; done; kill -9 $p; cat q2; echo end'
 	wait_for takes_key q1
 	press x
 	wait_for shows "deny, and say:"
@@ -281,11 +281,11 @@ if command -v tmux >/dev/null; then
 		press o
 		sleep 0.1
 	done
-	if says n "content 2"; then not_ok "a message typed on answers nothing" "$(cat "$T/n.out")"; else ok "a message typed on answers nothing"; fi
+	if says typed "content 2"; then not_ok "a message typed on answers nothing" "$(cat "$T/typed.out")"; else ok "a message typed on answers nothing"; fi
 	check "a key behind it does" wait_for takes_key q2
 	press o
-	check "and o allows" wait_for says n "content 2"
-	wait_for says n end
+	check "and o allows" wait_for says typed "content 2"
+	wait_for says typed end
 	printf 'ask create %s/new* review\n' "$T/w" >>"$T/etc/ask.rules"
 	echo 'content 6' >q6
 	session o sh -c 'touch new1; cat q1; cat q2; cat q6; cat q4; cat q5; echo end'
