@@ -33,7 +33,8 @@ uint64_t question_key(const struct question *q)
 static bool object_same(const struct object *a, const struct object *b)
 {
 	return a->kind == b->kind && a->ops == b->ops && span_equal(a->name, b->name) &&
-	       span_equal(a->sha256, b->sha256) && a->own_argv == b->own_argv && span_equal(a->argv, b->argv) && memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
+	       span_equal(a->sha256, b->sha256) && a->own_argv == b->own_argv && span_equal(a->argv, b->argv) &&
+	       memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
 	       a->inet.scope == b->inet.scope && a->inet.proto == b->inet.proto;
 }
 

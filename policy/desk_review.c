@@ -43,7 +43,7 @@ static void add_review(void *context, const struct review *v)
 struct json_object *desk_do_reviews(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("reviews", NULL));
-	struct json_list list = json_list_new();
+	struct json_list list = json_list_new(DESK_LIST);
 	uint32_t beyond;
 	reviews_each(questions_reviews(d->qs), add_review, &list);
 	json_put_list(&b, "reviews", &list);
@@ -79,7 +79,7 @@ static void add_past(void *context, const struct past *p)
 struct json_object *desk_do_history(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("history", NULL));
-	struct json_list list = json_list_new();
+	struct json_list list = json_list_new(DESK_LIST);
 	questions_past(d->qs, add_past, &list);
 	json_put_list(&b, "history", &list);
 	return json_build_done(&b);

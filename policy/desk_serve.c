@@ -97,7 +97,7 @@ static struct json_object *do_hello(struct desk *d, struct client *c, struct jso
 static struct json_object *questions_reply(struct desk *d, const char *to)
 {
 	struct json_build b = json_build_of(desk_reply(to, NULL));
-	struct json_list list = json_list_new();
+	struct json_list list = json_list_new(DESK_LIST);
 	for (struct paper *p = d->open; list.o && p; p = p->next) {
 		if (json_list_room(&list))
 			json_list_add(&list, question_json(p->asked));
@@ -226,7 +226,7 @@ static void add_grant(void *context, const struct grant *g)
 static struct json_object *do_grants(struct desk *d, struct client *c, struct json_object *in)
 {
 	struct json_build b = json_build_of(desk_reply("grants", NULL));
-	struct json_list list = json_list_new();
+	struct json_list list = json_list_new(DESK_LIST);
 	grants_each(policy_grants(questions_policy(d->qs)), add_grant, &list);
 	json_put_list(&b, "grants", &list);
 	return json_build_done(&b);

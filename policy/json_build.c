@@ -4,8 +4,6 @@
 #include <json-c/json.h>
 #include <string.h>
 
-#include "policy/desk_line.h"
-
 struct json_build json_build_of(struct json_object *o)
 {
 	return (struct json_build){ .o = o, .broken = !o };
@@ -41,14 +39,14 @@ struct json_object *json_append(struct json_object *list, struct json_object *v)
 	return NULL;
 }
 
-struct json_list json_list_new(void)
+struct json_list json_list_new(size_t most)
 {
-	return (struct json_list){ .o = json_object_new_array() };
+	return (struct json_list){ .o = json_object_new_array(), .most = most };
 }
 
 bool json_list_room(struct json_list *l)
 {
-	bool room = l->used < DESK_LIST;
+	bool room = l->used < l->most;
 	l->left_off += !room;
 	return room;
 }

@@ -27,14 +27,14 @@ void json_put(struct json_build *b, const char *key, struct json_object *v);
 /* The object, the caller's, or NULL when it is broken. */
 struct json_object *json_build_done(struct json_build *b);
 
-/* A list that is to be not much longer than DESK_LIST characters, and how many had no room in it. */
+/* A list that is to be not much longer than MOST characters, and how many had no room in it. */
 struct json_list {
 	struct json_object *o;
-	size_t used;
+	size_t used, most;
 	unsigned left_off;
 };
 
-struct json_list json_list_new(void);
+struct json_list json_list_new(size_t most);
 
 /* Whether one more has room; else it is counted. What comes first always has. */
 bool json_list_room(struct json_list *l);
