@@ -18,6 +18,7 @@
 #include "policy/constant.h"
 #include "rules/cleanup.h"
 #include "supervisor/file.h"
+#include "supervisor/former.h"
 #include "supervisor/gains.h"
 #include "supervisor/making.h"
 #include "supervisor/resolve.h"
@@ -291,6 +292,7 @@ static int moves_now(struct job *j, struct target *from, const struct target *to
 
 	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* the kernel's to refuse */
+	target_knows(from, &st);
 	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
 		return PERFORM_AGAIN;
 	return S_ISDIR(st.st_mode) ? check_below(j, from, to, true) : 0;
@@ -355,6 +357,12 @@ static bool is_new(const struct job *j)
 	return !told && !j->target[1].exists && !nameless(job_span(j, j->path[1]));
 }
 
+static void note_former(struct job *j, const struct target *from, const struct target *to)
+{
+	if (S_ISDIR(from->mode))
+		former_note(j->session, job_span(j, from->name), job_span(j, to->name));
+}
+
 /*
  * Between look and move nothing may be moved or made below that was not looked at, nor may a directory above get another name: where rules do not allow
  * every file, one rename follows the other (as in the kernel on each file system), and one that others have overtaken since its look looks again.
@@ -369,6 +377,9 @@ static int rename_alone(struct job *j)
 		rc = look_again(j);
 	if (rc == 0) {
 		bool new = is_new(j);
+		note_former(j, &j->target[0], &j->target[1]);
+		if (j->word[FILE_FLAGS] & RENAME_EXCHANGE)
+			note_former(j, &j->target[1], &j->target[0]);
 		rc = file_act(j, false, new ? do_rename_new : do_rename);
 		if (new && j->reply.value == -EEXIST)
 			rc = PERFORM_AGAIN;

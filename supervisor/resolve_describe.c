@@ -18,6 +18,7 @@
 
 #include "audit/put.h"
 #include "rules/cleanup.h"
+#include "supervisor/former.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve_internal.h"
 #include "supervisor/resolve_name.h"
@@ -68,7 +69,7 @@ static bool name_leads_to(const char *name, const struct stat *st)
 	return lstat(name, &other) == 0 && other.st_dev == st->st_dev && other.st_ino == st->st_ino;
 }
 
-static void name_nameless(struct job *j, struct target *t, const struct stat *st)
+static int name_nameless(struct job *j, struct target *t, const struct stat *st)
 {
 	char *name = job_text(j, t->name);
 	bool ends = t->name.len > DELETED_LEN &&
@@ -76,10 +77,10 @@ static void name_nameless(struct job *j, struct target *t, const struct stat *st
 
 	if (name[0] != '/') {
 		t->kind = OBJECT_MEMFD;
-		return;
+		return 0;
 	}
 	if (!ends || name_leads_to(name, st))
-		return;
+		return 0;
 	if (st->st_nlink == 0 && memcmp(name, "/memfd:", 7) == 0) {
 		t->kind = OBJECT_MEMFD;
 		memmove(name, name + 1, t->name.len);
@@ -88,6 +89,7 @@ static void name_nameless(struct job *j, struct target *t, const struct stat *st
 	/* A deleted file goes by the name it had. */
 	t->name.len -= (uint32_t)DELETED_LEN;
 	name[t->name.len] = '\0';
+	return t->kind == OBJECT_FILE ? former_name(j, t, st) : 0;
 }
 
 int resolve_guarded(struct job *j)
@@ -158,7 +160,9 @@ int resolve_describe_as(struct job *j, struct target *t, const struct stat *st)
 		return rc;
 	if (!t->name.len || strncmp(job_text(j, t->name), UNREACHABLE, sizeof(UNREACHABLE) - 1) == 0)
 		return -EACCES;
-	name_nameless(j, t, st);
+	rc = name_nameless(j, t, st);
+	if (rc < 0)
+		return rc;
 	return t->kind == OBJECT_FILE && on_procfs(j, t->fd, st) ? check_proc(j, t) : 0;
 }
 

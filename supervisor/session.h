@@ -107,6 +107,9 @@ struct session {
 	pthread_rwlock_t makers;
 	_Atomic uint64_t moved;  /* renames so far */
 	_Atomic uint64_t made;   /* names that were made so far */
+	const struct former *_Atomic former; /* names that directories had (former.h), the latest first */
+	size_t former_bytes;     /* what these take: who renames has it */
+	atomic_bool former_lost; /* there was no room for one */
 };
 
 /* Ends the whole tree: the guardian kills it. Any thread; idempotent. */

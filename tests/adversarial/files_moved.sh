@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
-# (given back behind the move), one that is filled between the look and the move, one that a rule leads elsewhere, and a held one that gets the file after it has moved; and a file that may not be removed replaced. Row 20: a socket
+# (given back behind the move), one that is filled between the look and the move, one that it is deleted from and held, one that a rule leads elsewhere, and a held one that gets the file after it has moved; and a file that may not be removed replaced. Row 20: a socket
 # that may not be connected to, by another name; a mode that may not be changed, by a hard link. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
 T=$(mktemp -d) || exit 1
 trap 'chmod -R u+rwx "$T"; rm -rf "$T"' EXIT
@@ -30,6 +30,13 @@ while on and time.monotonic() < end:
     try: print(open("w/t/sub/key").read()); on = False
     except OSError: move("w/t", "top")
 on = False; t.join()
+P
+cat >"$T/gone" <<'P'
+import os, sys
+os.chdir(sys.argv[1])
+held = os.open("top/sub/key", os.O_PATH); os.unlink("top/sub/key")
+os.rename("top/sub", "x"); os.rename("x", "y")
+print(open("/proc/self/fd/%d" % held).read())
 P
 cat >"$T/led" <<'P'
 import os, sys
@@ -139,6 +146,7 @@ try() { # name, directory to begin with, command
 led="rewrite write $T/d/led/** -> $T/d/**"
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
+try "row 21: deleted, and its directory moved" sub /usr/bin/python3 "$T/gone"
 try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
 try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
 for way in link file above; do
