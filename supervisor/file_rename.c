@@ -56,7 +56,7 @@ static int open_quietly(int dir, const char *name)
 static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth);
 
 /*
- * NAME is a directory that usher may not list: its owner makes it readable again behind the move, and who may search it needs no list. What is gone holds
+ * NAME is a directory that usher may not list, or not search: its owner makes it readable again behind the move, and who may search it needs no list. What is gone holds
  * nothing; nor does what no rule means, where looking is all that rules speak of.
  */
 static int unread(const struct job *j, struct span name)
@@ -131,7 +131,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	if (w->seen == PATIENCE)
 		worker_blocking(w->j->worker);
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return 0;
+		return unread(w->j, (struct span){ w->from, (uint32_t)from_len });
 	w->from[from_len] = w->to[to_len] = '/';
 	memcpy(w->from + from_len + 1, name, n + 1);
 	memcpy(w->to + to_len + 1, name, n + 1);

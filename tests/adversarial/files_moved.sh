@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights
+# Row 21: a denied file taken out by a move of a directory above it that usher could not look through: one without rights, or the right to search,
 # (given back behind the move), one that is filled between the look and the move, one that it is deleted from and held, one that a rule leads elsewhere, and a held one that gets the file after it has moved; and a file that may not be removed replaced. Row 20: a socket
 # that may not be connected to, by another name; a mode that may not be changed, by a hard link. Row 22: a file that may not be made, made elsewhere and moved there with its directory, or made while that moves.
 T=$(mktemp -d) || exit 1
@@ -14,6 +14,7 @@ cd "$1" && chmod 000 top/sub && mv -T top w/t
 chmod 700 w/t/sub top/sub
 cat w/t/sub/key
 P
+sed 's/chmod 000/chmod 400/' "$T/unread" >"$T/unsearched"
 cat >"$T/fill" <<'P'
 import os, sys, threading, time
 os.chdir(sys.argv[1])
@@ -145,6 +146,7 @@ try() { # name, directory to begin with, command
 }
 led="rewrite write $T/d/led/** -> $T/d/**"
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
+try "row 21: moved with a directory that can be listed and not searched" sub sh "$T/unsearched"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
 try "row 21: deleted, and its directory moved" sub /usr/bin/python3 "$T/gone"
 try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
