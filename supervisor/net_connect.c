@@ -52,12 +52,13 @@ int net_connect_resolve(struct job *j)
 	return 0;
 }
 
-/* Datagram sockets only note the address. A stream on the same machine may wait too, for room in the listener's queue. */
+/*
+ * Datagram sockets only note the address. A stream on the same machine may wait too, for room in the listener's queue; and one that
+ * connects already waits for that, whatever address it is given, of nobody's too.
+ */
 static bool may_wait(const struct job *j, int flags)
 {
-	bool somebody = j->word[WORD_TARGET] || (j->word[WORD_TYPE] & UNRULED);
-
-	return j->word[WORD_TYPE] != SOCK_DGRAM && somebody && flags >= 0 && !(flags & O_NONBLOCK);
+	return j->word[WORD_TYPE] != SOCK_DGRAM && flags >= 0 && !(flags & O_NONBLOCK);
 }
 
 static int connect_once(struct job *j, const struct sockaddr_storage *to, socklen_t len)
@@ -79,7 +80,7 @@ static void begin_waiting(struct job *j)
 {
 	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
 
-	if (t && likely_at_once(t))
+	if (t ? likely_at_once(t) : !(j->word[WORD_TYPE] & UNRULED))
 		patience_begin(j->worker);
 	else
 		worker_blocking(j->worker);

@@ -43,6 +43,10 @@ def case(mk,restart,tmo=None):
     print(mk.__name__,'restart' if restart else 'intr',tmo,r,len(hits)>0,'%.0f'%(d*2) if not (restart and mk is full4) else '')
     return s,l
 case(full4,False); case(full4,True); case(fullu,False); case(fullu,True); case(full4,False,100000); case(fullu,False,100000); case(full4,False,900000); case(fullu,False,900000)
+# one that connects already: the address of a second call is not looked at, and that waits too
+l,cs=full4(); s=socket.socket(); s.setblocking(False); s.connect_ex(l.getsockname()); s.setblocking(True)
+signal.siginterrupt(signal.SIGALRM,True); signal.setitimer(signal.ITIMER_REAL,.3,.3)
+r=libc.connect(s.fileno(),struct.pack('=H14x',1),16); print('once more, to nobody',r,errno.errorcode.get(ctypes.get_errno())); signal.setitimer(signal.ITIMER_REAL,0)
 # thread: another is not delayed
 l,cs=full4(); th=threading.Thread(target=lambda: rawconnect(socket.socket(),l.getsockname()),daemon=True); th.start(); time.sleep(.1)
 t=time.time(); l2=socket.socket(); l2.bind(('127.0.0.1',0)); l2.listen(); rawconnect(socket.socket(),l2.getsockname()); print('other', time.time()-t<.2)
