@@ -415,7 +415,7 @@ static long prepare_and_send(struct sending *s, const struct message *m, struct 
 	return sent;
 }
 
-long message_send(struct job *j, const struct batch *b, const struct message *m)
+long message_send(struct job *j, const struct batch *b, const struct message *m, bool *whole)
 {
 	struct payload p;
 	struct sending s;
@@ -434,6 +434,7 @@ long message_send(struct job *j, const struct batch *b, const struct message *m)
 		payload_buffer(&p, m->data, m->n);
 	if (rc == 0)
 		rc = prepare_and_send(&s, m, &p);
+	*whole = rc >= 0 && (size_t)rc == p.total;
 	finish(&s);
 	payload_free(&p);
 	if (rc == -EPIPE && is_stream(&s) && !(b->flags & MSG_NOSIGNAL))

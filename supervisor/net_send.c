@@ -238,14 +238,15 @@ int net_sendmmsg_resolve(struct job *j)
 	return rc < 0 ? rc : decide_on(j, b);
 }
 
-/* The kernel's order: the number of bytes is written after each message, a fault there stops. */
+/* The kernel's order: the number of bytes is written after each message, a fault there stops. Behind a part of a message comes no other. */
 static long send_all(struct job *j, const struct batch *b)
 {
+	bool whole = true;
 	long rc = 0;
 	uint32_t i;
 
-	for (i = 0; i < b->n; i++) {
-		rc = message_send(j, b, &b->m[i]);
+	for (i = 0; i < b->n && whole; i++) {
+		rc = message_send(j, b, &b->m[i], &whole);
 		if (rc < 0)
 			break;
 		unsigned sent = (unsigned)rc;
@@ -262,10 +263,10 @@ int net_send_perform(struct job *j)
 
 	if (b->native)
 		return job_continue(j);
-	bool opens = (b->flags & MSG_FASTOPEN) && j->n_targets;
+	bool opens = (b->flags & MSG_FASTOPEN) && j->n_targets, whole;
 	long rc = opens ? net_peer_before(j) : 0;
 	if (rc == 0)
-		rc = b->many ? send_all(j, b) : message_send(j, b, &b->m[0]);
+		rc = b->many ? send_all(j, b) : message_send(j, b, &b->m[0], &whole);
 	if (opens)
 		net_peer_after(j, b->kind.domain, rc);
 	return net_answer(j, rc);

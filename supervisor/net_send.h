@@ -28,7 +28,7 @@ struct batch {
 	struct message m[];
 };
 
-/* Sends one message on job->sock as the caller would have. Returns bytes, or a negative errno. */
-long message_send(struct job *j, const struct batch *b, const struct message *m);
+/* Sends one message on job->sock as the caller would have. Returns bytes, or a negative errno; *whole: nothing of it is left. */
+long message_send(struct job *j, const struct batch *b, const struct message *m, bool *whole);
 
 #endif

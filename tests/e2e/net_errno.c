@@ -230,6 +230,32 @@ static void streams_unreadable(void)
 	munmap(pages, 1 << 20);
 }
 
+/* Of several messages the last one sent may be a part of one: what is behind it is not sent, or a hole would be in the stream. */
+static void streams_cut(void)
+{
+	char *pages = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct iovec cut[2] = { { pages, 100000 }, { FAR, 5 } }, behind = { "behind", 6 };
+	int pair[2];
+
+	memset(pages, '.', 1 << 20);
+	for (int flags = 0; flags <= SOCK_NONBLOCK; flags += SOCK_NONBLOCK) {
+		struct mmsghdr mm[3] = { { .msg_hdr = { .msg_iov = &behind, .msg_iovlen = 1 } },
+					 { .msg_hdr = { .msg_iov = cut, .msg_iovlen = 2 } },
+					 { .msg_hdr = { .msg_iov = &behind, .msg_iovlen = 1 } } };
+		socketpair(AF_UNIX, SOCK_STREAM | flags, 0, pair);
+		say("messages, the second one cut", sendmmsg(pair[0], mm, 3, 0));
+		say("of the first", mm[0].msg_len);
+		say("of the second", mm[1].msg_len);
+		say("of the third", mm[2].msg_len);
+		long n = recv(pair[1], pages, 1 << 20, MSG_DONTWAIT);
+		say("as many are there", n);
+		say("the last one is of the second", n > 0 && pages[n - 1] == '.');
+		close(pair[0]);
+		close(pair[1]);
+	}
+	munmap(pages, 1 << 20);
+}
+
 static void control(void)
 {
 	union {
@@ -603,6 +629,7 @@ int main(void)
 	descriptors();
 	unreadable();
 	streams_unreadable();
+	streams_cut();
 	control();
 	states();
 	paths();
