@@ -2,7 +2,7 @@
 /*
  * MUST: a number that names no process of the tree is refused with EPERM, or with ESRCH when it names none at
  * all (a negative one, by which the kernel finds nobody, is left to it: each call has its own errno for that); usher never lets the kernel look it up again in that case, and where it does the number is held until the call is over. A process group passes only
- * when its leader belongs to the tree: others cannot have joined it from outside.
+ * when its leader belongs to the tree, as others cannot have joined it from outside then; and where its leader has ended when all do that are left.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +13,7 @@
 
 #include "supervisor/creds.h"
 #include "supervisor/held.h"
+#include "supervisor/leaderless.h"
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
@@ -22,7 +23,7 @@
 #define IOPRIO_USER 3
 
 /* In struct job's word: an errno for perform, and whose number the call is about. */
-enum { RESULT, NUMBER };
+enum { RESULT, NUMBER, MEMBER /* who stands for the leader of a group that has ended */ };
 
 /* 0, -ESRCH or -EPERM. 0 is the caller, and by a negative number the kernel finds nobody. */
 static int process_inside(struct job *j, int64_t pid)
@@ -32,12 +33,21 @@ static int process_inside(struct job *j, int64_t pid)
 	return kill((pid_t)pid, 0) < 0 && errno == ESRCH ? -ESRCH : -EPERM;
 }
 
-/* As process_inside(); 0 is the caller's own group. */
-static int group_inside(struct job *j, int64_t group)
+/* As process_inside(); 0 is the caller's own group, which the caller itself holds. */
+static int group_inside(struct job *j, int64_t said)
 {
-	if (group == 0)
-		group = getpgid((pid_t)j->notif.pid);
-	return group <= 0 ? -EPERM : process_inside(j, group);
+	int64_t group = said ? said : getpgid((pid_t)j->notif.pid);
+	pid_t member;
+
+	j->word[MEMBER] = 0;
+	if (group <= 0)
+		return -EPERM;
+	int rc = process_inside(j, group);
+	if (rc != -ESRCH)
+		return rc;
+	rc = leaderless_inside(j, (pid_t)group, &member);
+	j->word[MEMBER] = (uint64_t)member;
+	return rc == 0 && said && !member ? -ESRCH : rc;
 }
 
 /* No rule is asked. What is not there gets its errno from perform: a failing resolve would be taken for a caller that is gone. */
@@ -58,11 +68,14 @@ static int settle_on(struct job *j, int64_t number, int rc)
 
 int guard_perform(struct job *j)
 {
-	int64_t result = (int64_t)j->word[RESULT], number = (int64_t)j->word[NUMBER];
+	int64_t result = (int64_t)j->word[RESULT];
+	pid_t number = (pid_t)(int64_t)j->word[NUMBER], member = (pid_t)j->word[MEMBER];
 
 	if (result < 0)
 		return job_error(j, (int)result);
-	return number ? held_continue(j, (pid_t)(number < 0 ? -number : number), number < 0) : job_continue(j);
+	if (number >= 0)
+		return number ? held_continue(j, number, 0) : job_continue(j);
+	return held_continue(j, member ? member : -number, -number);
 }
 
 /* As settle_on() with a process's number, or one of nobody's. */

@@ -69,7 +69,7 @@ static int hold_number(const struct job *j, struct pin *pin, pid_t number, bool 
 }
 
 /* With the lock. -EPERM: *WHOM cannot be traced; nothing was answered then. */
-static int try_once(struct job *j, pid_t number, pid_t *whom)
+static int try_once(struct job *j, pid_t number, pid_t group, pid_t *whom)
 {
 	pid_t tid = (pid_t)j->notif.pid;
 	struct pin pin;
@@ -79,10 +79,11 @@ static int try_once(struct job *j, pid_t number, pid_t *whom)
 	int rc = hold_number(j, &pin, number, &pinned);
 	if (rc < 0)
 		return rc;
-	if (!procs_inside(j->session->procs, number)) {
+	bool inside = procs_inside(j->session->procs, number), left = group && group != number && getpgid(number) != group;
+	if (!inside || left) {
 		if (pinned)
 			pin_end(&pin);
-		return job_error(j, -EPERM);
+		return inside ? reply_again(j) : job_error(j, -EPERM);
 	}
 	*whom = tid;
 	rc = trace_seize(tid);
@@ -94,7 +95,7 @@ static int try_once(struct job *j, pid_t number, pid_t *whom)
 }
 
 /* One at a time: of two that hold each other's caller neither would come to an end. Nobody waits here with the lock but for a call of the kernel. */
-static int try_patiently(struct job *j, pid_t number)
+static int try_patiently(struct job *j, pid_t number, pid_t group)
 {
 	const pid_t tid = (pid_t)j->notif.pid;
 	unsigned unseen = 0;
@@ -103,7 +104,7 @@ static int try_patiently(struct job *j, pid_t number)
 
 	for (int tries = 0; tries < PASSING_TRIES; tries++) {
 		pthread_mutex_lock(&j->session->held);
-		rc = try_once(j, number, &whom);
+		rc = try_once(j, number, group, &whom);
 		pthread_mutex_unlock(&j->session->held);
 		if (rc == -EPERM && whom == tid && tracers_await(&j->session->tracers, tid))
 			return reply_again(j);
@@ -114,10 +115,10 @@ static int try_patiently(struct job *j, pid_t number)
 	return -EPERM;
 }
 
-/* Whether others may be left in the group that NUMBER leads. */
-static bool leads(pid_t number, bool group)
+/* Whether others may be left in the group that NUMBER is in. */
+static bool leads(pid_t number, pid_t group)
 {
-	return group && getpgid(number) == number;
+	return group && getpgid(number) == group;
 }
 
 enum ended { ENDED_NOT, ENDED, ENDED_HELD };
@@ -138,7 +139,7 @@ static enum ended has_ended(const struct job *j, pid_t number)
 }
 
 /* What the kernel says of a call on a process that has ended. */
-static int of_ended(struct job *j, bool group)
+static int of_ended(struct job *j, pid_t group)
 {
 	bool pages = j->notif.data.nr == __NR_migrate_pages || j->notif.data.nr == __NR_move_pages;
 
@@ -148,10 +149,10 @@ static int of_ended(struct job *j, bool group)
 }
 
 /* Where others trace one of the two nobody can say what the kernel would find. */
-static int not_held(struct job *j, pid_t number, bool group, int rc)
+static int not_held(struct job *j, pid_t number, pid_t group, int rc)
 {
-	if (rc == -ESRCH && !group)
-		return job_error(j, rc);
+	if (rc == -ESRCH && group != number) /* of a group others may be left */
+		return group ? reply_again(j) : job_error(j, rc);
 	if (is_signal(j))
 		return job_continue(j);
 	if (rc != -EPERM)
@@ -162,11 +163,11 @@ static int not_held(struct job *j, pid_t number, bool group, int rc)
 	return ended == ENDED && !leads(number, group) ? of_ended(j, group) : job_error(j, -EPERM);
 }
 
-int held_continue(struct job *j, pid_t number, bool group)
+int held_continue(struct job *j, pid_t number, pid_t group)
 {
 	if (held_anyway(j, number))
 		return job_continue(j);
 	worker_blocking(j->worker);
-	int rc = try_patiently(j, number);
+	int rc = try_patiently(j, number, group);
 	return rc < 0 ? not_held(j, number, group, rc) : rc;
 }

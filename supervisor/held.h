@@ -8,9 +8,10 @@
 #include "supervisor/job.h"
 
 /*
- * For a row's perform: the caller makes its call on process or thread NUMBER of the tree (GROUP: the group that it leads), which keeps that meaning
+ * For a row's perform: the caller makes its call on process or thread NUMBER of the tree (GROUP, unless 0: on that group, which it leads, or of
+ * which it is left), which keeps that meaning
  * until the call is over. Signals also go where the number cannot be held (somebody traces it, or the caller); other calls are refused there: EPERM.
  */
-int held_continue(struct job *j, pid_t number, bool group);
+int held_continue(struct job *j, pid_t number, pid_t group);
 
 #endif

@@ -26,6 +26,24 @@ R
 fresh
 same "a chdir that exists by a rewrite only" "chdir: done" "$(supervise "$R" "$BIN/held" chdir 300)"
 same "which natively does not exist" "chdir: ENOENT" "$("$BIN/held" chdir 3)"
+# As of a pipeline whose first program was done first. Signals are usher's to decide on where the floor has no scope for them.
+for floor in "" --floor=off; do
+	OPTIONS=$floor MODES=allow both "groups whose leader has ended $floor" <<'G'
+set -m
+exec 2>/dev/null # when bash says that a job is done is a matter of luck
+begun() { last=$! p=$(jobs -p %%); while [ -e "/proc/$p" ]; do sleep 0.02; done; }
+ended() { wait "$last"; echo "ended $?"; }
+true | sleep 100 & begun
+renice -n 5 -g "$p" >/dev/null; echo "renice $?"
+ps -o ni= -p "$last" | tr -d ' '
+kill %%; echo "kill $?"; ended
+true | { sleep 100; echo not here; } & begun
+kill -- "-$p"; echo "a subshell's $?"; ended
+true | bash -c 'p=$(cut -d" " -f5 /proc/self/stat); while [ -e "/proc/$p" ]; do sleep 0.02; done; trap "echo got it" TERM; kill 0; echo "own group $?"' &
+begun; ended
+kill -- -4194000; echo "none $?"
+G
+done
 MODES=allow both "numbers of those who have ended" <<'N'
 "$BIN/held" none ended
 N
