@@ -123,7 +123,7 @@ static void pass_on(int signals, int inside)
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_code != SI_KERNEL || si.ssi_signo == SIGCONT)
-			(void)kill(inside, (int)si.ssi_signo);
+			supervise_pass_on(inside, &si);
 	}
 }
 

@@ -40,6 +40,8 @@ int supervise_block(sigset_t *before, int *signals)
 	sigemptyset(&set);
 	for (size_t i = 0; i < sizeof(forwarded) / sizeof(forwarded[0]); i++)
 		sigaddset(&set, forwarded[i]);
+	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++) /* which would end usher, and the tree with it */
+		sigaddset(&set, sig);
 	sigaddset(&set, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &set, before) < 0)
 		return -errno;
@@ -109,6 +111,14 @@ static bool job_control(pid_t command, int sig)
 	return at_terminal() && (sig != SIGSTOP || (front > 0 && (front == getpgrp() || front == getpgid(command))));
 }
 
+void supervise_pass_on(pid_t to, const struct signalfd_siginfo *si)
+{
+	if (si->ssi_code == SI_QUEUE)
+		(void)sigqueue(to, (int)si->ssi_signo, (union sigval){ .sival_ptr = (void *)(uintptr_t)si->ssi_ptr });
+	else
+		(void)kill(to, (int)si->ssi_signo);
+}
+
 static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
 {
 	int sig = (int)si->ssi_signo;
@@ -129,7 +139,7 @@ static void on_signal(struct session *s, struct relay *relay, const struct signa
 		relay_signal(relay, sig);
 		return;
 	}
-	(void)kill(s->command, sig);
+	supervise_pass_on(s->command, si);
 }
 
 static void read_signals(struct session *s, int signals, struct relay *relay)

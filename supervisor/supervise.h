@@ -10,6 +10,7 @@
 #include "supervisor/session.h"
 
 struct relay;
+struct signalfd_siginfo;
 
 struct supervise_result {
 	bool exited;      /* wait_status is the command's */
@@ -22,6 +23,9 @@ struct supervise_result {
 
 /* Blocks the signals that the main thread forwards; before any thread is made. *before gets the old mask. */
 int supervise_block(sigset_t *before, int *signals);
+
+/* Sends TO what was sent to usher, with the value that it was queued with. */
+void supervise_pass_on(pid_t to, const struct signalfd_siginfo *si);
 
 /*
  * Stops the calling process by SIG, one of a terminal's that supervise_block() has blocked: so the kernel asks whether there is a

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # usher between a command and its starter: signals and timers that are the command's, names with a slash behind a link, output that cannot be written.
 . "$(dirname "$0")/lib.sh"
-need perl find
+need perl find python3
 fresh
 supervised() { exec "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.$RANDOM$RANDOM" -- "$@"; }
 run() { (supervised "$@"); }
@@ -23,10 +23,29 @@ sent() { # SIGNAL COMMAND...: the status of a command that ends by its own trap
 	wait "$p"
 	echo $?
 }
-for s in USR1 USR2 VTALRM PROF IO PWR URG TERM HUP; do
+for s in USR1 USR2 VTALRM PROF IO PWR URG TERM HUP 34 64; do
 	same "SIG$s: natively" 7 "$(sent "$s" exec)"
 	same "SIG$s to usher reaches the command" 7 "$(sent "$s" supervised)"
 done
+
+# With the value that it was queued with.
+cat >queue.py <<'P'
+import ctypes, subprocess, sys
+reader = """
+import ctypes, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {36})
+print("up", flush=True)
+info, mask, patience = (ctypes.c_int * 32)(), (ctypes.c_ulong * 16)(1 << 35), (ctypes.c_long * 2)(20, 0)
+print(ctypes.CDLL(None).sigtimedwait(mask, info, patience), info[2], info[6])
+"""
+p = subprocess.Popen(sys.argv[1:] + [sys.executable, "-c", reader], stdout=subprocess.PIPE, text=True)
+p.stdout.readline()
+ctypes.CDLL(None).sigqueue(p.pid, 36, ctypes.c_void_p(4711))
+print(p.stdout.read().strip(), p.wait())
+P
+queued() { python3 queue.py "$@" 2>/dev/null; }
+same "a queued signal: natively" "36 -1 4711 0" "$(queued)"
+same "a queued signal to usher reaches the command with its value" "36 -1 4711 0" "$(queued "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.queued" --)"
 
 # A link with a slash behind it is followed where O_NOFOLLOW says that links are not.
 mkdir -p real/inside && ln -s real link
