@@ -15,6 +15,7 @@
 #include "supervisor/session.h"
 
 #define ROOM ((size_t)16 << 20)
+#define NAMES 64 /* that one file may have had */
 #define OPS_ITSELF ((op_set)(OP_READ | OP_MODIFY | OP_ATTR | OP_STAT | OP_CONNECT | OP_SEND)) /* what is done to an object, and not to its entry */
 
 struct former {
@@ -66,29 +67,80 @@ static bool before(const struct former *f, struct span name, char *out, struct s
 	return true;
 }
 
+/* A move leaves those that others deleted by the new name, with a directory that was removed since, where they are; so does one that fails: each name stays one. */
+struct names {
+	char *room; /* NAMES times PATH_MAX bytes */
+	struct span name[NAMES];
+	unsigned n;
+};
+
+static bool has(const struct names *all, struct span name)
+{
+	for (unsigned i = 0; i < all->n; i++) {
+		if (span_equal(all->name[i], name))
+			return true;
+	}
+	return false;
+}
+
+/* What the names were before F. False: there is no room for them. */
+static bool names_before(struct names *all, const struct former *f)
+{
+	struct span to = to_of(f), was;
+
+	for (unsigned i = 0, n = all->n; i < n; i++) {
+		struct span name = all->name[i];
+		if (!name_below(name.bytes, name.len, to.bytes, to.len))
+			continue;
+		if (!all->room && !(all->room = malloc((size_t)NAMES * PATH_MAX)))
+			return false;
+		if (all->n == NAMES || !before(f, name, all->room + (size_t)all->n * PATH_MAX, &was))
+			return false;
+		if (!has(all, was))
+			all->name[all->n++] = was;
+	}
+	return true;
+}
+
+/* Of ALL, whose first one T has, the name by which the rules allow least of OPS. */
+static struct span strictest(struct job *j, const struct names *all, op_set ops, const struct stat *st)
+{
+	struct span now = all->name[0], got = now;
+	enum verdict_kind kind = gains_decided(j, ops, now, st);
+
+	for (unsigned i = 1; i < all->n; i++) {
+		enum verdict_kind there = gains_decided(j, ops, all->name[i], st);
+		if (verdict_compare(there, kind) <= 0 || !(gains(j, all->name[i], now, st) & ops))
+			continue;
+		kind = there;
+		got = all->name[i];
+	}
+	return got;
+}
+
+static int take_strictest(struct job *j, struct target *t, const struct names *all, const struct stat *st)
+{
+	if (all->n == 1)
+		return 0;
+	struct span name = strictest(j, all, t->ops & OPS_ITSELF, st);
+	if (name.bytes == all->name[0].bytes)
+		return 0;
+	t->name = job_copy(j, name.bytes, name.len);
+	return t->name.off ? 0 : -ENOMEM;
+}
+
 int former_name(struct job *j, struct target *t, const struct stat *st)
 {
 	const struct former *f = atomic_load(&j->session->former);
-	char names[2][PATH_MAX];
-	struct span now = job_span(j, t->name), name = now, was;
-	unsigned i = 0;
+	struct names all = { .name = { job_span(j, t->name) }, .n = 1 };
 
 	if (!(t->ops & OPS_ITSELF))
 		return 0;
 	if (atomic_load(&j->session->former_lost))
 		return resolve_guarded(j);
-	for (; f; f = f->older) {
-		struct span to = to_of(f);
-		if (!name_below(name.bytes, name.len, to.bytes, to.len))
-			continue;
-		if (!before(f, name, names[i], &was))
-			return resolve_guarded(j);
-		if (gains(j, was, now, st) & t->ops & OPS_ITSELF) {
-			t->name = job_copy(j, was.bytes, was.len);
-			return t->name.off ? 0 : -ENOMEM;
-		}
-		name = was;
-		i = !i;
-	}
-	return 0;
+	while (f && names_before(&all, f))
+		f = f->older;
+	int rc = f ? resolve_guarded(j) : take_strictest(j, t, &all, st);
+	free(all.room);
+	return rc;
 }

@@ -12,8 +12,8 @@
 void former_note(struct session *s, struct span from, struct span to);
 
 /*
- * T, which fstat(2) describes as ST, is deleted, and has its kernel's name: it goes by one that it may have had before, where the rules allow less of T's
- * operations by that. 0, or -EACCES where those names are not known.
+ * T, which fstat(2) describes as ST, is deleted, and has its kernel's name: it goes by that of the names it may have had before by which
+ * the rules allow least of T's operations. 0, or -EACCES where those names are not known.
  */
 int former_name(struct job *j, struct target *t, const struct stat *st);
 

@@ -33,10 +33,19 @@ while on and time.monotonic() < end:
 on = False; t.join()
 P
 cat >"$T/gone" <<'P'
-import os, sys
-os.chdir(sys.argv[1])
+import ctypes, os, sys
+how = sys.argv[1]
+os.chdir(sys.argv[2])
 held = os.open("top/sub/key", os.O_PATH); os.unlink("top/sub/key")
-os.rename("top/sub", "x"); os.rename("x", "y")
+os.rename("top/sub", "x"); os.mkdir("c")
+if how == "moved": os.rename("x", "y")
+if how == "exchanged": ctypes.CDLL(None).renameat2(-100, b"c", -100, b"x", 2)
+if how == "replaced": os.rename("c", "x")
+if how == "removed": os.rmdir("x"); os.rename("c", "x"); os.rename("x", "c")
+if how == "tried":
+    os.mkdir("x/in")
+    try: os.rename("c", "x")
+    except OSError: pass
 print(open("/proc/self/fd/%d" % held).read())
 P
 cat >"$T/led" <<'P'
@@ -148,7 +157,9 @@ led="rewrite write $T/d/led/** -> $T/d/**"
 try "row 21: moved with a directory that cannot be listed" sub sh "$T/unread"
 try "row 21: moved with a directory that can be listed and not searched" sub sh "$T/unsearched"
 try "row 21: filled between look and move" none /usr/bin/python3 "$T/fill"
-try "row 21: deleted, and its directory moved" sub /usr/bin/python3 "$T/gone"
+for way in moved exchanged replaced removed tried; do
+	try "row 21: deleted, and its directory moved ($way)" sub /usr/bin/python3 "$T/gone" $way
+done
 try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
 try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
 for way in link file above; do
