@@ -113,6 +113,12 @@ static void test(struct code *c, struct exits *x, const struct comparison *t)
 		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
 		leave(c, x, JUMP(BPF_JSET, t->mask, 0, 0), false);
 		return;
+	case COMPARE_SOME:
+		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
+		leave(c, x, JUMP(BPF_JEQ, UINT32_MAX, 0, 0), true);
+		code_add(c, STATEMENT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)t->mask));
+		leave(c, x, JUMP(BPF_JEQ, t->mask, 0, 0), false);
+		return;
 	case COMPARE_BITS:
 		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
 		code_add(c, STATEMENT(BPF_ALU | BPF_AND | BPF_K, (uint32_t)t->mask));

@@ -207,6 +207,11 @@ static int all_executable(void)
 	return verdict(personality(READ_IMPLIES_EXEC));
 }
 
+static int all_executable_and_more(void)
+{
+	return verdict(personality(1u << 31 | READ_IMPLIES_EXEC));
+}
+
 static int type_on_terminal(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -307,6 +312,7 @@ static const struct attack attacks[] = {
 	{ "row 51: init_module", load_module, false },
 	{ "row 51: syslog", read_log, false },
 	{ "row 51: personality", all_executable, false },
+	{ "row 51: personality with a bit that means nothing", all_executable_and_more, false },
 	{ "row 52: TIOCSTI with junk above", type_on_terminal, false },
 	{ "row 53: a second listener", second_listener, false },
 	{ "row 61: CLONE_UNTRACED", clone_untraced, false },

@@ -71,7 +71,12 @@ static void add_call(scmp_filter_ctx ctx, int nr, unsigned when)
 		assert_int_equal(seccomp_rule_add_array(ctx, SCMP_ACT_NOTIFY, nr, 0, NULL), 0);
 }
 
-/* What libseccomp cannot say stays out: "any of these bits" (here_any()) and the kinds of sockets. */
+static bool stands_alone(const struct condition *k)
+{
+	return k->test[0].how == COMPARE_ANY || k->test[0].how == COMPARE_SOME;
+}
+
+/* What libseccomp cannot say stays out: "any of these bits", "these bits, but not all" (here_alone()) and the kinds of sockets. */
 static void oracle(unsigned when, struct sock_fprog *out)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -83,7 +88,7 @@ static void oracle(unsigned when, struct sock_fprog *out)
 	for (int nr = 0; nr < disposition_end(); nr++)
 		add_call(ctx, nr, when);
 	for (unsigned i = 0; (k = condition_at(i)); i++) {
-		if ((k->when & when) == k->when && k->test[0].how != COMPARE_ANY)
+		if ((k->when & when) == k->when && !stands_alone(k))
 			add_condition(ctx, k);
 	}
 	assert_int_equal(seccomp_export_bpf(ctx, fd), 0);
@@ -95,12 +100,17 @@ static void oracle(unsigned when, struct sock_fprog *out)
 	close(fd);
 }
 
-static uint32_t here_any(const struct seccomp_data *d, unsigned when)
+static bool said(const struct comparison *c, uint64_t arg)
+{
+	return c->how == COMPARE_ANY ? arg & c->mask : (arg & c->mask) == c->mask && (uint32_t)arg != UINT32_MAX;
+}
+
+static uint32_t here_alone(const struct seccomp_data *d, unsigned when)
 {
 	const struct condition *k;
 
 	for (unsigned i = 0; (k = condition_at(i)); i++) {
-		if (k->nr == d->nr && (k->when & when) == k->when && k->test[0].how == COMPARE_ANY && (d->args[k->test[0].arg] & k->test[0].mask))
+		if (k->nr == d->nr && (k->when & when) == k->when && stands_alone(k) && said(&k->test[0], d->args[k->test[0].arg]))
 			return SECCOMP_RET_ERRNO | (uint32_t)k->error;
 	}
 	return 0;
@@ -108,7 +118,7 @@ static uint32_t here_any(const struct seccomp_data *d, unsigned when)
 
 static void agree(const struct sock_fprog *ours, const struct sock_fprog *theirs, const struct seccomp_data *d, unsigned when)
 {
-	uint32_t want = here_any(d, when);
+	uint32_t want = here_alone(d, when);
 
 	if (!want)
 		want = bpf_run(theirs, d);
@@ -173,7 +183,7 @@ static void conditions_can_be_said(void **state)
 	for (unsigned i = 0; (k = condition_at(i)); i++) {
 		assert_int_equal(disposition_of(k->nr)->kind, CALL_DECIDED);
 		for (unsigned j = 0; j < CONDITION_TESTS; j++) {
-			if (k->test[j].how == COMPARE_INT || k->test[j].how == COMPARE_BITS || k->test[j].how == COMPARE_ANY)
+			if (k->test[j].how == COMPARE_INT || k->test[j].how == COMPARE_BITS || k->test[j].how == COMPARE_ANY || k->test[j].how == COMPARE_SOME)
 				assert_int_equal((k->test[j].mask | k->test[j].value) >> 32, 0);
 		}
 	}
