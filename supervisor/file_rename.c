@@ -144,6 +144,12 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	return below < 0 ? unread(w->j, (struct span){ w->from, (uint32_t)from_len }) : tree_walk(w, below, from_len, to_len, depth + 1);
 }
 
+static struct dirent *next_entry(DIR *d)
+{
+	errno = 0;
+	return readdir(d);
+}
+
 /* Takes DIR. */
 static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, unsigned depth)
 {
@@ -155,10 +161,12 @@ static int tree_walk(struct tree *w, int dir, size_t from_len, size_t to_len, un
 		close(dir);
 		return -ENOMEM;
 	}
-	while (rc == 0 && (e = readdir(d))) {
+	while (rc == 0 && (e = next_entry(d))) {
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			rc = tree_entry(w, dir, e->d_name, from_len, to_len, depth);
 	}
+	if (rc == 0 && errno) /* not its end: what follows was not seen */
+		rc = unread(w->j, (struct span){ w->from, (uint32_t)from_len });
 	closedir(d);
 	return rc;
 }
