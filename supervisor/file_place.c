@@ -161,6 +161,8 @@ int inotify_check(struct job *j)
 	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
 	if (fd < 0)
 		return fd;
+	if (fcntl(fd, F_GETFL) & O_PATH)
+		return -EBADF;
 	snprintf(number, sizeof(number), "%d", fd);
 	ssize_t n = readlinkat(j->session->self_fds, number, seen, sizeof(seen));
 	if (n != (ssize_t)sizeof(kind) - 1 || memcmp(seen, kind, sizeof(kind) - 1) != 0)

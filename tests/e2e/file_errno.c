@@ -534,7 +534,7 @@ static void try_watches(void)
 	char buf[4096], label[64];
 
 	fresh();
-	int watch = inotify_init1(IN_CLOEXEC), dir = open("d", O_RDONLY | O_DIRECTORY);
+	int watch = inotify_init1(IN_CLOEXEC), dir = open("d", O_RDONLY | O_DIRECTORY), path = open("d", O_PATH);
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
 		for (size_t k = 0; k < sizeof(paths) / sizeof(paths[0]); k++) {
 			snprintf(label, sizeof(label), "%s, %s", masks[i].label, paths[k]);
@@ -543,8 +543,15 @@ static void try_watches(void)
 		say("inotify_add_watch, bad pointer", masks[i].label, syscall(SYS_inotify_add_watch, watch, (void *)8, masks[i].mask));
 		say("inotify_add_watch, no descriptor", masks[i].label, syscall(SYS_inotify_add_watch, 99, "nx", masks[i].mask));
 		say("inotify_add_watch, another one", masks[i].label, syscall(SYS_inotify_add_watch, dir, "nx", masks[i].mask));
+		say("inotify_add_watch, a path descriptor", masks[i].label, syscall(SYS_inotify_add_watch, path, "nx", masks[i].mask));
 	}
+	close(path);
 	close(watch);
+	for (int mode = 0; mode < 8; mode++) {
+		snprintf(label, sizeof(label), "%d", mode);
+		say("one's own descriptors", label, faccessat(AT_FDCWD, "/proc/self/fd", mode, 0));
+		say("one's own descriptors, in effect", label, faccessat(AT_FDCWD, "/proc/thread-self/fd", mode, AT_EACCESS));
+	}
 	say("getdents64", "no room", syscall(SYS_getdents64, dir, buf, 1));
 	say("getdents64", "bad pointer", syscall(SYS_getdents64, dir, (void *)8, sizeof(buf)));
 	long n = syscall(SYS_getdents64, dir, buf, sizeof(buf));
