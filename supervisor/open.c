@@ -101,6 +101,17 @@ static int resolve_path_only(struct job *j)
 	return rc == 0 && !t->exists && !file_rewritten(j) ? -ENOENT : rc;
 }
 
+/* Something is no directory: EISDIR where the last link has a slash behind the name that it says, and leads to a file. */
+static int leads_to_file(struct job *j, struct look l)
+{
+	struct target *t;
+
+	job_drop_targets(j);
+	l.flags = (l.flags & LOOK_NOFOLLOW) | LOOK_STEPS;
+	int rc = resolve(j, &l, ops_before(j), &t);
+	return rc == -ENOTDIR && j->n_targets && j->target[0].fd >= 0 ? -EISDIR : -ENOTDIR;
+}
+
 int open_resolve(struct job *j)
 {
 	uint64_t flags = j->word[OPEN_FLAGS];
@@ -124,6 +135,8 @@ int open_resolve(struct job *j)
 	if (creates(j) && sp.slash && !sp.dots)
 		l.flags |= LOOK_PARENT;
 	int rc = resolve(j, &l, ops_before(j), &t);
+	if (rc == -ENOTDIR && creates(j))
+		return leads_to_file(j, l);
 	if (rc < 0 || t->tentative)
 		return rc;
 	if (l.flags & LOOK_PARENT)

@@ -348,7 +348,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		unhold(t);
 		rc = start(j, l, &s);
 		if (rc == 0) {
-			rc = l->flags & LOOK_PARENT ? look_parent(j, l, &s, t) : look_object(j, l, &s, t);
+			rc = l->flags & LOOK_PARENT ? look_parent(j, l, &s, t) : l->flags & LOOK_STEPS ? walk_by_hand(j, l, &s, t) : look_object(j, l, &s, t);
 			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
 				rc = look_absent(j, l, &s, t);
 			start_done(&s);

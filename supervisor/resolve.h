@@ -20,6 +20,7 @@ enum look_flags {
 	LOOK_BLIND = 1 << 7,     /* with LOOK_PARENT: the entry is not looked at; the target is tentative */
 	LOOK_TENTATIVE = 1 << 4, /* a lexical name will do unless job->full */
 	LOOK_DIRECTORY = 1 << 5, /* ENOTDIR unless a directory */
+	LOOK_STEPS = 1 << 8,     /* component by component: where that fails, the target is what it failed at the end of */
 	LOOK_ABSENT = 1 << 6,    /* nor need its directory exist: the target has a name then and nothing else, dir and fd are -1 */
 };
 

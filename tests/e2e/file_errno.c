@@ -534,6 +534,13 @@ static void try_watches(void)
 	char buf[4096], label[64];
 
 	fresh();
+	say("symlink", "with a slash", symlink("f/", "lfslash"));
+	say("symlink", "and to nothing", symlink("none/", "lnslash"));
+	static const int how[] = { O_WRONLY, O_WRONLY | O_CREAT, O_WRONLY | O_CREAT | O_TRUNC, O_WRONLY | O_CREAT | O_EXCL, O_RDONLY | O_CREAT | O_NOFOLLOW };
+	static const char *const ends[] = { "lfslash", "lnslash", "lfslash/x", "f/x", "d/../lfslash" };
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+		for (size_t k = 0; k < sizeof(ends) / sizeof(ends[0]); k++)
+			say("open by a link that ends in a slash", ends[k], open(ends[k], how[i], 0600) < 0 ? -1 : 0);
 	int watch = inotify_init1(IN_CLOEXEC), dir = open("d", O_RDONLY | O_DIRECTORY), path = open("d", O_PATH);
 	for (size_t i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
 		for (size_t k = 0; k < sizeof(paths) / sizeof(paths[0]); k++) {
