@@ -19,13 +19,16 @@ enum file_word {
 };
 
 enum entry_want {
-	ENTRY_THERE,  /* ENOENT when it is not */
+	ENTRY_THERE,  /* ENOENT or EROFS when it is not */
 	ENTRY_NEW,    /* EEXIST when it is there */
 	ENTRY_EITHER,
 };
 
 /* The directory entry that path number PATH of the call names. */
 int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out);
+
+/* What the kernel says of an entry of DIR that is not there, and was to be removed: ENOENT, or EROFS, which it looks at first. */
+int file_missing(int dir);
 
 /* The object that path number PATH names; FLAGS are LOOK_*. */
 int file_object(struct job *j, int dirfd, unsigned path, unsigned flags, op_set ops, struct target **out);

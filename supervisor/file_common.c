@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "policy/policy.h"
@@ -106,6 +107,13 @@ static bool held_too_long(struct job *j, int rc, struct target **out)
 	return true;
 }
 
+int file_missing(int dir)
+{
+	struct statvfs fs;
+
+	return fstatvfs(dir, &fs) == 0 && (fs.f_flag & ST_RDONLY) ? -EROFS : -ENOENT;
+}
+
 int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_want want, struct target **out)
 {
 	struct look l = { .dirfd = dirfd, .path = j->path[path], .flags = LOOK_PARENT };
@@ -119,6 +127,8 @@ int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_w
 	int rc = resolve(j, &l, ops, out);
 	if (want == ENTRY_EITHER && held_too_long(j, rc, out))
 		return 0;
+	if (want == ENTRY_THERE && held_too_long(j, rc, out) && file_missing((*out)->dir) == -EROFS)
+		return -EROFS;
 	if (rc < 0)
 		return rc;
 	if ((*out)->dir < 0 && !file_rewritten(j))
@@ -126,7 +136,7 @@ int file_entry(struct job *j, int dirfd, unsigned path, op_set ops, enum entry_w
 	if ((*out)->tentative)
 		return 0;
 	if (want == ENTRY_THERE && !(*out)->exists)
-		return file_rewritten(j) ? 0 : -ENOENT;
+		return file_rewritten(j) ? 0 : file_missing((*out)->dir);
 	if (want == ENTRY_NEW && (*out)->exists) /* whoever may not know of it hears of the verdict first, and of it only where that allows */
 		return file_rewritten(j) || file_hidden(j, (uint32_t)(*out - j->target)) ? 0 : -EEXIST;
 	return 0;

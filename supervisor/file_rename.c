@@ -238,6 +238,8 @@ static int missing(const struct job *j, unsigned flags)
 		return -EBUSY;
 	if (nameless(job_span(j, j->path[1])))
 		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	if (file_missing(j->target[0].dir) == -EROFS)
+		return -EROFS;
 	const struct target *gone = &j->target[j->target[0].exists];
 	return gone->leaf.len > (uint32_t)NAME_MAX + gone->want_dir ? -ENAMETOOLONG : -ENOENT;
 }

@@ -42,6 +42,31 @@ S
 else
 	skip "a target that drops to another user" "needs root"
 fi
+# Nothing is removed from a file system that is read only, be it there or not.
+if is_root && mkdir "$T/solid" && mount -t tmpfs solid "$T/solid" 2>/dev/null; then
+	mkdir "$T/solid/d" && : >"$T/solid/f" && mount -o remount,ro "$T/solid"
+	cat >"$T/etc/solid.py" <<'P'
+import os, sys
+os.chdir(sys.argv[1])
+long = "x" * 256
+def say(what, call, *names):
+    try: call(*names); print(what, *(n[:3] for n in names), "done")
+    except OSError as e: print(what, *(n[:3] for n in names), os.strerror(e.errno))
+for n in ("f", "d", "gone", "d/gone", "gone/x", ".", long):
+    say("unlink", os.unlink, n)
+    say("rmdir", os.rmdir, n)
+    for to in ("f", "new", "gone/y", "d/..", "/tmp/new"): say("rename", os.rename, n, to)
+P
+	echo 'rewrite write /nonexistent/** -> /tmp/**' >"$T/etc/led.rules"
+	chmod 600 "$T/etc/led.rules"
+	for set in stat pins led; do
+		MODES=allow OPTIONS="-p $T/etc/$set.rules" both "read_only_$set" <<<"python3 $T/etc/solid.py $T/solid"
+	done
+	MODES=allow both read_only <<<"python3 $T/etc/solid.py $T/solid"
+	umount "$T/solid"
+else
+	skip "a file system that is read only" "needs root, and to mount one"
+fi
 rules moved.rules <<'R'
 allow create **/three/a
 deny create **/three/*
