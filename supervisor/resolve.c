@@ -330,6 +330,13 @@ static int look_absent(struct job *j, const struct look *l, const struct start *
 	return rc == 0 && (t->exists || t->dir >= 0) ? -ENOENT : rc;
 }
 
+static int look_as_told(struct job *j, const struct look *l, struct start *s, struct target *t)
+{
+	if (l->flags & LOOK_PARENT)
+		return look_parent(j, l, s, t);
+	return l->flags & LOOK_STEPS ? walk_by_hand(j, l, s, t) : look_object(j, l, s, t);
+}
+
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
 {
 	struct start s;
@@ -348,7 +355,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		unhold(t);
 		rc = start(j, l, &s);
 		if (rc == 0) {
-			rc = l->flags & LOOK_PARENT ? look_parent(j, l, &s, t) : l->flags & LOOK_STEPS ? walk_by_hand(j, l, &s, t) : look_object(j, l, &s, t);
+			rc = look_as_told(j, l, &s, t);
 			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
 				rc = look_absent(j, l, &s, t);
 			start_done(&s);
