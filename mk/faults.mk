@@ -25,6 +25,10 @@ faults-bins: $(FAULTS_SHIM) $(BUILD)/tests/faults/scenario
 faults: faults-bins ## every call of usher's own fails once, at every place: the session denies or ends (QUICK=1, LATE=1, PLACES="openat malloc")
 	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) tests/faults/faults.py $(if $(QUICK),--quick) $(PLACES)
 
+.PHONY: hot-path
+hot-path: faults-bins $(BUILD)/tests/bench/micro ## what usher calls for each call of a program, and that it allocates nothing there (KINDS="open mkdir")
+	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) tests/faults/hot.py $(KINDS)
+
 .PHONY: forgotten
 forgotten: faults-bins $(BUILD)/tests/faults/forgotten ## what the kernel's floor refuses when usher forgets a call: every mediated call, one at a time
 	@USHER=$(abspath $(FAULTS_BUILD))/usher BUILD=$(abspath $(BUILD)) tests/faults/forgotten.py $(CALLS)

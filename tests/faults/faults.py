@@ -321,4 +321,5 @@ def main():
     return 1 if failed or unknown or not met else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
