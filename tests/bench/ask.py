@@ -96,6 +96,9 @@ def cpu(pid):
     f = open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()
     return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
 
+def memory(pid, kind):
+    return next(int(l.split()[1]) for l in open(f"/proc/{pid}/status") if l.startswith(kind))
+
 def us(p):
     """One measurement of the program: microseconds for a call, in each round."""
     return sorted(float(x) for x in p.stdout.readline().split())
@@ -108,11 +111,13 @@ def waiting(d):
     desk, ids = Desk(d), []
     for q, _ in desk.questions():
         ids.append(q["id"])
+        if len(ids) == 100: few = memory(desk.pid, "RssAnon")
         if len(ids) == 1000: break
+    grown = (memory(desk.pid, "RssAnon") - few) / 900
     before, t = cpu(desk.pid), time.monotonic()
     time.sleep(3)
     busy = (cpu(desk.pid) - before) / (time.monotonic() - t)
-    rss = next(int(l.split()[1]) for l in open(f"/proc/{desk.pid}/status") if l.startswith("VmRSS")) / 1024
+    rss = memory(desk.pid, "VmRSS") / 1024
     p.stdin.write("\n"); p.stdin.flush()
     before, beside = us(p), us(p)
     p.stdin.write("\n"); p.stdin.flush()
@@ -123,6 +128,7 @@ def waiting(d):
     yield "another call, beside 1000 that wait", spread(beside), "the same"
     yield "another call, when they are answered", spread(after), ""
     yield "usher's memory, 1000 waiting", f"{rss:.1f} MiB", "under 32 MiB"
+    yield "usher's own memory, each that waits", f"{grown:.1f} KiB", "under 1 KiB"
     yield "usher's processor time, 1000 waiting", f"{busy * 100:.1f} %", ""
 
 def on_pty(cmd, d, feed):
