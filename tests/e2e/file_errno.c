@@ -200,6 +200,17 @@ static void try_open(const struct name *n, const struct open_case *o)
 	close((int)fd);
 }
 
+/* A scope with ".." in it is EAGAIN when anything is renamed or mounted meanwhile, and is to be tried again: openat2(2). */
+static long scoped(int dir, const char *path, const void *how, size_t size, uint64_t resolve)
+{
+	long fd;
+
+	do
+		fd = syscall(SYS_openat2, dir, path, how, size);
+	while (fd < 0 && errno == EAGAIN && !(resolve & RESOLVE_CACHED));
+	return fd;
+}
+
 static void try_openat2(void)
 {
 	static const struct { const char *label; uint64_t flags, mode, resolve; size_t size; const char *path; } cases[] = {
@@ -261,7 +272,7 @@ static void try_openat2(void)
 		memcpy(how, &cases[i].flags, 8);
 		memcpy(how + 8, &cases[i].mode, 8);
 		memcpy(how + 16, &cases[i].resolve, 8);
-		long fd = syscall(SYS_openat2, AT_FDCWD, cases[i].path, how, cases[i].size);
+		long fd = scoped(AT_FDCWD, cases[i].path, how, cases[i].size, cases[i].resolve);
 		say("openat2", cases[i].label, fd);
 		if (fd >= 0)
 			close((int)fd);
@@ -270,7 +281,7 @@ static void try_openat2(void)
 		struct open_how h = { .flags = looks[i].flags, .resolve = looks[i].resolve };
 		struct stat st;
 		fresh();
-		long fd = syscall(SYS_openat2, AT_FDCWD, looks[i].path, &h, sizeof(h));
+		long fd = scoped(AT_FDCWD, looks[i].path, &h, sizeof(h), h.resolve);
 		say("openat2 path", looks[i].label, fd);
 		if (fd >= 0 && fstat((int)fd, &st) == 0)
 			printf("\tfd %ld flags %x %x mode %o\n", fd, (unsigned)fcntl((int)fd, F_GETFL), (unsigned)fcntl((int)fd, F_GETFD),
@@ -307,7 +318,7 @@ static void try_openat2_proc(void)
 		const char *name = paths[n / 5 % 13];
 		struct open_how h = { .flags = flags[n % 5], .resolve = scopes[n / 65].resolve };
 		struct stat st, own;
-		long fd = syscall(SYS_openat2, proc, name, &h, sizeof(h));
+		long fd = scoped(proc, name, &h, sizeof(h), h.resolve);
 		snprintf(label, sizeof(label), "%s %s %x", scopes[n / 65].label, name, (unsigned)flags[n % 5]);
 		if ((h.resolve & RESOLVE_CACHED) && (fd >= 0 || errno == EAGAIN || errno == ENOTDIR || errno == ELOOP || errno == ENOENT))
 			printf("openat2 proc %s: well\n", label);
