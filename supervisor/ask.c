@@ -141,7 +141,7 @@ static bool room_taken(struct worker *w)
 {
 	struct pool *p = w->session->pool;
 	struct waiting sum = { .process = proc_pid(w->job.proc) };
-	size_t size = job_kept_size(&w->job);
+	size_t size = job_most_kept(&w->job);
 
 	pthread_mutex_lock(&p->lock);
 	for (const struct parked *k = p->parked; k; k = k->next)
@@ -184,8 +184,7 @@ static int park(struct worker *w, const struct call *call)
 	facts_gather(&w->job, call, &facts);
 	note_question(w, call, &verdict, facts, stack);
 	facts_stack(facts, stack);
-	w->job.stack = unwound_fit(w->job.stack);
-	int rc = job_pack(&w->job, &k->job);
+	int rc = job_pack(&w->job, &p->squeezer, &k->job);
 	if (rc < 0) {
 		room_given(w);
 		facts_free(facts);
@@ -209,9 +208,9 @@ static int park(struct worker *w, const struct call *call)
 		return 0;
 	}
 	if (take_back(p, token)) {
-		job_unpack(k->job, &w->job);
+		rc = job_unpack(k->job, &w->job);
 		free(k);
-		return -EACCES;
+		return rc < 0 ? rc : -EACCES;
 	}
 	return 0;
 }

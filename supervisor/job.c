@@ -10,8 +10,10 @@
 
 #include "rules/cleanup.h"
 #include "rules/device.h"
+#include "rules/squeeze.h"
 #include "supervisor/procs.h"
 #include "supervisor/table.h"
+#include "supervisor/unwind.h"
 
 static void close_fd(int *fd)
 {
@@ -56,20 +58,26 @@ void job_drop_targets(struct job *j)
 	j->led_by = NULL;
 }
 
-/* Everything but the arena's content, which used = 1 makes unreachable. */
+/* Everything behind the head but the arena's content, which used = 1 makes unreachable. */
+static void clear_rest(struct job *j)
+{
+	memset((char *)j + JOB_HEAD, 0, offsetof(struct job, arena) - JOB_HEAD);
+	j->reply.fd = -1;
+	for (int i = 0; i < JOB_SCRATCH; i++)
+		j->scratch[i] = -1;
+	j->used = 1; /* offset 0 means absent */
+}
+
 static void job_clear(struct job *j)
 {
 	struct worker *worker = j->worker;
 	struct session *session = j->session;
 
-	memset(j, 0, offsetof(struct job, arena));
+	memset(j, 0, JOB_HEAD);
 	j->worker = worker;
 	j->session = session;
 	j->sock = -1;
-	j->reply.fd = -1;
-	for (size_t i = 0; i < sizeof(j->scratch) / sizeof(j->scratch[0]); i++)
-		j->scratch[i] = -1;
-	j->used = 1; /* offset 0 means absent */
+	clear_rest(j);
 }
 
 void job_init(struct job *j, struct session *s, struct worker *w)
@@ -84,7 +92,7 @@ void job_reset(struct job *j)
 	job_drop_targets(j);
 	close_fd(&j->sock);
 	close_fd(&j->reply.fd);
-	for (size_t i = 0; i < sizeof(j->scratch) / sizeof(j->scratch[0]); i++)
+	for (int i = 0; i < JOB_SCRATCH; i++)
 		close_fd(&j->scratch[i]);
 	free(j->heap);
 	free(j->stack);
@@ -235,49 +243,130 @@ static int own_lent(struct job *j)
 	return 0;
 }
 
-static size_t packed_size(const struct job *j)
+/* What a packed job has beside its head, as long as its arena is used; and its caller's stack, which comes last. */
+static size_t rest_size(const struct job *j)
 {
-	return offsetof(struct job, arena) + j->used;
+	return offsetof(struct job, arena) - JOB_HEAD + j->used;
 }
 
-size_t job_kept_size(const struct job *j)
+static void rest_of(struct job *j, struct iovec parts[2], size_t stack)
 {
-	return packed_size(j) + (j->heap ? malloc_usable_size(j->heap) : 0);
+	parts[0] = (struct iovec){ (char *)j + JOB_HEAD, rest_size(j) };
+	parts[1] = (struct iovec){ j->stack, stack };
 }
 
-int job_pack(struct job *j, struct job **out)
+size_t job_most_kept(const struct job *j)
+{
+	return offsetof(struct job, arena) + j->used + unwound_size(j->stack) + (j->heap ? malloc_usable_size(j->heap) : 0);
+}
+
+size_t job_kept_size(const struct job *packed)
+{
+	const struct job_kept *k = packed->kept;
+
+	return JOB_HEAD + sizeof(*k) + k->n_fds * sizeof(k->fd[0]) + squeezed_kept(k->rest) + (k->heap ? malloc_usable_size(k->heap) : 0);
+}
+
+#define JOB_FDS (1 + 2 * JOB_TARGETS + JOB_SCRATCH)
+
+static uint32_t add_fd(int fds[JOB_FDS], uint32_t n, int fd)
+{
+	if (fd < 0)
+		return n;
+	fds[n] = fd;
+	return n + 1;
+}
+
+/* All descriptors of J but the socket, which is in its head. How many. */
+static uint32_t job_fds(const struct job *j, int fds[JOB_FDS])
+{
+	uint32_t n = add_fd(fds, 0, j->reply.fd);
+
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		n = add_fd(fds, n, j->target[i].fd);
+		n = add_fd(fds, n, j->target[i].dir);
+	}
+	for (int i = 0; i < JOB_SCRATCH; i++)
+		n = add_fd(fds, n, j->scratch[i]);
+	return n;
+}
+
+int job_pack(struct job *j, struct squeezer *z, struct job **out)
 {
 	int rc = own_lent(j);
 	if (rc < 0)
 		return rc;
-	size_t size = packed_size(j);
-	struct job *packed = malloc(size);
+	int fds[JOB_FDS];
+	uint32_t n = job_fds(j, fds);
+	struct job *packed CLEANUP_FREE = malloc(JOB_HEAD + sizeof(struct job_kept) + n * sizeof(fds[0]));
+	struct iovec parts[2];
 	if (!packed)
 		return -ENOMEM;
-	memcpy(packed, j, size);
+	memcpy(packed, j, JOB_HEAD);
+	packed->kept = (struct job_kept *)((char *)packed + JOB_HEAD);
+	packed->kept->heap = j->heap;
+	packed->kept->n_fds = n;
+	memcpy(packed->kept->fd, fds, n * sizeof(fds[0]));
+	rest_of(j, parts, unwound_size(j->stack));
+	rc = squeeze(z, parts, 2, &packed->kept->rest);
+	if (rc < 0)
+		return rc;
+	free(j->stack);
 	job_clear(j); /* what it held belongs to the packed job now */
-	*out = packed;
+	*out = steal_pointer(&packed);
 	return 0;
 }
 
-void job_unpack(struct job *packed, struct job *j)
+/* Nothing of what PACKED kept beside its head is held by anybody else. */
+static void let_go(struct job_kept *k)
+{
+	for (uint32_t i = 0; i < k->n_fds; i++)
+		close(k->fd[i]);
+	free(k->heap);
+}
+
+/* The stack's memory is there before anything is laid into J: what J has of it until then is another's pointer. */
+static int lay_rest(const struct job_kept *k, struct job *j)
+{
+	size_t size = squeezed_size(k->rest) - rest_size(j);
+	struct unwound *stack = size ? malloc(size) : NULL;
+	struct iovec parts[2];
+
+	if (size && !stack)
+		return -ENOMEM;
+	rest_of(j, parts, size);
+	parts[1].iov_base = stack;
+	int rc = unsqueeze(k->rest, parts, 2);
+	if (rc < 0) {
+		free(stack);
+		return rc;
+	}
+	j->stack = stack;
+	return 0;
+}
+
+int job_unpack(struct job *packed, struct job *j)
 {
 	struct worker *worker = j->worker;
 
-	memcpy(j, packed, packed_size(packed));
+	memcpy(j, packed, JOB_HEAD);
 	j->worker = worker;
+	j->kept = NULL;
+	int rc = lay_rest(packed->kept, j);
+	if (rc < 0) {
+		clear_rest(j);
+		let_go(packed->kept);
+	}
+	squeezed_free(packed->kept->rest);
 	free(packed);
+	return rc;
 }
 
 void job_discard(struct job *packed)
 {
-	job_drop_targets(packed); /* nothing is lent to a packed one */
+	let_go(packed->kept);
+	squeezed_free(packed->kept->rest);
 	close_fd(&packed->sock);
-	close_fd(&packed->reply.fd);
-	for (size_t i = 0; i < sizeof(packed->scratch) / sizeof(packed->scratch[0]); i++)
-		close_fd(&packed->scratch[i]);
-	free(packed->heap);
-	free(packed->stack);
 	if (packed->proc)
 		proc_put(packed->proc);
 	free(packed);

@@ -24,6 +24,8 @@
 #include "rules/verdict.h"
 
 struct session;
+struct squeezed;
+struct squeezer;
 struct worker;
 struct sysrow;
 struct proc;
@@ -38,6 +40,7 @@ struct text {
 /* Room for the longest argv that a default stack limit allows, escaped; pages that no call needs are never made real. */
 #define JOB_ARENA (2560 * 1024)
 #define JOB_TARGETS CALL_OBJECTS
+#define JOB_SCRATCH 4
 
 /* An object as resolved: a name and, unless it does not exist or is tentative, a held descriptor. */
 struct target {
@@ -93,12 +96,28 @@ enum perform_outcome {
 	PERFORM_AGAIN = 1, /* a tentative name met a link: resolve fully and decide again */
 };
 
+/* Beside the head of a packed job: what it holds that must be let go of, and the rest. */
+struct job_kept {
+	struct squeezed *rest;
+	void *heap;
+	uint32_t n_fds;
+	int fd[];
+};
+
 struct job {
+	/* The head, JOB_HEAD bytes: what is asked of a call while it waits. A packed job has nothing else that may be looked at. */
 	struct seccomp_notif notif;
 	const struct sysrow *row;
 	struct session *session;
 	struct worker *worker;
 	struct proc *proc;       /* the caller's process record, held */
+	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
+	bool trapped;            /* while parked: its caller is to stop for a debugger. Under the pool's lock */
+	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
+	uint64_t question;       /* id while parked */
+	uint32_t used;           /* arena bytes in use */
+	struct job_kept *kept;   /* of a packed job */
+
 	uint64_t arg[6];         /* registers; ints already narrowed as the row says */
 	struct text path[2];     /* copied path arguments, in order */
 	struct text data[2];     /* other copied arguments: sockaddr, open_how, times, xattr value, iovec base ... as the row says */
@@ -129,21 +148,18 @@ struct job {
 	struct text asked_name;
 	struct text asked_named;
 	struct inet_endpoint asked_inet;
-	atomic_bool replied;     /* the notification was answered: nothing more to say to the caller */
 	uid_t uid;               /* the caller's effective uid, where rules ask for it */
 	uint64_t said;           /* what the call says beside its objects (enum call_says), for people and records; set by resolve */
 	int late;                /* why the second path could not be copied, a negative errno: said when the first was looked up; 0 */
-	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
-	int scratch[4];          /* descriptors a row needs to keep across parking, -1 each */
+	int scratch[JOB_SCRATCH];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
 	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
 	struct unwound *stack;   /* the caller's, where it is evidence; malloc */
-	uint64_t question;       /* id while parked */
-	bool trapped;            /* ... and its caller is to stop for a debugger. Under the pool's lock */
 	uint64_t review;         /* verdict.review: its number, 0 when there was no room */
-	uint32_t used;           /* arena bytes in use */
-	char arena[JOB_ARENA];   /* last: job_pack() copies only what is used */
+	char arena[JOB_ARENA];   /* last: job_pack() keeps only what is used */
 };
+
+#define JOB_HEAD offsetof(struct job, arg)
 
 void job_init(struct job *j, struct session *s, struct worker *w);
 
@@ -158,12 +174,18 @@ void target_knows(struct target *t, const struct stat *st);
 /* Closes and forgets the targets, and what was said of them: before resolving again. */
 void job_drop_targets(struct job *j);
 
-/* Moves J, with all it holds, into memory of its own size (job_unpack() or job_discard() frees it). 0 or -ENOMEM. */
-int job_pack(struct job *j, struct job **out);
-/* The bytes that J keeps when it is packed, with what its row has in memory of its own. */
-size_t job_kept_size(const struct job *j);
-/* Moves PACKED into J, which must be freshly reset. Frees PACKED. */
-void job_unpack(struct job *packed, struct job *j);
+/*
+ * Moves J, with all it holds, into little memory (job_unpack() or job_discard() frees it), squeezed by Z: it waits for a person, perhaps for
+ * hours, beside thousands. 0 or a negative errno.
+ */
+int job_pack(struct job *j, struct squeezer *z, struct job **out);
+/* The most bytes that J keeps when it is packed, with what its row has in memory of its own; and those that a packed one does keep. */
+size_t job_most_kept(const struct job *j);
+size_t job_kept_size(const struct job *packed);
+/*
+ * Moves PACKED into J, which must be freshly reset, and frees it. 0, or -ENOMEM: J has its head then, and what else PACKED held is let go of.
+ */
+int job_unpack(struct job *packed, struct job *j);
 /* Releases what PACKED holds, and itself. */
 void job_discard(struct job *packed);
 

@@ -53,6 +53,7 @@ int pool_start(struct session *s)
 	pthread_mutex_init(&p->hashes.lock, NULL);
 	pthread_mutex_init(&p->contents.lock, NULL);
 	stacks_init(&p->stacks, s->voice);
+	squeezer_init(&p->squeezer);
 	pthread_mutex_init(&s->interruptions.lock, NULL);
 	pthread_mutex_init(&s->held, NULL);
 	pthread_mutex_init(&s->alerts.lock, NULL);

@@ -16,6 +16,7 @@
 #include <stdio.h>
 
 #include "policy/question.h"
+#include "rules/squeeze.h"
 #include "supervisor/arrange.h"
 #include "supervisor/facts_hash.h"
 #include "supervisor/stack_stop.h"
@@ -78,6 +79,7 @@ struct pool {
 	struct hash_cache hashes; /* has a lock of its own */
 	struct hash_cache contents; /* of images, for rules: only of files that cannot have changed unseen */
 	struct stacks stacks;     /* so have they */
+	struct squeezer squeezer; /* so has it: for calls that wait for a person */
 	int watch;                /* eventfd: something for the watch to look after */
 	bool watching;            /* it does */
 	atomic_bool minding;      /* the main thread looks at those in patience, see patience.h */

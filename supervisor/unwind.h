@@ -36,8 +36,8 @@ bool unwound_lacks(const struct unwound *u);
 /* Beside them `python` for CPython 3.11: file, line, function of its own frames. The list `stack` (innermost frame first: object, build_id, function, in_function, offset) and `unwind` ("complete", "partial", "none"). U may be NULL. */
 void unwound_record(const struct unwound *u, struct record *r);
 
-/* The same in no more memory than it needs, for one that is kept long: takes U over (it may be NULL). */
-struct unwound *unwound_fit(struct unwound *u);
+/* How many bytes of U say all there is, for one that is kept; 0 where U is NULL. */
+size_t unwound_size(const struct unwound *u);
 
 /* The innermost frames in words ("main in app < ..."): what does not fit is left out. */
 void unwound_text(const struct unwound *u, char *text, size_t cap);

@@ -69,16 +69,9 @@ void unwound_record(const struct unwound *u, struct record *r)
 	write_python(r, u);
 }
 
-struct unwound *unwound_fit(struct unwound *u)
+size_t unwound_size(const struct unwound *u)
 {
-	size_t size = u ? offsetof(struct unwound, text) + u->used : 0;
-	struct unwound *fit = u ? malloc(size) : NULL;
-
-	if (!fit)
-		return u;
-	memcpy(fit, u, size);
-	free(u);
-	return fit;
+	return u ? offsetof(struct unwound, text) + u->used : 0;
 }
 
 void unwound_text(const struct unwound *u, char *text, size_t cap)

@@ -327,16 +327,10 @@ static void walk(struct worker *w)
 /* The call of K, which waited elsewhere for its answer, has come again: as it was copied then. */
 static void go_on_with(struct worker *w, struct parked *k)
 {
-	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
-	struct job *j = &w->job;
-	struct seccomp_notif notif = j->notif;
-
-	job_reset(j);
-	job_unpack(k->job, j);
-	j->notif = notif;
-	j->replied = false;
-	walk_answered(w, k->answer ? k->answer : &deny);
-	parked_free(k);
+	k->job->notif = w->job.notif;
+	k->job->replied = false;
+	job_reset(&w->job);
+	walk_parked(w, k);
 }
 
 void walk_new(struct worker *w)
@@ -374,7 +368,7 @@ void walk_new(struct worker *w)
 		walk(w);
 }
 
-void walk_answered(struct worker *w, const struct answer *answer)
+static void answered(struct worker *w, const struct answer *answer)
 {
 	struct job *j = &w->job;
 	struct call call;
@@ -405,6 +399,21 @@ void walk_answered(struct worker *w, const struct answer *answer)
 	/* What a person was shown is held; a name that must be walked again is a new question. */
 	if ((answer->kind == VERDICT_REWRITE ? perform(w, &call) : carry_out(w, &call)) == PERFORM_AGAIN)
 		walk(w);
+}
+
+void walk_parked(struct worker *w, struct parked *k)
+{
+	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
+	const struct answer *answer = k->answer ? k->answer : &deny;
+	int rc = job_unpack(k->job, &w->job);
+
+	if (rc == 0)
+		answered(w, answer);
+	else if (answer->kind == VERDICT_KILL)
+		session_kill(w->session);
+	else
+		native_failure(w, rc);
+	parked_free(k);
 }
 
 int walk_record(struct job *j, int64_t result)

@@ -10,14 +10,14 @@
 
 #include <stdint.h>
 
-#include "policy/question.h"
 #include "supervisor/worker.h"
 
 /* Walks the notification in w->job from receipt to reply (or to parking). */
 void walk_new(struct worker *w);
 
-/* Goes on with a call whose question was answered; w->job holds it again. */
-void walk_answered(struct worker *w, const struct answer *answer);
+/* Goes on with the call of K, whose question was answered, in w->job, which is freshly reset. Frees K with its job. */
+struct parked;
+void walk_parked(struct worker *w, struct parked *k);
 
 /*
  * For performers whose effect becomes visible at their own hand (exec): appends the final record with RESULT now, in the room

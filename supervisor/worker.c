@@ -227,15 +227,6 @@ static struct parked *next_part(struct worker *w)
 	return k;
 }
 
-static void go_on(struct worker *w, struct parked *k)
-{
-	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
-
-	job_unpack(k->job, &w->job);
-	walk_answered(w, k->answer ? k->answer : &deny);
-	parked_free(k);
-}
-
 static bool anything_parked(struct pool *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -407,7 +398,7 @@ static void *worker_main(void *arg)
 			(void)syscall(SYS_exit, 0);
 		struct parked *k = next_part(w);
 		if (k) {
-			go_on(w, k);
+			walk_parked(w, k);
 		} else if (!w->receiving) {
 			return NULL;
 		} else if (receive(w) && !ending(w)) {

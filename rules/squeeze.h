@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is kept long and looked at rarely, in little memory: deflated (RFC 1951), with a like content of before as the dictionary. Of a
+ * thousand calls that wait for a person most are alike, and each is a fraction of what it is by itself.
+ */
+#ifndef USHER_RULES_SQUEEZE_H
+#define USHER_RULES_SQUEEZE_H
+
+#include <pthread.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+struct squeezed;
+
+/* For contents of one kind. */
+struct squeezer {
+	pthread_mutex_t lock;
+	struct squeeze_model *model; /* the content that the next ones are likened to */
+	unsigned poor;               /* contents since then that were not like it */
+};
+
+void squeezer_init(struct squeezer *z);
+/* What was squeezed by Z stays good. */
+void squeezer_clear(struct squeezer *z);
+
+/*
+ * The content of the N PARTS, one after the other. More than SQUEEZE_MOST bytes are kept as they are: they would cost the caller milliseconds.
+ * Any thread. Returns 0 with *out set (squeezed_free() it), or -ENOMEM.
+ */
+int squeeze(struct squeezer *z, const struct iovec *parts, int n, struct squeezed **out);
+#define SQUEEZE_MOST (64 * 1024)
+
+/* Bytes of the content, and bytes that it takes. */
+size_t squeezed_size(const struct squeezed *s);
+size_t squeezed_kept(const struct squeezed *s);
+
+/* Lays the content of S into the N PARTS, which together have room for exactly that. Any thread. Returns 0 or -ENOMEM. */
+int unsqueeze(const struct squeezed *s, const struct iovec *parts, int n);
+
+/* Safe on NULL. */
+void squeezed_free(struct squeezed *s);
+
+#endif
