@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/filed.h"
+
 static uint64_t mix(uint64_t h, const void *bytes, size_t len)
 {
 	const unsigned char *p = bytes;
@@ -107,22 +109,21 @@ static void keep_facts(struct asked *a, const struct question *q, char **at)
 	}
 }
 
-int asked_new(const struct question *q, struct asked **out)
+int asked_new(const struct question *q, struct asked **out, size_t *size)
 {
 	const struct call *c = q->call;
 	uint32_t n_anc = c->by.ancestors ? c->by.n_ancestors : 0;
 	size_t fixed = sizeof(struct asked) + q->n_facts * sizeof(struct fact) + n_anc * sizeof(struct image);
-	struct asked *a = calloc(1, fixed + bytes_needed(q, n_anc));
+	*size = fixed + bytes_needed(q, n_anc);
+	struct asked *a = calloc(1, *size);
 	if (!a)
 		return -ENOMEM;
 	a->facts = (struct fact *)(a + 1);
 	struct image *ancestors = (struct image *)(a->facts + q->n_facts);
 	char *at = (char *)(ancestors + n_anc);
-	atomic_init(&a->refs, 1);
-	atomic_init(&a->count, 1);
-	a->key = question_key(q);
 	a->verdict = *q->verdict;
 	a->call = *c;
+	memset(&a->call.object[c->n_objects], 0, (CALL_OBJECTS - c->n_objects) * sizeof(c->object[0])); /* of any call before: nobody's */
 	a->call.by.ancestors = n_anc ? ancestors : NULL;
 	a->call.by.n_ancestors = n_anc;
 	struct span *spans[CALL_SPANS];
@@ -137,16 +138,49 @@ int asked_new(const struct question *q, struct asked **out)
 	return 0;
 }
 
-struct asked *asked_hold(struct asked *a)
+static void rebase_span(struct span *s, uintptr_t from, uintptr_t to)
 {
-	atomic_fetch_add(&a->refs, 1);
-	return a;
+	if (s->bytes)
+		s->bytes = (const char *)((uintptr_t)s->bytes - from + to);
 }
 
-void asked_put(struct asked *a)
+static void rebase_ancestors(struct asked *a, uintptr_t from, uintptr_t to)
 {
-	if (a && atomic_fetch_sub(&a->refs, 1) == 1)
-		free(a);
+	struct image *above = (struct image *)((struct fact *)(a + 1) + a->n_facts);
+
+	if (!a->call.by.ancestors)
+		return;
+	a->call.by.ancestors = (const struct image *)((uintptr_t)a->call.by.ancestors - from + to);
+	for (uint32_t i = 0; i < a->call.by.n_ancestors; i++)
+		rebase_span(&above[i].exe, from, to);
+}
+
+void asked_rebase(struct asked *a, uintptr_t from, uintptr_t to)
+{
+	struct fact *facts = (struct fact *)(a + 1);
+	struct span *spans[CALL_SPANS];
+
+	for (uint32_t i = 0, n = call_spans(&a->call, spans); i < n; i++)
+		rebase_span(spans[i], from, to);
+	rebase_ancestors(a, from, to);
+	for (uint32_t i = 0; i < a->n_facts; i++) {
+		facts[i].key = (const char *)((uintptr_t)facts[i].key - from + to);
+		rebase_span(&facts[i].value, from, to);
+	}
+	a->facts = (struct fact *)((uintptr_t)a->facts - from + to);
+}
+
+void asked_free(struct asked *a)
+{
+	if (!a)
+		return;
+	filed_put(a->of);
+	free(a);
+}
+
+uint32_t asked_count(const struct asked *a)
+{
+	return a->of ? atomic_load(&a->of->count) : 1;
 }
 
 struct span asked_fact(const struct asked *a, const char *key)

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A question as it is kept and shown: a copy of the call and its facts that
- * nobody changes any more, shared by the engine and the channels.
+ * A question as it is looked at and shown: a copy of the call and its facts that
+ * nobody changes any more. While it waits it is filed (policy/filed.h).
  */
 #ifndef USHER_POLICY_ASKED_H
 #define USHER_POLICY_ASKED_H
 
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "policy/question.h"
 #include "policy/show.h"
 
+struct filed;
+
 struct asked {
-	atomic_uint refs;
-	_Atomic uint32_t count;  /* callers that wait for the same answer */
-	uint64_t id;
-	uint64_t key;            /* hash of what makes two questions identical */
-	uint64_t asked_ns;       /* CLOCK_BOOTTIME */
-	uint64_t deadline_ns;    /* the first caller's */
-	int64_t asked_at;        /* seconds since the epoch, for people */
-	const char *session;     /* lives as long as the questions */
+	struct filed *of;        /* held, where it was opened; NULL: it is by itself */
 	struct call call;        /* all spans point behind this struct */
 	struct verdict verdict;
 	uint32_t n_facts;
 	struct fact *facts;      /* keys and values too */
 };
 
-/* Copies Q; *out holds one reference. Returns 0 or -ENOMEM. */
-int asked_new(const struct question *q, struct asked **out);
-struct asked *asked_hold(struct asked *a);
-void asked_put(struct asked *a);
+/* Copies Q into one piece of memory, of *size bytes; asked_free() it. Returns 0 or -ENOMEM. */
+int asked_new(const struct question *q, struct asked **out, size_t *size);
+/* Lets go of what it was opened from, too. Safe on NULL. */
+void asked_free(struct asked *a);
+
+/* What A points to of itself is pointed to as if A were at address TO and not FROM. */
+void asked_rebase(struct asked *a, uintptr_t from, uintptr_t to);
+
+/* Callers that wait for the same answer. */
+uint32_t asked_count(const struct asked *a);
 
 /* Hash and equality of program, operations, objects, arguments and rule. */
 uint64_t question_key(const struct question *q);

@@ -93,7 +93,7 @@ static void text_caller(const struct asked *a, size_t most, struct text_buffer *
 	line(t, "by");
 	text_show(t, by->image.exe, most);
 	text_add(t, " (pid %d", by->pid);
-	uint32_t count = atomic_load(&((struct asked *)a)->count);
+	uint32_t count = asked_count(a);
 	if (count > 1)
 		text_add(t, ", asked %u times", count);
 	text_add(t, ")\n");

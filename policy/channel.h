@@ -9,7 +9,7 @@
 #ifndef USHER_POLICY_CHANNEL_H
 #define USHER_POLICY_CHANNEL_H
 
-#include "policy/asked.h"
+#include "policy/filed.h"
 #include "policy/history.h"
 #include "policy/question.h"
 #include "policy/reviews.h"
@@ -24,11 +24,11 @@ struct channel_row {
 	int (*open)(struct questions *qs, const struct questions_options *options, const char *argument, void **state,
 		    const char **why);
 	/* A new question. The channel takes a reference if it keeps Q. */
-	void (*put)(void *state, struct asked *q);
+	void (*put)(void *state, struct filed *q);
 	/* Question ID no longer waits, whoever answered it. NULL: nothing to do. */
 	void (*gone)(void *state, uint64_t id);
-	/* Calls like A were allowed and wait for somebody to look at them. From any thread, must not wait. NULL: shows none. */
-	void (*reviewed)(void *state, struct asked *a);
+	/* Calls like F were allowed and wait for somebody to look at them. From any thread, must not wait. NULL: shows none. */
+	void (*reviewed)(void *state, struct filed *f);
 	/* No put or gone follows. Called from the thread that stops the questions. */
 	void (*close)(void *state);
 };
@@ -45,7 +45,7 @@ struct settlement {
 
 /*
  * Answers question ID for all who wait for it. Returns 0, -ENOENT when it no longer waits (answered,
- * withdrawn, timed out), -EINVAL for an answer that cannot be (nothing has happened then), or, positive, the errno for
+ * withdrawn, timed out), -EINVAL for an answer that cannot be, -ENOMEM (nothing has happened then), or, positive, the errno for
  * which an answer for ever could not be written: it holds for the session.
  */
 int question_answer(struct questions *qs, uint64_t id, const struct settlement *s);

@@ -11,7 +11,7 @@ static int deny_open(struct questions *qs, const struct questions_options *optio
 	return 0;
 }
 
-static void deny_put(void *state, struct asked *q)
+static void deny_put(void *state, struct filed *q)
 {
 	struct settlement s = { .scope_given = true };
 	strcpy(s.answer.channel, "deny");

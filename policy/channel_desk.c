@@ -76,7 +76,7 @@ static void tell(struct desk *d, const struct paper *p)
 
 static void paper_free(struct paper *p)
 {
-	asked_put(p->asked);
+	filed_put(p->asked);
 	free(p);
 }
 
@@ -171,15 +171,15 @@ static void *desk_main(void *arg)
 	return NULL;
 }
 
-static void add_news(struct desk *d, struct asked *a, uint64_t id, bool review)
+static void add_news(struct desk *d, struct filed *f, uint64_t id, bool review)
 {
 	struct paper *p = malloc(sizeof(*p));
 	if (!p) {
-		if (a && !review)
+		if (f && !review)
 			question_pass(d->qs, id, "desk", "out of memory");
 		return;
 	}
-	*p = (struct paper){ .asked = a ? asked_hold(a) : NULL, .id = id, .review = review };
+	*p = (struct paper){ .asked = f ? filed_hold(f) : NULL, .id = id, .review = review };
 	pthread_mutex_lock(&d->lock);
 	p->next = d->news;
 	d->news = p;
@@ -187,7 +187,7 @@ static void add_news(struct desk *d, struct asked *a, uint64_t id, bool review)
 	wake(d);
 }
 
-static void desk_put(void *state, struct asked *q)
+static void desk_put(void *state, struct filed *q)
 {
 	add_news(state, q, q->id, false);
 }
@@ -197,9 +197,9 @@ static void desk_gone(void *state, uint64_t id)
 	add_news(state, NULL, id, false);
 }
 
-static void desk_reviewed(void *state, struct asked *a)
+static void desk_reviewed(void *state, struct filed *f)
 {
-	add_news(state, a, a->id, true);
+	add_news(state, f, f->id, true);
 }
 
 static void papers_free(struct paper *p)

@@ -31,7 +31,7 @@
 
 struct task {
 	struct task *next;
-	struct asked *asked;
+	struct filed *asked;
 	struct helper helper;
 	bool running;
 	bool gone;   /* nobody waits for its answer any more */
@@ -62,7 +62,7 @@ static void wake(struct exec_channel *c)
 
 static void task_free(struct task *t)
 {
-	asked_put(t->asked);
+	filed_put(t->asked);
 	free(t);
 }
 
@@ -105,8 +105,9 @@ static void task_answer(struct exec_channel *c, struct task *t)
 		snprintf(a->settlement.answer.who, sizeof(a->settlement.answer.who), "%.60s", c->command);
 		show_clean(a->settlement.answer.who);
 		asked_shown(t->helper.question, t->helper.question_len, a->settlement.answer.shown);
-		good = question_answer(c->qs, t->asked->id, &a->settlement) != -EINVAL;
-		why = "the helper's answer does not fit the question";
+		int rc = question_answer(c->qs, t->asked->id, &a->settlement);
+		good = rc != -EINVAL && rc != -ENOMEM;
+		why = rc == -ENOMEM ? "out of memory" : "the helper's answer does not fit the question";
 	}
 	if (!good)
 		question_pass(c->qs, t->asked->id, "exec", why);
@@ -217,7 +218,7 @@ static void *exec_main(void *arg)
 	return NULL;
 }
 
-static void exec_put(void *state, struct asked *q)
+static void exec_put(void *state, struct filed *q)
 {
 	struct exec_channel *c = state;
 	struct task *t = calloc(1, sizeof(*t));
@@ -225,7 +226,7 @@ static void exec_put(void *state, struct asked *q)
 		question_pass(c->qs, q->id, "exec", "out of memory");
 		return;
 	}
-	t->asked = asked_hold(q);
+	t->asked = filed_hold(q);
 	pthread_mutex_lock(&c->lock);
 	t->next = c->fresh;
 	c->fresh = t;

@@ -32,7 +32,7 @@
 
 struct shown {
 	struct shown *next;
-	struct asked *asked;
+	struct filed *asked;
 };
 
 static void wake(struct tty_channel *c)
@@ -43,20 +43,27 @@ static void wake(struct tty_channel *c)
 }
 
 /* The oldest question, held, or NULL. */
-static struct asked *first(struct tty_channel *c, unsigned *of)
+static struct filed *first(struct tty_channel *c)
 {
 	pthread_mutex_lock(&c->lock);
-	struct asked *a = c->queue && !c->stopping ? asked_hold(c->queue->asked) : NULL;
-	*of = c->waiting;
+	struct filed *f = c->queue && !c->stopping ? filed_hold(c->queue->asked) : NULL;
 	pthread_mutex_unlock(&c->lock);
-	return a;
+	return f;
+}
+
+static unsigned waiting(struct tty_channel *c)
+{
+	pthread_mutex_lock(&c->lock);
+	unsigned n = c->waiting;
+	pthread_mutex_unlock(&c->lock);
+	return n;
 }
 
 /* Whether A is still the one to show. */
 static bool current(struct tty_channel *c, const struct asked *a)
 {
 	pthread_mutex_lock(&c->lock);
-	bool same = c->queue && c->queue->asked == a && !c->stopping;
+	bool same = c->queue && c->queue->asked == a->of && !c->stopping;
 	pthread_mutex_unlock(&c->lock);
 	return same;
 }
@@ -74,7 +81,7 @@ static void drop(struct tty_channel *c, uint64_t id)
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (s)
-		asked_put(s->asked);
+		filed_put(s->asked);
 	free(s);
 }
 
@@ -127,16 +134,14 @@ static void draw(struct tty_channel *c, const struct asked *a, bool armed)
 	static const size_t cap = 64 * 1024;
 	struct winsize size = { 0 };
 	struct text_buffer t;
-	unsigned of;
 	CLEANUP_FREE char *buf = malloc(cap);
 	if (!buf)
 		return;
 	ioctl(c->screen->fd, TIOCGWINSZ, &size);
 	c->frame.rows = size.ws_row > 3 ? size.ws_row : 24;
 	c->frame.cols = size.ws_col > 20 ? size.ws_col : 80;
-	asked_put(first(c, &of));
 	text_start(&t, buf, cap);
-	tty_draw(&c->frame, a, of, armed, &t);
+	tty_draw(&c->frame, a, waiting(c), armed, &t);
 	tty_write(c, &t);
 }
 
@@ -230,36 +235,38 @@ static void answer(struct tty_channel *c, const struct asked *a, struct settleme
 		asked_text(a, c->frame.cols, &t);
 		asked_shown(text, t.len, s->answer.shown);
 	}
-	if (question_answer(c->qs, a->id, s) != -EINVAL) /* else it is asked again: what was typed does not fit */
-		drop(c, a->id);
+	int rc = question_answer(c->qs, a->of->id, s);
+	if (rc != -EINVAL && rc != -ENOMEM) /* else it is asked again: what was typed does not fit */
+		drop(c, a->of->id);
 }
 
 static void *tty_main(void *arg)
 {
 	struct tty_channel *c = arg;
 	for (;;) {
-		unsigned of;
 		struct settlement s = { 0 };
 		struct pick k = { 0 };
-		struct asked *a = first(c, &of);
+		struct filed *f = first(c);
+		struct asked *a = f ? filed_open(f) : NULL; /* without memory: tried again */
 		if (!a || !screen_have(c)) {
 			struct pollfd p = { .fd = c->wake, .events = POLLIN };
 			uint64_t count;
 			screen_leave(c);
 			if (c->stopping)
 				return NULL;
-			if (poll(&p, 1, a ? RETRY_MS : -1) > 0 && read(c->wake, &count, sizeof(count)) < 0)
+			if (poll(&p, 1, f ? RETRY_MS : -1) > 0 && read(c->wake, &count, sizeof(count)) < 0)
 				poll(NULL, 0, 1);
 		} else if (read_answer(c, a, &s, &k)) {
 			answer(c, a, &s);
 		} else if (c->screen->changes(c->screen->context) != c->changes) {
 			screen_leave(c);
 		}
-		asked_put(a);
+		asked_free(a);
+		filed_put(f);
 	}
 }
 
-static void tty_put(void *state, struct asked *q)
+static void tty_put(void *state, struct filed *q)
 {
 	struct tty_channel *c = state;
 	struct shown *s = malloc(sizeof(*s));
@@ -267,7 +274,7 @@ static void tty_put(void *state, struct asked *q)
 		question_pass(c->qs, q->id, "tty", "out of memory");
 		return;
 	}
-	*s = (struct shown){ .asked = asked_hold(q) };
+	*s = (struct shown){ .asked = filed_hold(q) };
 	pthread_mutex_lock(&c->lock);
 	struct shown **end = &c->queue;
 	while (*end)

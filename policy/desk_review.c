@@ -9,14 +9,14 @@
 #include "policy/question_json.h"
 #include "policy/reviews.h"
 
-static struct json_object *review_json(const struct asked *a, const struct review *v)
+static struct json_object *review_json(struct filed *f, const struct review *v)
 {
-	struct json_build b = json_build_of(question_json(a));
+	struct json_build b = json_build_of(question_json(f));
 	if (b.broken)
 		return NULL;
 	json_object_object_del(b.o, "id"); /* a review is no question: nobody can answer it */
 	json_object_object_del(b.o, "left");
-	json_put(&b, "review", json_object_new_uint64(a->id));
+	json_put(&b, "review", json_object_new_uint64(f->id));
 	json_put(&b, "mark", json_object_new_string(review_word(v ? v->mark : REVIEW_OPEN)));
 	if (v && v->mark != REVIEW_OPEN) {
 		json_put(&b, "who", json_object_new_string(v->who));
@@ -25,11 +25,11 @@ static struct json_object *review_json(const struct asked *a, const struct revie
 	return json_build_done(&b);
 }
 
-struct json_object *desk_event_review(const struct asked *a)
+struct json_object *desk_event_review(struct filed *f)
 {
 	struct json_build b = json_build_new();
 	json_put(&b, "event", json_object_new_string("review"));
-	json_put(&b, "review", review_json(a, NULL));
+	json_put(&b, "review", review_json(f, NULL));
 	return json_build_done(&b);
 }
 

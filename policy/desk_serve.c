@@ -45,11 +45,11 @@ struct json_object *desk_reply(const char *to, const char *error)
 	return json_build_done(&b);
 }
 
-struct json_object *desk_event_question(const struct asked *a)
+struct json_object *desk_event_question(struct filed *f)
 {
 	struct json_build b = json_build_new();
 	json_put(&b, "event", json_object_new_string("question"));
-	json_put(&b, "question", question_json(a));
+	json_put(&b, "question", question_json(f));
 	return json_build_done(&b);
 }
 
@@ -70,7 +70,7 @@ uint64_t desk_number_of(struct json_object *o, const char *key)
 	return json_object_get_uint64(v);
 }
 
-static struct asked *open_question(struct desk *d, uint64_t id)
+static struct filed *open_question(struct desk *d, uint64_t id)
 {
 	for (struct paper *p = d->open; p; p = p->next) {
 		if (p->id == id)
@@ -128,16 +128,16 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 {
 	const char *error = "out of memory";
 	uint64_t id = desk_number_of(in, "id");
-	struct asked *a = open_question(d, id);
+	struct filed *f = open_question(d, id);
 	struct answer_read *r = malloc(sizeof(*r));
 	size_t len = 0;
-	if (!a)
+	if (!f)
 		error = "no such question: answered, withdrawn or timed out";
 	else if (r && answer_json(in, r, &error) == 0) {
 		struct answer *n = &r->settlement.answer;
 		snprintf(n->channel, sizeof(n->channel), "desk");
 		snprintf(n->who, sizeof(n->who), "uid %u pid %d", c->uid, c->pid);
-		struct json_object *q = question_json(a);
+		struct json_object *q = question_json(f);
 		char *line = json_line(q, &len);
 		if (line)
 			asked_shown(line, len, n->shown);
@@ -145,7 +145,7 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 		json_object_put(q);
 		bool kept = n->scope != SCOPE_ALWAYS || may_keep(d);
 		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
-		error = rc == 0 ? NULL : rc > 0 ? UNKEPT : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" :
+		error = rc == 0 ? NULL : rc > 0 ? UNKEPT : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" : rc == -ENOMEM ? "out of memory" :
 							 "no such question: answered, withdrawn or timed out";
 	}
 	free(r);
@@ -156,7 +156,8 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 static struct json_object *do_rule(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "no such question: answered, withdrawn or timed out";
-	struct asked *a = open_question(d, desk_number_of(in, "id"));
+	struct filed *f = open_question(d, desk_number_of(in, "id"));
+	struct asked *a = f ? filed_open(f) : NULL;
 	struct answer_read *r = malloc(sizeof(*r));
 	char *text = malloc(STANDING_TEXT);
 	struct json_object *o = NULL;
@@ -172,6 +173,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 			o = json_build_done(&b);
 		}
 	}
+	asked_free(a);
 	free(text);
 	free(r);
 	return o ? o : desk_reply("rule", error);

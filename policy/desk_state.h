@@ -18,7 +18,7 @@ struct json_object;
 /* A question on the desk, or the news that one has gone. */
 struct paper {
 	struct paper *next;
-	struct asked *asked; /* NULL: question ID has gone */
+	struct filed *asked; /* NULL: question ID has gone */
 	uint64_t id;
 	bool review;         /* it was allowed: the news is that somebody may look at it */
 };
@@ -58,9 +58,9 @@ bool desk_serve(struct desk *d, struct client *c, const char *line, size_t len);
 bool desk_send(struct client *c, struct json_object *o);
 
 /* {"event":"question",...}, {"event":"gone",...} and {"event":"review",...} */
-struct json_object *desk_event_question(const struct asked *a);
+struct json_object *desk_event_question(struct filed *f);
 struct json_object *desk_event_gone(uint64_t id);
-struct json_object *desk_event_review(const struct asked *a);
+struct json_object *desk_event_review(struct filed *f);
 
 /* The requests reviews and review; see usher-desk(5). */
 struct json_object *desk_reply(const char *to, const char *error);

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <time.h>
 
-void history_add(struct history *h, struct asked *a, const struct answer *answer)
+void history_add(struct history *h, struct filed *f, const struct answer *answer)
 {
 	struct past *p = &h->past[h->n++ % HISTORY_MAX];
-	asked_put(p->asked);
-	*p = (struct past){ .asked = asked_hold(a), .at = time(NULL), .callers = atomic_load(&a->count), .kind = answer->kind,
+	filed_put(p->asked);
+	*p = (struct past){ .asked = filed_hold(f), .at = time(NULL), .callers = atomic_load(&f->count), .kind = answer->kind,
 			    .scope = answer->scope };
 	snprintf(p->channel, sizeof(p->channel), "%s", answer->channel);
 	snprintf(p->who, sizeof(p->who), "%s", answer->who);
@@ -18,7 +18,7 @@ void history_add(struct history *h, struct asked *a, const struct answer *answer
 void history_free(struct history *h)
 {
 	for (size_t i = 0; i < HISTORY_MAX; i++)
-		asked_put(h->past[i].asked);
+		filed_put(h->past[i].asked);
 }
 
 void history_each(const struct history *h, void (*each)(void *context, const struct past *p), void *context)

@@ -3,12 +3,12 @@
 #ifndef USHER_POLICY_HISTORY_H
 #define USHER_POLICY_HISTORY_H
 
-#include "policy/asked.h"
+#include "policy/filed.h"
 
 #define HISTORY_MAX 100
 
 struct past {
-	struct asked *asked;
+	struct filed *asked;
 	int64_t at;        /* seconds since the epoch */
 	uint32_t callers;  /* that got this answer */
 	enum verdict_kind kind;
@@ -24,7 +24,7 @@ struct history {
 	uint64_t n; /* ever added */
 };
 
-void history_add(struct history *h, struct asked *a, const struct answer *answer);
+void history_add(struct history *h, struct filed *f, const struct answer *answer);
 void history_free(struct history *h);
 
 /* Calls EACH for every one, newest first. */

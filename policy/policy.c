@@ -148,6 +148,11 @@ static void favour_object(struct favour *f, const struct ruleset *rules, const s
 	}
 }
 
+bool policy_counts_favours(const struct policy *p)
+{
+	return p->trust != NULL;
+}
+
 void policy_favour(struct policy *p, const struct call *call)
 {
 	for (size_t l = 0; p->trust && l < p->n_layers; l++) {

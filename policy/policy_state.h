@@ -13,6 +13,8 @@ const char *policy_grants_file(const struct policy *p);
 
 /* A person has allowed CALL: counts for the after= of each rule that asked. */
 void policy_favour(struct policy *p, const struct call *call);
+/* Whether some rule has after=: else that changes nothing. */
+bool policy_counts_favours(const struct policy *p);
 
 /* As policy_decide(), and beyond a limit what its rule says there, or a grant where it asks: whether CALL waits for an answer still. No token is taken. */
 void policy_decide_now(struct policy *p, const struct call *call, struct verdict *out);

@@ -107,17 +107,22 @@ static void add_facts(struct json_build *b, const struct asked *a)
 	json_put(b, "facts", list);
 }
 
-struct json_object *question_json(const struct asked *a)
+static void add_filed(struct json_build *b, const struct filed *f)
+{
+	uint64_t now = clock_now_ns();
+	int64_t left = f->deadline_ns > now ? (int64_t)((f->deadline_ns - now) / 1000000000u) : 0;
+	json_put(b, "id", json_object_new_uint64(f->id));
+	add_text(b, "session", f->session);
+	json_put(b, "asked", json_object_new_int64(f->asked_at));
+	json_put(b, "left", json_object_new_int64(left));
+	json_put(b, "count", json_object_new_int64(atomic_load(&f->count)));
+}
+
+static struct json_object *asked_json(const struct asked *a)
 {
 	struct json_build b = json_build_new();
-	uint64_t now = clock_now_ns();
-	int64_t left = a->deadline_ns > now ? (int64_t)((a->deadline_ns - now) / 1000000000u) : 0;
 	const struct rule *rule = a->verdict.rule;
-	json_put(&b, "id", json_object_new_uint64(a->id));
-	add_text(&b, "session", a->session);
-	json_put(&b, "asked", json_object_new_int64(a->asked_at));
-	json_put(&b, "left", json_object_new_int64(left));
-	json_put(&b, "count", json_object_new_int64(atomic_load(&((struct asked *)a)->count)));
+	add_filed(&b, a->of);
 	add_text(&b, "call", a->call.syscall);
 	char flags[512];
 	struct text_buffer t;
@@ -141,6 +146,14 @@ struct json_object *question_json(const struct asked *a)
 	add_text(&b, "reason", rule ? rule->reason : NULL);
 	add_facts(&b, a);
 	return json_build_done(&b);
+}
+
+struct json_object *question_json(struct filed *f)
+{
+	struct asked *a = filed_open(f);
+	struct json_object *o = a ? asked_json(a) : NULL;
+	asked_free(a);
+	return o;
 }
 
 char *json_line(struct json_object *o, size_t *len)

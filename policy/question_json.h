@@ -19,7 +19,7 @@ struct json_object *json_span(struct span v);
 void json_put_name(struct json_build *b, const struct object *o, const char *tail);
 
 /* The question as an object (json_object_put() it), or NULL. Names are escaped as show_escape() does: printable ASCII only. */
-struct json_object *question_json(const struct asked *a);
+struct json_object *question_json(struct filed *f);
 
 /* As one line with a newline, in malloc memory, or NULL. */
 char *json_line(struct json_object *o, size_t *len);

@@ -25,7 +25,7 @@ struct policy *questions_policy(struct questions *qs)
 }
 
 /* When stage STAGE of A gives way to the next: an equal share each; 0 for the last. */
-static uint64_t stage_end(const struct questions *qs, const struct asked *a, int stage)
+static uint64_t stage_end(const struct questions *qs, const struct filed *a, int stage)
 {
 	if (qs->together || stage + 1 >= qs->n_stages)
 		return 0;
@@ -41,11 +41,11 @@ static void put_group(struct questions *qs, struct group *g)
 	g->shown = qs->together ? qs->n_stages : g->stage + 1;
 	int to = g->shown;
 	g->stage_end_ns = stage_end(qs, g->asked, g->stage);
-	struct asked *a = asked_hold(g->asked);
+	struct filed *a = filed_hold(g->asked);
 	pthread_mutex_unlock(&qs->lock);
 	for (int i = from; i < to; i++)
 		qs->stage[i].row->put(qs->stage[i].state, a);
-	asked_put(a);
+	filed_put(a);
 	pthread_mutex_lock(&qs->lock);
 }
 
@@ -218,6 +218,7 @@ static void questions_free(struct questions *qs)
 	unanswered_free(&qs->unanswered);
 	reviews_free(qs->reviews);
 	history_free(&qs->history);
+	squeezer_clear(&qs->squeezer);
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);
 	pthread_cond_destroy(&qs->idle);
@@ -262,6 +263,7 @@ int questions_start(const struct questions_options *options, struct questions **
 	if (!qs)
 		return -ENOMEM;
 	qs->options = *options;
+	squeezer_init(&qs->squeezer);
 	if (!qs->options.max_waiting)
 		qs->options.max_waiting = WAITING_DEFAULT;
 	qs->delivery_end = &qs->delivery;

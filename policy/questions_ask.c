@@ -40,10 +40,10 @@ static struct waiter *waiter_new(struct questions *qs, const struct question *q,
 	return w;
 }
 
-static struct group *group_new(const struct questions *qs, const struct question *q, const struct waiter *w)
+static struct group *group_new(struct questions *qs, const struct question *q, const struct waiter *w)
 {
 	struct group *g = calloc(1, sizeof(*g));
-	if (!g || asked_new(q, &g->asked) < 0) {
+	if (!g || filed_new(q, &qs->squeezer, &g->asked) < 0) {
 		free(g);
 		return NULL;
 	}

@@ -23,7 +23,7 @@ struct group *queue_same(struct questions *qs, const struct question *q)
 {
 	uint64_t key = question_key(q);
 	struct group *g = qs->by_key[key % QUEUE_BUCKETS];
-	while (g && (g->asked->key != key || g->state == GROUP_SETTLING || !question_same(g->asked, q)))
+	while (g && (g->asked->key != key || g->state == GROUP_SETTLING || !filed_same(g->asked, q)))
 		g = g->next_key;
 	return g;
 }
@@ -108,7 +108,7 @@ void queue_drop_group(struct questions *qs, struct group *g)
 	*(g->prev ? &g->prev->next : &qs->oldest) = g->next;
 	*(g->next ? &g->next->prev : &qs->newest) = g->prev;
 	tell_channels(qs, g);
-	asked_put(g->asked);
+	filed_put(g->asked);
 	free(g);
 }
 
@@ -178,11 +178,11 @@ bool granted_answer(const struct verdict *v, struct answer *out)
 	return true;
 }
 
-void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out)
+void answer_unanswered(const struct filed *f, const char *channel, const char *message, struct answer *out)
 {
 	*out = (struct answer){ .kind = VERDICT_DENY };
-	if (a->verdict.unanswered == VERDICT_ALLOW || a->verdict.unanswered == VERDICT_KILL)
-		out->kind = a->verdict.unanswered;
+	if (f->unanswered == VERDICT_ALLOW || f->unanswered == VERDICT_KILL)
+		out->kind = f->unanswered;
 	snprintf(out->channel, sizeof(out->channel), "%s", channel);
 	snprintf(out->who, sizeof(out->who), "else=%s", verdict_name(out->kind));
 	snprintf(out->message, sizeof(out->message), "%s", message);

@@ -44,7 +44,7 @@ struct group {
 	struct group *next_key; /* in its hash bucket */
 	struct group *next;     /* all groups, oldest first */
 	struct group *prev;
-	struct asked *asked;    /* id is the group's */
+	struct filed *asked;    /* id is the group's */
 	struct waiter *waiters;
 	enum group_state state;
 	int stage;              /* the channel that is asked now */
@@ -98,6 +98,7 @@ struct questions {
 	struct unanswered unanswered;
 	struct reviews *reviews;
 	struct history history;
+	struct squeezer squeezer; /* for what waits; has a lock of its own */
 	struct group *by_key[QUEUE_BUCKETS];
 	struct waiter *by_id[QUEUE_BUCKETS];
 };
@@ -129,6 +130,6 @@ bool queue_insists(const struct questions *qs, uint64_t key);
 bool granted_answer(const struct verdict *v, struct answer *out);
 
 /* Without a person: what the rule says of an unanswered question. */
-void answer_unanswered(const struct asked *a, const char *channel, const char *message, struct answer *out);
+void answer_unanswered(const struct filed *f, const char *channel, const char *message, struct answer *out);
 
 #endif

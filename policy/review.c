@@ -19,12 +19,12 @@ uint64_t questions_review_add(struct questions *qs, const struct question *q)
 
 void questions_review_done(struct questions *qs, uint64_t id)
 {
-	struct asked *a = id ? reviews_done(qs->reviews, id) : NULL;
-	for (int i = 0; a && i < qs->n_stages; i++) {
+	struct filed *f = id ? reviews_done(qs->reviews, id) : NULL;
+	for (int i = 0; f && i < qs->n_stages; i++) {
 		if (qs->stage[i].row->reviewed)
-			qs->stage[i].row->reviewed(qs->stage[i].state, a);
+			qs->stage[i].row->reviewed(qs->stage[i].state, f);
 	}
-	asked_put(a);
+	filed_put(f);
 }
 
 uint32_t questions_reviews_open(struct questions *qs, uint32_t *beyond)

@@ -15,6 +15,7 @@ struct reviews {
 	uint64_t last_id;
 	uint32_t beyond; /* calls for which there was no room */
 	size_t n;
+	struct squeezer squeezer;
 	struct review *at[REVIEWS_MAX]; /* oldest first */
 };
 
@@ -25,13 +26,14 @@ int reviews_new(const char *session, struct reviews **out)
 		return -ENOMEM;
 	r->session = session;
 	pthread_mutex_init(&r->lock, NULL);
+	squeezer_init(&r->squeezer);
 	*out = r;
 	return 0;
 }
 
 static void review_free(struct review *v)
 {
-	asked_put(v->asked);
+	filed_put(v->asked);
 	free(v);
 }
 
@@ -42,6 +44,7 @@ void reviews_free(struct reviews *r)
 	for (size_t i = 0; i < r->n; i++)
 		review_free(r->at[i]);
 	pthread_mutex_destroy(&r->lock);
+	squeezer_clear(&r->squeezer);
 	free(r);
 }
 
@@ -51,7 +54,7 @@ static struct review *find_same(const struct reviews *r, const struct question *
 	uint64_t key = question_key(q);
 	for (size_t i = 0; i < r->n; i++) {
 		struct review *v = r->at[i];
-		if (v->asked->key == key && v->mark != REVIEW_WRONG && question_same(v->asked, q))
+		if (v->asked->key == key && v->mark != REVIEW_WRONG && filed_same(v->asked, q))
 			return v;
 	}
 	return NULL;
@@ -100,7 +103,7 @@ static bool make_room(struct reviews *r)
 static struct review *review_new(struct reviews *r, const struct question *q)
 {
 	struct review *v = calloc(1, sizeof(*v));
-	if (!v || asked_new(q, &v->asked) < 0) {
+	if (!v || filed_new(q, &r->squeezer, &v->asked) < 0) {
 		free(v);
 		return NULL;
 	}
@@ -124,13 +127,13 @@ uint64_t reviews_add(struct reviews *r, const struct question *q)
 	return id;
 }
 
-struct asked *reviews_done(struct reviews *r, uint64_t id)
+struct filed *reviews_done(struct reviews *r, uint64_t id)
 {
-	struct asked *news = NULL;
+	struct filed *news = NULL;
 	pthread_mutex_lock(&r->lock);
 	struct review *v = find_id(r, id);
 	if (v && atomic_fetch_add(&v->asked->count, 1) == 0)
-		news = asked_hold(v->asked);
+		news = filed_hold(v->asked);
 	pthread_mutex_unlock(&r->lock);
 	return news;
 }

@@ -7,7 +7,7 @@
 #ifndef USHER_POLICY_REVIEWS_H
 #define USHER_POLICY_REVIEWS_H
 
-#include "policy/asked.h"
+#include "policy/filed.h"
 
 #define REVIEWS_MAX 512
 
@@ -15,7 +15,7 @@ enum review_mark { REVIEW_OPEN = 0, REVIEW_RIGHT, REVIEW_WRONG };
 
 /* Equal calls. */
 struct review {
-	struct asked *asked; /* its id is the review's number, its count how many such calls took effect */
+	struct filed *asked; /* its id is the review's number, its count how many such calls took effect */
 	enum review_mark mark;
 	char who[64];
 	char message[ANSWER_TEXT];
@@ -30,7 +30,7 @@ void reviews_free(struct reviews *r);
 /* As questions_review_*(), see policy/question.h. reviews_done() returns the review, held, when it is news. */
 uint64_t reviews_known(struct reviews *r, const struct question *q);
 uint64_t reviews_add(struct reviews *r, const struct question *q);
-struct asked *reviews_done(struct reviews *r, uint64_t id);
+struct filed *reviews_done(struct reviews *r, uint64_t id);
 uint32_t reviews_open(struct reviews *r, uint32_t *beyond);
 
 /* Calls EACH for every review that took effect, oldest first, with the lock held: EACH must not call back. */

@@ -209,11 +209,14 @@ static void settle_granted(struct questions *qs)
 		struct verdict v;
 		if (g->state == GROUP_SETTLING)
 			continue;
-		policy_decide_now(qs->options.policy, &g->asked->call, &v);
-		struct answer a;
-		if (!granted_answer(&v, &a))
+		struct asked *q = filed_open(g->asked);
+		if (!q)
 			continue;
-		queue_deliver_group(qs, g, &a);
+		policy_decide_now(qs->options.policy, &q->call, &v);
+		asked_free(q);
+		struct answer a;
+		if (granted_answer(&v, &a))
+			queue_deliver_group(qs, g, &a);
 	}
 }
 
@@ -231,18 +234,20 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	struct settlement s = *given;
 	pthread_mutex_lock(&qs->lock);
 	struct group *g = queue_group(qs, id);
-	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : answer_valid(g->asked, &s) ? 0 : -EINVAL;
+	struct asked *a = g && g->state != GROUP_SETTLING ? filed_open(g->asked) : NULL;
+	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : !a ? -ENOMEM : answer_valid(a, &s) ? 0 : -EINVAL;
 	if (rc < 0) {
 		pthread_mutex_unlock(&qs->lock);
+		asked_free(a);
 		return rc;
 	}
 	if (!s.scope_given)
-		default_scope(g->asked, &s.answer);
+		default_scope(a, &s.answer);
 	g->state = GROUP_SETTLING;
 	qs->settling++;
 	pthread_mutex_unlock(&qs->lock);
 
-	int unkept = keep_answer(qs, g->asked, &s); /* may write to the journal and to a file; G stays while it settles */
+	int unkept = keep_answer(qs, a, &s); /* may write to the journal and to a file; G stays while it settles */
 
 	pthread_mutex_lock(&qs->lock);
 	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
@@ -250,11 +255,12 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	if (strcmp(s.answer.channel, "deny") == 0)
 		unanswered_add(&qs->unanswered, g->asked);
 	queue_deliver_group(qs, g, &s.answer);
-	if (s.answer.scope != SCOPE_ONCE || s.answer.kind == VERDICT_ALLOW)
+	if (s.answer.scope != SCOPE_ONCE || (s.answer.kind == VERDICT_ALLOW && policy_counts_favours(qs->options.policy)))
 		settle_granted(qs);
 	qs->settling--;
 	pthread_cond_broadcast(&qs->idle);
 	pthread_mutex_unlock(&qs->lock);
+	asked_free(a);
 	return unkept;
 }
 

@@ -103,7 +103,8 @@ static unsigned key_rows(const struct tty_frame *f)
 static unsigned seconds_left(const struct asked *a)
 {
 	uint64_t now = clock_now_ns();
-	return a->deadline_ns > now ? (unsigned)((a->deadline_ns - now) / 1000000000u) : 0;
+	uint64_t end = a->of ? a->of->deadline_ns : 0;
+	return end > now ? (unsigned)((end - now) / 1000000000u) : 0;
 }
 
 void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t)

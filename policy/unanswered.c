@@ -22,26 +22,30 @@ static bool known(const struct unanswered *u, uint64_t key, const char *text)
 	return false;
 }
 
-void unanswered_add(struct unanswered *u, const struct asked *a)
+/* The rule that would have allowed A joins the others. False: there is none, or no memory. */
+static bool add_rule(struct unanswered *u, const struct asked *a)
 {
-	u->count++;
-	if (known(u, a->key, NULL))
-		return;
-	if (u->n == UNANSWERED_MAX) {
-		u->more = true;
-		return;
-	}
 	CLEANUP_FREE char *text = malloc(STANDING_TEXT);
 	struct settlement allow = { .answer.kind = VERDICT_ALLOW };
-	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0) {
-		u->more = true; /* too long for a rule, or asked by a program without a name */
-		return;
-	}
-	if (known(u, a->key, text))
-		return;
+	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0)
+		return false; /* too long for a rule, or asked by a program without a name */
+	if (known(u, a->of->key, text))
+		return true;
 	char *kept = strdup(text);
 	if (kept)
-		u->at[u->n++] = (struct unanswered_rule){ .key = a->key, .text = kept, .where = a->verdict.where };
+		u->at[u->n++] = (struct unanswered_rule){ .key = a->of->key, .text = kept, .where = a->verdict.where };
+	return true;
+}
+
+void unanswered_add(struct unanswered *u, struct filed *f)
+{
+	u->count++;
+	if (known(u, f->key, NULL))
+		return;
+	struct asked *a = u->n < UNANSWERED_MAX ? filed_open(f) : NULL;
+	if (!a || !add_rule(u, a))
+		u->more = true;
+	asked_free(a);
 }
 
 void unanswered_free(struct unanswered *u)

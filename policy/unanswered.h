@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "policy/asked.h"
+#include "policy/filed.h"
 
 #define UNANSWERED_MAX 40
 
@@ -23,7 +23,7 @@ struct unanswered {
 	struct unanswered_rule at[UNANSWERED_MAX];
 };
 
-void unanswered_add(struct unanswered *u, const struct asked *a);
+void unanswered_add(struct unanswered *u, struct filed *f);
 void unanswered_free(struct unanswered *u);
 
 #endif

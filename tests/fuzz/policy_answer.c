@@ -70,11 +70,12 @@ static void rule_for(const char *name, uint32_t len)
 	struct verdict v = { .kind = VERDICT_ASK, .where = "x:1" };
 	struct question q = { &c, &v, NULL, 0 };
 	struct asked *a;
+	size_t size;
 	struct ruleset *rs = NULL;
 	struct diagnostics found = { 0 };
 	struct ruleset_source none = { .path = "x" };
 	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, len } };
-	must(asked_new(&q, &a) == 0);
+	must(asked_new(&q, &a, &size) == 0);
 	if (standing_rule(a, &(struct settlement){ .answer.kind = VERDICT_ALLOW }, text, sizeof(text)) == 0) {
 		must(ruleset_parse("x", text, strlen(text), &none, &found, &rs) == 0);
 		must(decide(rs, &c) == VERDICT_ALLOW);
@@ -90,7 +91,7 @@ static void rule_for(const char *name, uint32_t len)
 		ruleset_free(rs);
 	}
 	diagnostics_free(&found);
-	asked_put(a);
+	asked_free(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
