@@ -1,7 +1,7 @@
 # Fault injection: a usher whose every call of the system can be made to fail. See tests/faults/README.md.
 
 FAULTS_BUILD = $(BUILD)/faults
-FAULTS_WRAP = $(shell sed -n 's/^ROW.\([a-z_0-9]*\),.*/-Wl,--wrap=\1/p' tests/faults/calls.inc) -Wl,--wrap=asprintf -Wl,--wrap=disposition_of
+FAULTS_WRAP = $(shell sed -n 's/^ROW.\([A-Za-z_0-9]*\),.*/-Wl,--wrap=\1/p' tests/faults/calls.inc) -Wl,--wrap=asprintf -Wl,--wrap=disposition_of
 # No fortification, no jumps in place of calls: each call is of the function that the source names, from its own place, and
 # none of the C library's own is.
 FAULTS_MAKE = $(MAKE) --no-print-directory BUILD=$(FAULTS_BUILD) OPT="-O1 -g -fno-optimize-sibling-calls" HARDEN="-fPIE -fvisibility=hidden" \

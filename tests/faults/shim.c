@@ -63,8 +63,8 @@ static struct ledger *ledger;
 static struct plan plan;
 
 #define DECLARE(name)                                        \
-	long __real_##name(long, long, long, long, long, long, long); \
-	long __wrap_##name(long, long, long, long, long, long, long);
+	long __real_##name(long, long, long, long, long, long, long, long); \
+	long __wrap_##name(long, long, long, long, long, long, long, long);
 #define ROW(name, kind, ...) DECLARE(name)
 #include "tests/faults/calls.inc"
 #undef ROW
@@ -77,11 +77,11 @@ __attribute__((constructor)) static void begin(void)
 	const char *file = getenv("USHER_FAULT_LEDGER"), *spec = getenv("USHER_FAULT");
 	char mode[8] = "";
 
-	int fd = file ? (int)__real_open((long)file, O_RDWR | O_CLOEXEC, 0, 0, 0, 0, 0) : -1;
+	int fd = file ? (int)__real_open((long)file, O_RDWR | O_CLOEXEC, 0, 0, 0, 0, 0, 0) : -1;
 	if (fd < 0)
 		return;
-	void *at = (void *)__real_mmap(0, sizeof(struct ledger), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, 0);
-	(void)__real_close(fd, 0, 0, 0, 0, 0, 0);
+	void *at = (void *)__real_mmap(0, sizeof(struct ledger), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0, 0, 0);
+	(void)__real_close(fd, 0, 0, 0, 0, 0, 0, 0);
 	if (at == MAP_FAILED)
 		_exit(99);
 	if (spec && sscanf(spec, "%lx:%lu:%d:%7s", &plan.offset, &plan.n, &plan.error, mode) != 4)
@@ -143,14 +143,14 @@ static int fails(uint32_t row, const void *back)
 
 /* Arguments that were not passed are handed on as they happen to be: nobody looks at them. */
 #define WRAP(name, failure)                                                          \
-	long __wrap_##name(long a, long b, long c, long d, long e, long f, long g)   \
+	long __wrap_##name(long a, long b, long c, long d, long e, long f, long g, long h) \
 	{                                                                            \
 		int error = fails(ROW_##name, __builtin_return_address(0));          \
 		if (error) {                                                         \
 			errno = error;                                               \
 			return (failure);                                            \
 		}                                                                    \
-		return __real_##name(a, b, c, d, e, f, g);                           \
+		return __real_##name(a, b, c, d, e, f, g, h);                        \
 	}
 #define WRAP_MINUS(name) WRAP(name, -1)
 #define WRAP_NULLS(name) WRAP(name, 0)
@@ -158,9 +158,9 @@ static int fails(uint32_t row, const void *back)
 #define WRAP_CODE(name) WRAP(name, error)
 #define WRAP_NEGATIVE(name) WRAP(name, -error)
 #define WRAP_AFTER(name)                                                             \
-	long __wrap_##name(long a, long b, long c, long d, long e, long f, long g)   \
+	long __wrap_##name(long a, long b, long c, long d, long e, long f, long g, long h) \
 	{                                                                            \
-		long rc = __real_##name(a, b, c, d, e, f, g);                        \
+		long rc = __real_##name(a, b, c, d, e, f, g, h);                     \
 		int error = fails(ROW_##name, __builtin_return_address(0));          \
 		if (!error)                                                          \
 			return rc;                                                   \
