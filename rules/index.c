@@ -167,21 +167,22 @@ static int one_component(struct index *ix, uint32_t parent, const struct glob *g
 int index_add_name(struct index *ix, uint32_t root, const struct glob *g, uint32_t term)
 {
 	uint32_t at = root, t = 0;
-	while (t < g->n) {
+	for (bool more = g->n > 0; more;) {
 		const struct glob_token *token = &g->token[t];
 		uint32_t left = g->n - t, n = 0;
 		bool crosses = false;
 		int r = 0;
-		if (token->op == GLOB_DIRS || (token->op == GLOB_ALL && left == 1)) {
+		if (left && token->op == (left > 1 ? GLOB_DIRS : GLOB_ALL)) {
 			r = deep_child(ix, at, &at);
-			t++;
+			more = ++t < g->n;
 		} else {
 			for (; n < left && token[n].op != GLOB_SEP && token[n].op != GLOB_TAIL; n++)
-				crosses |= token[n].op == GLOB_ALL;
+				crosses |= token[n].op == GLOB_ALL || token[n].op == GLOB_DIRS;
 			if (crosses)
 				return index_rest(ix, at, g, token, left, term);
 			r = one_component(ix, at, g, token, n, &at);
-			t += n + (n < left);
+			more = n < left; /* a separator at the very end: an empty component is behind it */
+			t += n + more;
 		}
 		if (r)
 			return r;

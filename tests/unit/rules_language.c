@@ -399,6 +399,14 @@ static void test_endpoints(void **state)
 	decides("allow connect unix:@na?e\n", "connect unix:@name", VERDICT_ALLOW);
 	decides("allow connect unix:@**\n", "connect unix:@/tmp/x", VERDICT_ALLOW);
 	decides("allow connect unix:**\n", "connect unix:@x", VERDICT_NONE);
+	decides("allow connect unix:@a/\n", "connect unix:@a/", VERDICT_ALLOW);
+	decides("allow connect unix:@a/\n", "connect unix:@a", VERDICT_NONE);
+	decides("allow connect unix:@a/**/\n", "connect unix:@a/b/c/", VERDICT_ALLOW);
+	decides("allow connect unix:@a/**/\n", "connect unix:@a/", VERDICT_ALLOW);
+	decides("allow connect unix:@a/**/\n", "connect unix:@a/b", VERDICT_NONE);
+	decides("allow connect unix:@a/**/\n", "connect unix:@a", VERDICT_NONE);
+	decides("allow connect unix:@**/\n", "connect unix:@b", VERDICT_NONE);
+	decides("allow connect unix:@/*//\n", "connect unix:@/a//", VERDICT_ALLOW);
 	decides("allow bind unix:/x\n", "connect unix:/x", VERDICT_NONE);
 }
 
@@ -408,6 +416,8 @@ static void test_memfd(void **state)
 	decides("allow exec **\nallow exec memfd:\n", "exec memfd:x", VERDICT_ALLOW);
 	decides("allow exec memfd:jit*\n", "exec memfd:jit-1", VERDICT_ALLOW);
 	decides("allow exec memfd:jit*\n", "exec memfd:x", VERDICT_NONE);
+	decides("allow exec memfd:jit/\n", "exec memfd:jit/", VERDICT_ALLOW);
+	decides("allow exec memfd:jit/\n", "exec memfd:jit", VERDICT_NONE);
 	decides("allow read,exec **\n", "read memfd:x", VERDICT_ALLOW);
 	decides("deny read /a\nallow read /**\n", "read memfd:x", VERDICT_ALLOW);
 }
