@@ -143,6 +143,7 @@ static bool walk_name(struct walk *w, uint32_t root, const char *name, size_t le
 	uint32_t places[2][OPEN_PLACES];
 	uint32_t *open = places[0];
 	w->next = open;
+	w->n_next = 0;
 	arrive(w, root);
 	for (size_t at = 0; has && !w->full;) {
 		uint32_t n = w->n_next;
@@ -197,6 +198,12 @@ static bool strip(const struct object *o, const char **name, size_t *len)
 	return true;
 }
 
+/* A path without a component is the root directory; elsewhere no byte at all is a component, too. */
+static bool may_be_empty(enum object_kind kind)
+{
+	return kind == OBJECT_MEMFD || kind == OBJECT_ABSTRACT;
+}
+
 bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn seen, void *context)
 {
 	struct walk w = { .rs = rs, .ix = &rs->index, .seen = seen, .context = context };
@@ -208,7 +215,10 @@ bool index_walk(const struct ruleset *rs, const struct object *object, seen_fn s
 	}
 	if (object->kind == OBJECT_NONE || object->kind > OBJECT_SOCKET || !strip(object, &name, &len))
 		return true;
-	return walk_name(&w, rs->index.root[object->kind], name, len, len > 0);
+	uint32_t root = rs->index.root[object->kind];
+	if (!len && may_be_empty(object->kind) && !walk_name(&w, root, name, len, true))
+		return false;
+	return walk_name(&w, root, name, len, len > 0);
 }
 
 bool index_walk_fork(const struct ruleset *rs, uint32_t root, const char *name, size_t len, seen_fn seen, void *context)
@@ -229,8 +239,8 @@ bool pattern_matches(const struct pattern *p, const struct object *object, op_se
 		return endpoint_matches(&p->inet, &object->inet);
 	if (!strip(object, &name, &len))
 		return false;
-	/* No component is empty: what has none at all is matched by itself and by a bare globstar. */
-	if (!len)
+	/* No component of a path is empty: what has none at all is matched by itself and by a bare globstar. */
+	if (!len && !may_be_empty(object->kind))
 		return p->glob.n == 0 || (p->glob.n == 1 && p->glob.token[0].op == GLOB_ALL);
 	return glob_match(&p->glob, name, len);
 }

@@ -407,6 +407,10 @@ static void test_endpoints(void **state)
 	decides("allow connect unix:@a/**/\n", "connect unix:@a", VERDICT_NONE);
 	decides("allow connect unix:@**/\n", "connect unix:@b", VERDICT_NONE);
 	decides("allow connect unix:@/*//\n", "connect unix:@/a//", VERDICT_ALLOW);
+	decides("deny connect unix:@*\nallow connect unix:@**\n", "connect unix:@", VERDICT_DENY);
+	decides("deny connect unix:@**/\nallow connect unix:@**\n", "connect unix:@", VERDICT_DENY);
+	decides("deny connect unix:@{,x}\nallow connect unix:@**\n", "connect unix:@", VERDICT_DENY);
+	decides("deny connect unix:@?* unix:@/ unix:@*/* unix:@a\nallow connect unix:@**\n", "connect unix:@", VERDICT_ALLOW);
 	decides("allow bind unix:/x\n", "connect unix:/x", VERDICT_NONE);
 }
 
@@ -416,6 +420,8 @@ static void test_memfd(void **state)
 	decides("allow exec **\nallow exec memfd:\n", "exec memfd:x", VERDICT_ALLOW);
 	decides("allow exec memfd:jit*\n", "exec memfd:jit-1", VERDICT_ALLOW);
 	decides("allow exec memfd:jit*\n", "exec memfd:x", VERDICT_NONE);
+	decides("deny exec memfd:*\nallow exec memfd:\n", "exec memfd:", VERDICT_DENY);
+	decides("deny read /*\nallow read /**\n", "read /", VERDICT_ALLOW);
 	decides("allow exec memfd:jit/\n", "exec memfd:jit/", VERDICT_ALLOW);
 	decides("allow exec memfd:jit/\n", "exec memfd:jit", VERDICT_NONE);
 	decides("allow read,exec **\n", "read memfd:x", VERDICT_ALLOW);
