@@ -17,7 +17,7 @@ static int add_patterns(struct parser *p, const struct line *line, enum env_says
 	for (size_t i = 2; i < line->n; i++) {
 		const struct glob *glob;
 		uint32_t n;
-		int r = parse_globs(p, &line->word[i], 0, ' ', &glob, &n);
+		int r = parse_globs(p, &line->word[i], 0, 0, &glob, &n);
 		if (r)
 			return r;
 		struct env_statement *e = env_add(p->rs);

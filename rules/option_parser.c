@@ -95,7 +95,7 @@ static int opt_env(struct target *t)
 {
 	t->when->has_env = true;
 	t->rule->pub.narrow = true;
-	return parse_globs(t->p, t->w, t->skip, ' ', &t->when->env, &t->when->n_env);
+	return parse_globs(t->p, t->w, t->skip, 0, &t->when->env, &t->when->n_env);
 }
 
 static bool is_sha256(const struct glob *g)

@@ -17,6 +17,14 @@ rules 'env keep A_KEY' 'env drop *_KEY *_TOKEN' >"$R"
 same "keep before drop" "A_KEY=1 C=3 LD_X=4 " "$(names "$R")"
 rules 'env keep PATH HOME C' 'env drop *' >"$R"
 same "nothing but what is named" "C=3 " "$(names "$R")"
+spaced() { # RULE: what it leaves of a variable whose name holds a blank
+	rules "$1" >"$R"
+	env "A B=1" "$USHER" run -p "$R" --ask=deny --journal "$T/j$RANDOM$RANDOM" -- /usr/bin/env 2>/dev/null | grep '^A B='
+}
+same "control: a name with a blank in it" "A B=1" "$(spaced 'env drop B*')"
+same "is dropped by * as others are" "" "$(spaced 'env drop *')"
+same "and so at its beginning" "" "$(spaced 'env drop A*')"
+same "programs are refused by it, too" "" "$(spaced 'deny exec ** env=A*B')"
 rules 'env drop C' 'env set C="new value" D=5' >"$R"
 same "set comes after drop" "A_KEY=1 B_TOKEN=2 C=new value D=5 LD_X=4 " "$(names "$R")"
 rules 'env drop D' 'env set A_KEY=9' >"$S"; chmod 600 "$S"
