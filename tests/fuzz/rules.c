@@ -18,6 +18,9 @@ static const struct variable variables[] = {
 
 static const char *const names[] = { "/", "/a", "/a/b", "/home/u/p/x", "/home/u/.ssh/id", "/usr/bin/x", "/a/b/a/b/a/b", "/.env" };
 
+/* Without components that are empty no path is called so. */
+static const char *const others[] = { "", "a/", "a//b", "/a/b/" };
+
 static const struct rule *slow(const struct ruleset *rs, const struct call *call)
 {
 	const struct rule *r;
@@ -53,6 +56,10 @@ static void ask(const struct ruleset *rs)
 			compare(rs, &o);
 		}
 	}
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct object o = { .kind = OBJECT_ABSTRACT, .name = { others[i], (uint32_t)strlen(others[i]) } };
+		compare(rs, &o);
+	}
 	struct object inet = { .kind = OBJECT_INET, .inet = { .port = 443, .proto = PROTO_TCP } };
 	compare(rs, &inet);
 	inet.inet = (struct inet_endpoint){ .addr = { [10] = 0xff, [11] = 0xff, [12] = 10 }, .port = 53, .proto = PROTO_UDP };
@@ -60,6 +67,8 @@ static void ask(const struct ruleset *rs)
 	struct object raw = { .kind = OBJECT_SOCKET, .name = SPAN_LITERAL("raw:icmp") };
 	compare(rs, &raw);
 	struct object memfd = { .kind = OBJECT_MEMFD, .name = SPAN_LITERAL("memfd:x") };
+	compare(rs, &memfd);
+	memfd.name = SPAN_LITERAL("memfd:");
 	compare(rs, &memfd);
 }
 
