@@ -13,6 +13,7 @@ struct asked {
 	struct arena *arena;
 	const struct line *line;
 	struct call *call;
+	bool uid; /* said */
 };
 
 static struct span span_of(const char *text)
@@ -122,6 +123,7 @@ static int set_uid(struct asked *a, const struct word *w, const char *text)
 	if (!*text || *end || uid > UINT32_MAX)
 		return parser_fail(a->p, w->from, "a user number was expected");
 	a->call->by.uid = (uid_t)uid;
+	a->uid = true;
 	return 0;
 }
 
@@ -162,7 +164,7 @@ static int set_detail(struct asked *a, size_t *index)
 			size_t first = *index - 1;
 			*index = apart ? a->line->n : *index;
 			struct line one = { .word = a->line->word, .n = *index };
-			struct asked b = { a->p, a->arena, &one, a->call };
+			struct asked b = { .p = a->p, .arena = a->arena, .line = &one, .call = a->call };
 			return set_argv(&b, first, apart ? 0 : len + 1);
 		}
 		const char *value = word_text(a->arena, v, apart ? 0 : len + 1);
@@ -211,7 +213,7 @@ int parse_expect(struct parser *p, const struct line *line)
 	if (e.kind == VERDICT_NONE)
 		return parser_fail(p, line->n > 1 ? line->word[1].from : line->to,
 				   "expect VERDICT OPERATION OBJECT was expected; a verdict is allow, deny, ask, rewrite or kill");
-	struct asked a = { p, &p->rs->arena, line, &e.call };
+	struct asked a = { .p = p, .arena = &p->rs->arena, .line = line, .call = &e.call };
 	int r = parse_asked(&a, 2);
 	if (r)
 		return r;
@@ -227,7 +229,7 @@ int parse_expect(struct parser *p, const struct line *line)
 	return r;
 }
 
-static int parse_text(struct parser *p, struct lexer *lexer, struct arena *arena, struct call *call)
+static int parse_text(struct parser *p, struct lexer *lexer, struct arena *arena, struct query *out)
 {
 	struct line line;
 	int r = lexer_next(lexer, &line);
@@ -238,8 +240,10 @@ static int parse_text(struct parser *p, struct lexer *lexer, struct arena *arena
 		findings_add(p->found, DIAGNOSTIC_ERROR, &at, "OPERATION OBJECT was expected");
 		return 1;
 	}
-	struct asked a = { p, arena, &line, call };
-	return line.broken ? 1 : parse_asked(&a, 0);
+	struct asked a = { .p = p, .arena = arena, .line = &line, .call = &out->call };
+	r = line.broken ? 1 : parse_asked(&a, 0);
+	out->uid = a.uid;
+	return r;
 }
 
 int query_parse(const char *text, const struct ruleset_source *variables, struct diagnostics *found, struct query *out)
@@ -254,7 +258,7 @@ int query_parse(const char *text, const struct ruleset_source *variables, struct
 	if (!r)
 		r = source_check(&source, found);
 	if (!r)
-		r = parse_text(&p, &lexer, arena, &out->call);
+		r = parse_text(&p, &lexer, arena, out);
 	free(v);
 	if (r)
 		query_free(out);

@@ -274,6 +274,7 @@ const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t i
 /* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [own] [argv WORD...]". */
 struct query {
 	struct call call; /* one object, names as written */
+	bool uid;         /* it says whose call it is; 0 else */
 	void *memory;
 };
 

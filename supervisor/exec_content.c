@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -22,14 +21,10 @@
 #include "supervisor/rows_exec.h"
 #include "supervisor/session.h"
 #include "supervisor/stat_same.h"
+#include "supervisor/trusted_name.h"
 
 #define SETTLED_S 2 /* coarser than any file system's clock */
 #define LARGE (1024 * 1024)
-
-static bool roots_alone(const struct stat *st)
-{
-	return st->st_uid == 0 && !(st->st_mode & (S_IWGRP | S_IWOTH));
-}
 
 /*
  * Whether the tree cannot write the file, and so a later look at its times is enough. Where it can they do not tell: on a tmpfs what is
@@ -67,25 +62,11 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 	return err;
 }
 
-/* The file and every directory above it belong to root, and nobody else may write them. */
 static bool trusted(const struct job *j, const struct target *t)
 {
-	struct span name = job_span(j, t->name);
-	char path[PATH_MAX];
 	struct stat st;
 
-	if (t->kind != OBJECT_FILE || j->session->roots_moved || name.len >= sizeof(path) || fstat(t->fd, &st) < 0 || !roots_alone(&st))
-		return false;
-	memcpy(path, name.bytes, name.len);
-	path[name.len] = '\0';
-	for (char *slash; (slash = strrchr(path, '/'));) {
-		slash[slash == path] = '\0';
-		if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || !roots_alone(&st))
-			return false;
-		if (slash == path)
-			return true;
-	}
-	return false;
+	return t->kind == OBJECT_FILE && !j->session->roots_moved && fstat(t->fd, &st) == 0 && trusted_name(job_span(j, t->name), &st);
 }
 
 static bool image(const struct target *t)

@@ -5,13 +5,17 @@
  * MUST: the verdict that is printed is policy_decide()'s; the rules it beat are told by
  * rule_matches() on the very same call.
  */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "policy/real_name.h"
+#include "rules/cleanup.h"
 #include "rules/device.h"
+#include "supervisor/facts_hash.h"
+#include "supervisor/trusted_name.h"
 #include "tools/rule_files.h"
 
 #define BEATEN_SHOWN 20
@@ -31,6 +35,23 @@ static void identify(struct object *o)
 	o->dev = is.dev;
 	o->ino = is.ino;
 	o->nlink = st.st_nlink;
+}
+
+/* What conditions ask of a program: its content, into HEX, and whether anybody but root could change it. As the supervisor finds it. */
+static void look_at_image(struct object *o, char hex[HASH_HEX])
+{
+	struct stat st;
+	char path[PATH_MAX];
+	if (!(o->ops & OP_EXEC) || o->kind != OBJECT_FILE || o->name.len >= sizeof(path))
+		return;
+	memcpy(path, o->name.bytes, o->name.len);
+	path[o->name.len] = 0;
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	o->trusted = trusted_name(o->name, &st);
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK | O_NOFOLLOW);
+	if (fd >= 0 && hash_read(fd, hex) == 0)
+		o->sha256 = (struct span){ hex, HASH_HEX - 1 };
 }
 
 /* NAME with links resolved in front of its last component; whether that one is a link. */
@@ -230,7 +251,7 @@ int check_explain(struct check *c)
 	struct query q;
 	struct policy *p = NULL;
 	struct verdict v, of_link;
-	char real[PATH_MAX], link[PATH_MAX], grants[PATH_MAX];
+	char real[PATH_MAX], link[PATH_MAX], grants[PATH_MAX], hex[HASH_HEX];
 	struct ruleset_source source = { NULL, c->variables.item, c->variables.n };
 	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
 					  .n_variables = c->variables.n };
@@ -250,6 +271,9 @@ int check_explain(struct check *c)
 	}
 	resolve(&q.call.object[0], real, link);
 	identify(&q.call.object[0]);
+	look_at_image(&q.call.object[0], hex);
+	if (!q.uid)
+		q.call.by.uid = geteuid(); /* as whom usher run would start it */
 	policy_decide(p, &q.call, &v);
 	if (link[0])
 		decide_link(p, &q.call, link, &of_link);

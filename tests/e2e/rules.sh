@@ -68,6 +68,32 @@ for layers in mixed layer "mixed layer"; do
 	agree "$layers" "stat $PWD/x/hard" test -e x/hard
 done
 
+# What conditions ask of a program, and who calls, is looked at, too.
+cat >"$T/etc/trusted.rules" <<E
+allow  exec    /usr/bin/** $T/project/x/** trusted
+deny   exec    /usr/bin/** $T/project/x/**
+default allow
+E
+cat >"$T/etc/content.rules" <<E
+deny   exec    ** sha256=$(sha256sum /usr/bin/true | cut -d' ' -f1)
+default allow
+E
+cat >"$T/etc/uid.rules" <<E
+deny   read    $T/project/a/f uid=$(id -u)
+allow  read    $T/project/x/e uid=$(id -u)
+deny   read    $T/project/x/e
+default allow
+E
+chmod 600 "$T"/etc/*.rules
+setup 2>/dev/null
+for layers in trusted content; do
+	agree "$layers" "exec $(readlink -f /usr/bin/true)" /usr/bin/true
+	agree "$layers" "exec $(readlink -f /usr/bin/test)" /usr/bin/test x
+	agree "$layers" "exec $PWD/x/prog" x/prog
+done
+for f in a/f x/e; do agree uid "read $PWD/$f by /usr/bin/cat" /usr/bin/cat $f; done
+same "another user's call is asked of by its number" allow "$("$USHER" check --explain "read $PWD/a/f uid 4242" "$T/etc/uid.rules" | grep -oE -m1 '^[a-z]+')"
+
 # Names that are removed or bound are never followed; of the rest the link itself is told apart.
 cat >"$T/etc/links.rules" <<E
 deny   delete,create,attr **/link
