@@ -243,6 +243,8 @@ static int parse_text(struct parser *p, struct lexer *lexer, struct arena *arena
 	struct asked a = { .p = p, .arena = arena, .line = &line, .call = &out->call };
 	r = line.broken ? 1 : parse_asked(&a, 0);
 	out->uid = a.uid;
+	if (!r && (r = lexer_next(lexer, &line)) > 0)
+		parser_fail(p, line.from, "a second line; one question was expected");
 	return r;
 }
 

@@ -94,6 +94,8 @@ static void test_status(void **state)
 	assert_int_equal(run(&tool_check, "/nowhere", NULL), 1);
 	assert_int_equal(run(&tool_check, "--nonsense", NULL), 2);
 	assert_int_equal(run(&tool_check, "--explain", "nonsense", file("ok", "default deny\n"), NULL), 2);
+	assert_int_equal(run(&tool_check, "--explain", "read /x\n", file("ok", "default deny\n"), NULL), 0);
+	assert_int_equal(run(&tool_check, "--explain", "read /x\nread /y", file("ok", "default deny\n"), NULL), 2);
 	const char *warned = file("warned", "allow read /nowhere/at/all\n");
 	assert_int_equal(run(&tool_check, warned, NULL), 0);
 	says("warning: /nowhere/at/all does not exist");
