@@ -36,6 +36,12 @@ static bool blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+/* A backslash at the very end of a line, of the last one too where that has no end. */
+static bool continues(const char *at)
+{
+	return *at == '\\' && (at[1] == '\n' || !at[1]);
+}
+
 /* The end of the word or comment that begins at AT. */
 static const char *word_end(const char *at)
 {
@@ -43,7 +49,7 @@ static const char *word_end(const char *at)
 	if (*at == '#')
 		return at + strcspn(at, "\n");
 	for (; *at && *at != '\n' && (quoted || !blank(*at)); at++) {
-		if (*at == '\\' && at[1] == '\n')
+		if (continues(at))
 			return at;
 		if (*at == '\\' && quoted && at[1])
 			at++;
@@ -55,8 +61,8 @@ static const char *word_end(const char *at)
 
 static const char *skip_blanks(const char *at)
 {
-	while (blank(*at) || (*at == '\\' && at[1] == '\n'))
-		at += *at == '\\' ? 2 : 1;
+	while (blank(*at) || continues(at))
+		at += *at == '\\' && at[1] ? 2 : 1;
 	return at;
 }
 

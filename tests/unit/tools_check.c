@@ -295,6 +295,8 @@ static void test_fmt(void **state)
 	assert_int_equal(run(&tool_fmt, "--check", f, NULL), 0);
 	assert_int_equal(run(&tool_fmt, "-w", "--check", f, NULL), 2);
 	assert_int_equal(run(&tool_fmt, file("bad", "alow\n"), NULL), 1);
+	assert_int_equal(run(&tool_fmt, file("open", "deny read /x \\"), NULL), 0);
+	says("deny     read     /x\n");
 	assert_int_equal(run(&tool_fmt, NULL), 2);
 }
 
