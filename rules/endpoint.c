@@ -114,6 +114,8 @@ static int parse_bracketed(const char *text, size_t len, size_t at, struct glob_
 	size_t inside = (size_t)(close - text) - 1, behind = len - inside - 2;
 	if (inside + behind >= sizeof(host) || (behind && close[1] != '/'))
 		return fail(wrong, at, "not an address; [IPv6] or [IPv6]/BITS was expected");
+	if (inside == 1 && text[1] == '*')
+		return fail(wrong, at, "'*' stands without brackets, for IPv4 and IPv6 alike");
 	memcpy(host, text + 1, inside);
 	memcpy(host + inside, close + 1, behind);
 	return parse_host(host, inside + behind, at + 1, wrong, out);

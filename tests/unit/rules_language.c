@@ -148,6 +148,7 @@ static void test_errors(void **state)
 	refused("allow connect tcp:10.0.0.0/33:443\n", 1, 28, "0 to 32");
 	refused("deny connect tcp:2001:db8::5:443\n", 1, 18, "in brackets");
 	refused("deny connect tcp:fe80::1/10\n", 1, 18, "in brackets");
+	refused("deny connect tcp:[*]:443\n", 1, 18, "without brackets");
 	refused("expect allow read /x by=cat\ndefault allow\n", 1, 25, "absolute name was expected");
 	refused("expect allow read /x tree cat\ndefault allow\n", 1, 27, "absolute name was expected");
 	refused("allow connect tcp:10.0.0.1\n", 1, 27, "port is missing");
