@@ -362,8 +362,9 @@ int exec_perform(struct job *j)
 		record_text(&j->worker->evidence, "raced", "content");
 		return job_error(j, -EACCES);
 	}
+	/* Not left to the kernel, which may know more formats than are decided on; what it looks at before the format comes first. */
 	if (plan_of(j)->other && !exec_only_asks(j))
-		return job_error(j, -ENOEXEC);
+		return job_error(j, exec_hopeless(j));
 	if (j->rewritten.off)
 		worker_blocking(j->worker);
 	if (!proc_exec_begin(j->proc))

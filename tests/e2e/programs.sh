@@ -104,6 +104,12 @@ P
 	check "where it can be, somebody is" grep -q '"answer":' "$T"/j/journal-*.jsonl
 fi
 
+# A text without "#!" is a shell's to interpret where the kernel says ENOEXEC, which it does to who may execute it alone.
+echo 'echo ran' >"$T/others"; chmod 611 "$T/others"
+natively=$("$T/others" 2>/dev/null; echo $?)
+is_root || same "control: natively a text that its user may not execute is not run" 126 "$natively"
+same "nor is it here, by a shell that takes ENOEXEC for its turn" "$natively" "$(u sh -c "$T/others 2>/dev/null; echo \$?")"
+
 # Row 44
 S=$T/setuid
 chmod 755 "$T"
