@@ -159,6 +159,6 @@ void guardian_main(const struct guardian *g)
 	}
 	save_at_last(&saving, g->rescue, lost || usher_ends(g->control, g->rescue));
 	/* usher does not wait for the kernel to take this process apart. */
-	(void)report_send(g->status, REPORT_EMPTY, 0, NULL);
+	(void)report_send(g->status, REPORT_EMPTY, getppid() != g->keeper, NULL);
 	_exit(0);
 }

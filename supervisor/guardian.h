@@ -36,7 +36,7 @@ enum report_kind {
 	REPORT_EXITED,      /* value: wait status of the command */
 	REPORT_GUARDIAN,    /* value: the guardian's pid */
 	REPORT_KEEPER,      /* the keeper has a descriptor table of its own */
-	REPORT_EMPTY,       /* the guardian has no child left: the tree is gone */
+	REPORT_EMPTY,       /* the guardian has no child left: the tree is gone; value: whether it was ended because the keeper was */
 };
 
 struct rescue;

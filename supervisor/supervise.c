@@ -163,6 +163,7 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 		out->exec_error = r.value;
 	if (r.kind == REPORT_EMPTY) {
 		out->empty = true;
+		out->lost = r.value != 0;
 		return false;
 	}
 	if (r.kind == REPORT_EXITED) {
@@ -308,7 +309,7 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 			more = on_report(s, relay, wait, out);
 	}
 	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
-	if (!out->empty || !out->exited)
+	if (!out->empty || !out->exited || out->lost)
 		supervise_collect(s, out);
 }
 
@@ -318,6 +319,6 @@ void supervise_collect(const struct session *s, struct supervise_result *out)
 
 	while (waitpid(s->keeper, &st, 0) < 0 && errno == EINTR)
 		;
-	out->lost = !out->exited || (!out->empty && (!WIFEXITED(st) || WEXITSTATUS(st) != 0));
+	out->lost = out->lost || !out->exited || (!out->empty && (!WIFEXITED(st) || WEXITSTATUS(st) != 0));
 	kill_orphans();
 }

@@ -102,6 +102,15 @@ WITHIN=5 check "kill -9 of usher ends the whole tree" wait_for all_gone
 start -- sh -c "$tree touch up; wait"
 kill -TERM $pid; wait $pid
 WITHIN=5 check "SIGTERM ends the whole tree" wait_for all_gone
+# The keeper is usher's child, the guardian the keeper's.
+for who in keeper guardian; do
+	start -- sh -c "$tree touch up; wait"
+	victim=$(pgrep -P $pid | head -1); [ $who = keeper ] || victim=$(pgrep -P "$victim" | head -1)
+	kill -KILL "$victim"; wait $pid; rc=$?
+	same "kill -9 of the $who is usher's failure, which it says" "125 1" "$rc $(grep -c '^usher: the guardian or the keeper of sh was killed' "$T/bg.out")"
+	check "and the journal, instead of a signal to the command" grep -q '"type":"end".*"lost":' "$(ls -td "$T"/journal.bg.*/ | head -1)"/journal-*.jsonl
+	WITHIN=5 check "and ends the whole tree" wait_for all_gone
+done
 start -- sh -c "$tree touch up"
 wait $pid; same "the command's status with leftovers" 0 $?
 WITHIN=5 check "leftovers end with the command" wait_for all_gone
