@@ -133,6 +133,11 @@ static void on_signal(struct session *s, struct relay *relay, const struct signa
 		(void)kill(s->command, SIGCONT);
 		return;
 	}
+	/* A hang-up is told to the session's leader alone, which natively the command were in usher's place. */
+	if (by_terminal && sig == SIGHUP && !relay && getsid(0) == getpid()) {
+		(void)kill(s->command, SIGHUP);
+		return;
+	}
 	if (by_terminal && !relay)
 		return;
 	if (by_terminal) { /* keys of a terminal that is not relayed: they are for the group in the foreground */

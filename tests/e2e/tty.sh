@@ -140,4 +140,25 @@ hangup() {
 	wait_for test -s "$T/project/pid" && p=$(cat "$T/project/pid") && tm kill-session -t t && wait_for gone "$p" && echo gone
 }
 case_of "closing the terminal ends it" hangup
+
+# Started as a terminal's own program (sshd -t, a terminal's -e) usher leads the session, and the kernel tells it alone of a hang-up.
+if command -v python3 >/dev/null; then
+	cat >"$T/hup.py" <<'P'
+import os, pty, sys, time
+pid, fd = pty.fork()
+if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
+os.read(fd, 2)
+os.close(fd)
+end = time.monotonic() + 10
+while time.monotonic() < end:
+    if os.waitpid(pid, os.WNOHANG)[0]: print("ended"); break
+    time.sleep(0.05)
+else: os.kill(pid, 9); print("lives")
+P
+	leader() { (cd "$T/project" && rm -f hup && python3 "$T/hup.py" "$@" sh -c 'trap "touch hup; exit" HUP; echo up; while :; do sleep 0.1; done'; test -e hup && echo "with SIGHUP"); }
+	same "control: a session's leader gets SIGHUP when its terminal hangs up" "ended
+with SIGHUP" "$(leader)"
+	same "and so does the command of usher as the leader" "ended
+with SIGHUP" "$(leader "$USHER" run -p "$T/etc/allow.rules" --journal "$(mktemp -u "$T/journal.hup.XXXXXX")" --)"
+fi
 finish
