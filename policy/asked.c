@@ -32,26 +32,42 @@ uint64_t question_key(const struct question *q)
 	return h;
 }
 
-static bool object_same(const struct object *a, const struct object *b)
+static void mark_span(crypto_generichash_state *h, struct span s)
 {
-	return a->kind == b->kind && a->ops == b->ops && span_equal(a->name, b->name) &&
-	       span_equal(a->sha256, b->sha256) && a->own_argv == b->own_argv && span_equal(a->argv, b->argv) &&
-	       memcmp(a->inet.addr, b->inet.addr, sizeof(a->inet.addr)) == 0 && a->inet.port == b->inet.port &&
-	       a->inet.scope == b->inet.scope && a->inet.proto == b->inet.proto;
+	uint64_t len = s.bytes ? s.len : UINT64_MAX; /* no argument is not an empty one */
+
+	crypto_generichash_update(h, (const unsigned char *)&len, sizeof(len));
+	if (s.bytes)
+		crypto_generichash_update(h, (const unsigned char *)s.bytes, s.len);
 }
 
-bool question_same(const struct asked *a, const struct question *q)
+static void mark_object(crypto_generichash_state *h, const struct object *o)
 {
-	const struct call *c = &a->call, *d = q->call;
-	if (c->n_objects != d->n_objects || c->said != d->said || c->by.uid != d->by.uid ||
-	    a->verdict.rule != q->verdict->rule || a->verdict.unanswered != q->verdict->unanswered || strcmp(c->syscall, d->syscall) != 0)
-		return false;
-	for (uint32_t i = 0; i < c->n_objects; i++) {
-		if (!object_same(&c->object[i], &d->object[i]))
-			return false;
-	}
-	return span_equal(c->by.image.exe, d->by.image.exe) && span_equal(c->argv0, d->argv0) && span_equal(c->argv, d->argv) &&
-	       span_equal(c->env, d->env);
+	uint64_t numbers[] = { o->kind, o->ops, o->own_argv, o->inet.port, o->inet.scope, o->inet.proto };
+
+	crypto_generichash_update(h, (const unsigned char *)numbers, sizeof(numbers));
+	crypto_generichash_update(h, o->inet.addr, sizeof(o->inet.addr));
+	mark_span(h, o->name);
+	mark_span(h, o->sha256);
+	mark_span(h, o->argv);
+}
+
+void question_mark(const struct question *q, uint8_t out[QUESTION_MARK])
+{
+	const struct call *c = q->call;
+	uint64_t numbers[] = { c->n_objects, c->said, c->by.uid, (uintptr_t)q->verdict->rule, q->verdict->unanswered };
+	crypto_generichash_state h;
+
+	crypto_generichash_init(&h, NULL, 0, QUESTION_MARK);
+	crypto_generichash_update(&h, (const unsigned char *)numbers, sizeof(numbers));
+	mark_span(&h, (struct span){ c->syscall, (uint32_t)strlen(c->syscall) });
+	mark_span(&h, c->by.image.exe);
+	mark_span(&h, c->argv0);
+	mark_span(&h, c->argv);
+	mark_span(&h, c->env);
+	for (uint32_t i = 0; i < c->n_objects; i++)
+		mark_object(&h, &c->object[i]);
+	crypto_generichash_final(&h, out, QUESTION_MARK);
 }
 
 /* Lays S at *at and makes it point there. */

@@ -12,6 +12,7 @@ static struct filed *filed_of(const struct question *q, struct squeezed *content
 	atomic_init(&f->refs, 1);
 	atomic_init(&f->count, 1);
 	f->key = question_key(q);
+	question_mark(q, f->mark);
 	f->unanswered = q->verdict->unanswered;
 	f->content = content;
 	return f;
@@ -64,12 +65,4 @@ struct asked *filed_open(struct filed *f)
 	asked_rebase(a, 0, (uintptr_t)a);
 	a->of = filed_hold(f);
 	return a;
-}
-
-bool filed_same(struct filed *f, const struct question *q)
-{
-	struct asked *a = filed_open(f);
-	bool same = a && question_same(a, q);
-	asked_free(a);
-	return same;
 }

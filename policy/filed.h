@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "policy/asked.h"
 #include "policy/question.h"
@@ -18,7 +19,8 @@ struct filed {
 	atomic_uint refs;
 	_Atomic uint32_t count;  /* callers that wait for the same answer */
 	uint64_t id;
-	uint64_t key;            /* hash of what makes two questions identical */
+	uint64_t key;            /* question_key() */
+	uint8_t mark[QUESTION_MARK];
 	uint64_t asked_ns;       /* CLOCK_BOOTTIME */
 	uint64_t deadline_ns;    /* the first caller's */
 	int64_t asked_at;        /* seconds since the epoch, for people */
@@ -36,7 +38,10 @@ void filed_put(struct filed *f);
 /* The question as it was asked: asked_free() it. NULL without memory. Any thread. */
 struct asked *filed_open(struct filed *f);
 
-/* Whether Q is the same question; false, too, where there is no memory to look. */
-bool filed_same(struct filed *f, const struct question *q);
+/* Whether F is the question of that MARK. None is opened for it: of those that wait, thousands may have the key of a new one. */
+static inline bool filed_same(const struct filed *f, const uint8_t mark[QUESTION_MARK])
+{
+	return memcmp(f->mark, mark, QUESTION_MARK) == 0;
+}
 
 #endif

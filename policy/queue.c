@@ -23,7 +23,9 @@ struct group *queue_same(struct questions *qs, const struct question *q)
 {
 	uint64_t key = question_key(q);
 	struct group *g = qs->by_key[key % QUEUE_BUCKETS];
-	while (g && (g->asked->key != key || g->state == GROUP_SETTLING || !filed_same(g->asked, q)))
+	uint8_t mark[QUESTION_MARK];
+	question_mark(q, mark);
+	while (g && (g->state == GROUP_SETTLING || !filed_same(g->asked, mark)))
 		g = g->next_key;
 	return g;
 }

@@ -51,10 +51,11 @@ void reviews_free(struct reviews *r)
 /* What was marked wrong and happens again is to be looked at again. */
 static struct review *find_same(const struct reviews *r, const struct question *q)
 {
-	uint64_t key = question_key(q);
+	uint8_t mark[QUESTION_MARK];
+	question_mark(q, mark);
 	for (size_t i = 0; i < r->n; i++) {
 		struct review *v = r->at[i];
-		if (v->asked->key == key && v->mark != REVIEW_WRONG && filed_same(v->asked, q))
+		if (v->mark != REVIEW_WRONG && filed_same(v->asked, mark))
 			return v;
 	}
 	return NULL;
