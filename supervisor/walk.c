@@ -401,6 +401,21 @@ static void answered(struct worker *w, const struct answer *answer)
 		walk(w);
 }
 
+/* There was no memory for the call that was answered: the record says what the answer was, and that it is refused for that. */
+static void lost(struct worker *w, const struct answer *answer, int error)
+{
+	struct job *j = &w->job;
+
+	j->verdict = (struct verdict){ .kind = VERDICT_ASK, .where = "memory" };
+	evidence_answer(w, answer);
+	if (answer->kind == VERDICT_KILL) {
+		session_kill(w->session);
+	} else if (job_alive(j)) {
+		j->verdict.kind = VERDICT_DENY;
+		refuse(w, error);
+	}
+}
+
 void walk_parked(struct worker *w, struct parked *k)
 {
 	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
@@ -409,10 +424,8 @@ void walk_parked(struct worker *w, struct parked *k)
 
 	if (rc == 0)
 		answered(w, answer);
-	else if (answer->kind == VERDICT_KILL)
-		session_kill(w->session);
 	else
-		native_failure(w, rc);
+		lost(w, answer, rc);
 	parked_free(k);
 }
 
