@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/question_json.h"
 #include "tools/tool.h"
 
 static bool take(struct desk_options *o, const char *arg)
@@ -51,6 +52,16 @@ bool desk_options_parse(struct desk_options *o, int argc, char **argv)
 	return true;
 }
 
+static bool scope_known(const char *scope)
+{
+	static const char *const words[] = { "once", "session", "tree", "always" };
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(scope, words[i]) == 0)
+			return true;
+	}
+	return duration_parse(scope) > 0;
+}
+
 bool desk_options_hold(const struct desk_options *o, unsigned has)
 {
 	unsigned left = o->given & ~has;
@@ -58,6 +69,14 @@ bool desk_options_hold(const struct desk_options *o, unsigned has)
 	if (left) {
 		fprintf(stderr, "usher desk %s: it has no %s; 'usher desk --help' tells what has\n", o->word,
 			left & DESK_JSON ? "--json" : left & DESK_SCOPE ? "--for, --always, --yes, --directory or --pattern" : "--message");
+		return false;
+	}
+	if (scope && !scope_known(scope)) {
+		fprintf(stderr, "usher desk %s: --for is once, session, tree or a time: 90s, 10m, 2h\n", o->word);
+		return false;
+	}
+	if (o->id && !o->answer.target && strcmp(o->word, "rewrite") == 0) {
+		fputs("usher desk rewrite: the NAME of the other object stands behind the ID\n", stderr);
 		return false;
 	}
 	if (o->yes && !(scope && strcmp(scope, "always") == 0)) {

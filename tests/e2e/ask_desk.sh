@@ -230,6 +230,9 @@ same "every one was answered" 80 "$(grep -c content "$T/g.out")"
 session l sh -c 'cat q1; cat q2; cat q1; echo end'
 wait_for asks /q1
 if desk allow 1 --for=session --pattern="/nowhere/*" 2>/dev/null; then not_ok "a pattern must match the question"; else ok "a pattern must match the question"; fi
+told() { "$USHER" desk "${@:2}" 2>&1 | grep -q -- "$1"; }
+check "what --for takes is told" told "--for is once, session, tree or a time: 90s" allow 1 --for=10x
+check "and what rewrite needs" told "the NAME of the other object" rewrite 1
 check "allow for a pattern" desk allow 1 --for=session --pattern="$T/w/q*"
 check "it answers for all of it" wait_for says l end
 same "without another question" 3 "$(grep -c content "$T/l.out")"
