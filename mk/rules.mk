@@ -2,6 +2,7 @@
 
 $(BUILD)/rules/builtin.o: $(wildcard rules/builtin/*.rules)
 
+$(BUILD)/tests/bench/rules: HELPER_LIBS = -lz
 $(BUILD)/tests/bench/rules: $(call obj,rules)
 
 .PHONY: calls-table
