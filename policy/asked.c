@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t h, const void *bytes, size_t len)
 	return (h ^ len) * 0x9e3779b97f4a7c15ull;
 }
 
-uint64_t question_key(const struct question *q)
+static uint64_t key_of(const struct question *q)
 {
 	const struct call *c = q->call;
 	uint64_t h = mix(0xcbf29ce484222325ull, c->by.image.exe.bytes, c->by.image.exe.len);
@@ -52,7 +52,7 @@ static void mark_object(crypto_generichash_state *h, const struct object *o)
 	mark_span(h, o->argv);
 }
 
-void question_mark(const struct question *q, uint8_t out[QUESTION_MARK])
+static void mark_of(const struct question *q, uint8_t out[QUESTION_MARK])
 {
 	const struct call *c = q->call;
 	uint64_t numbers[] = { c->n_objects, c->said, c->by.uid, (uintptr_t)q->verdict->rule, q->verdict->unanswered };
@@ -68,6 +68,12 @@ void question_mark(const struct question *q, uint8_t out[QUESTION_MARK])
 	for (uint32_t i = 0; i < c->n_objects; i++)
 		mark_object(&h, &c->object[i]);
 	crypto_generichash_final(&h, out, QUESTION_MARK);
+}
+
+void question_sum(const struct question *q, struct question_sum *out)
+{
+	out->key = key_of(q);
+	mark_of(q, out->mark);
 }
 
 /* Lays S at *at and makes it point there. */

@@ -33,12 +33,15 @@ void asked_rebase(struct asked *a, uintptr_t from, uintptr_t to);
 /* Callers that wait for the same answer. */
 uint32_t asked_count(const struct asked *a);
 
-/* Hash of program, operations, objects and arguments: who asks can make questions whose keys are equal. */
-uint64_t question_key(const struct question *q);
-
-/* Of all that makes two questions the same: of these, the flags and the rule, too. Nobody finds two questions of one mark that are not. */
 #define QUESTION_MARK 24
-void question_mark(const struct question *q, uint8_t out[QUESTION_MARK]);
+
+/* What questions are told apart by. */
+struct question_sum {
+	uint64_t key;                /* of program, operations, objects and arguments: who asks can make questions whose keys are equal */
+	uint8_t mark[QUESTION_MARK]; /* of these, the flags and the rule: nobody finds two questions of one mark that are not the same */
+};
+
+void question_sum(const struct question *q, struct question_sum *out);
 
 /* Value of the first fact named KEY, absent when there is none. */
 struct span asked_fact(const struct asked *a, const char *key);

@@ -4,21 +4,20 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static struct filed *filed_of(const struct question *q, struct squeezed *content)
+static struct filed *filed_of(const struct question *q, const struct question_sum *sum, struct squeezed *content)
 {
 	struct filed *f = calloc(1, sizeof(*f));
 	if (!f)
 		return NULL;
 	atomic_init(&f->refs, 1);
 	atomic_init(&f->count, 1);
-	f->key = question_key(q);
-	question_mark(q, f->mark);
+	f->sum = *sum;
 	f->unanswered = q->verdict->unanswered;
 	f->content = content;
 	return f;
 }
 
-int filed_new(const struct question *q, struct squeezer *z, struct filed **out)
+int filed_new(const struct question *q, const struct question_sum *sum, struct squeezer *z, struct filed **out)
 {
 	struct squeezed *content = NULL;
 	struct asked *a;
@@ -31,7 +30,7 @@ int filed_new(const struct question *q, struct squeezer *z, struct filed **out)
 	free(a);
 	if (rc < 0)
 		return rc;
-	*out = filed_of(q, content);
+	*out = filed_of(q, sum, content);
 	if (*out)
 		return 0;
 	squeezed_free(content);

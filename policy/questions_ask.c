@@ -13,9 +13,20 @@
 #include "policy/limits.h"
 #include "policy/policy_state.h"
 #include "policy/queue.h"
+#include "rules/cleanup.h"
 #include "rules/rule.h"
 
 #define NS 1000000000ull
+
+/* A question on its way in. */
+struct asking {
+	const struct question *q;
+	struct question_sum sum;
+	struct filed *filed; /* where no other is the same */
+	struct waiter *waiter;
+};
+
+#define ASK_FILE 1
 
 static uint32_t timeout_of(const struct questions *qs, const struct verdict *v)
 {
@@ -40,16 +51,15 @@ static struct waiter *waiter_new(struct questions *qs, const struct question *q,
 	return w;
 }
 
-static struct group *group_new(struct questions *qs, const struct question *q, const struct waiter *w)
+static struct group *group_new(struct questions *qs, struct asking *a)
 {
 	struct group *g = calloc(1, sizeof(*g));
-	if (!g || filed_new(q, &qs->squeezer, &g->asked) < 0) {
-		free(g);
+	if (!g)
 		return NULL;
-	}
+	g->asked = steal_pointer(&a->filed);
 	g->asked->session = qs->options.session;
-	g->asked->asked_ns = w->asked_ns;
-	g->asked->deadline_ns = w->deadline_ns;
+	g->asked->asked_ns = a->waiter->asked_ns;
+	g->asked->deadline_ns = a->waiter->deadline_ns;
 	g->asked->asked_at = time(NULL);
 	return g;
 }
@@ -72,29 +82,33 @@ static bool granted_meanwhile(struct questions *qs, const struct question *q, st
 }
 
 /* The same was denied again and again within a minute. */
-static bool denied_unasked(struct questions *qs, const struct question *q, struct answer *out)
+static bool denied_unasked(struct questions *qs, const struct question_sum *sum, struct answer *out)
 {
-	if (!queue_insists(qs, question_key(q)))
+	if (!queue_insists(qs, sum->key))
 		return false;
 	*out = (struct answer){ .kind = VERDICT_DENY, .channel = "limit", .who = "usher" };
 	snprintf(out->message, sizeof(out->message), "denied %d times within a minute", INSIST_MOST);
 	return true;
 }
 
-static int ask_locked(struct questions *qs, const struct question *q, struct waiter *w, uint64_t *id)
+/* Returns ASK_FILE where the question has to be filed first: not under the lock, which all others wait for. */
+static int ask_locked(struct questions *qs, struct asking *a, uint64_t *id)
 {
+	struct waiter *w = a->waiter;
 	if (qs->stopping || too_many(qs, w->tree))
 		return -EAGAIN;
 	int rc = queue_serve(qs);
 	if (rc < 0)
 		return rc;
-	struct group *g = queue_same(qs, q);
+	struct group *g = queue_same(qs, &a->sum);
+	if (!g && !a->filed)
+		return ASK_FILE;
 	struct answer granted = { 0 };
-	bool answered = !g && (granted_meanwhile(qs, q, &granted) || denied_unasked(qs, q, &granted));
+	bool answered = !g && (granted_meanwhile(qs, a->q, &granted) || denied_unasked(qs, &a->sum, &granted));
 	if (g) {
 		atomic_fetch_add(&g->asked->count, 1);
 	} else {
-		g = group_new(qs, q, w);
+		g = group_new(qs, a);
 		if (!g)
 			return -ENOMEM;
 		g->asked->id = qs->next_id + 1;
@@ -109,16 +123,28 @@ static int ask_locked(struct questions *qs, const struct question *q, struct wai
 	return 0;
 }
 
+static int ask(struct questions *qs, struct asking *a, uint64_t *id)
+{
+	pthread_mutex_lock(&qs->lock);
+	int rc = ask_locked(qs, a, id);
+	pthread_mutex_unlock(&qs->lock);
+	return rc;
+}
+
 int questions_ask(struct questions *qs, const struct question *q, uint64_t token, uint64_t *id)
 {
-	struct waiter *w = waiter_new(qs, q, token);
-	if (!w)
+	struct asking a = { .q = q, .waiter = waiter_new(qs, q, token) };
+	if (!a.waiter)
 		return -ENOMEM;
-	pthread_mutex_lock(&qs->lock);
-	int rc = ask_locked(qs, q, w, id);
-	pthread_mutex_unlock(&qs->lock);
+	question_sum(q, &a.sum);
+	int rc = ask(qs, &a, id);
+	if (rc == ASK_FILE)
+		rc = filed_new(q, &a.sum, &qs->squeezer, &a.filed);
+	if (rc == 0 && a.filed)
+		rc = ask(qs, &a, id);
+	filed_put(a.filed); /* somebody asked the same meanwhile */
 	if (rc < 0)
-		free(w);
+		free(a.waiter);
 	return rc;
 }
 

@@ -19,13 +19,10 @@ struct group *queue_group(struct questions *qs, uint64_t id)
 	return g;
 }
 
-struct group *queue_same(struct questions *qs, const struct question *q)
+struct group *queue_same(struct questions *qs, const struct question_sum *sum)
 {
-	uint64_t key = question_key(q);
-	struct group *g = qs->by_key[key % QUEUE_BUCKETS];
-	uint8_t mark[QUESTION_MARK];
-	question_mark(q, mark);
-	while (g && (g->state == GROUP_SETTLING || !filed_same(g->asked, mark)))
+	struct group *g = qs->by_key[sum->key % QUEUE_BUCKETS];
+	while (g && (g->state == GROUP_SETTLING || !filed_same(g->asked, sum)))
 		g = g->next_key;
 	return g;
 }
@@ -50,7 +47,7 @@ uint32_t queue_count_tree(const struct questions *qs, pid_t tree)
 
 void queue_add_group(struct questions *qs, struct group *g)
 {
-	struct group **bucket = &qs->by_key[g->asked->key % QUEUE_BUCKETS];
+	struct group **bucket = &qs->by_key[g->asked->sum.key % QUEUE_BUCKETS];
 	g->next_key = *bucket;
 	*bucket = g;
 	g->next = NULL;
@@ -103,7 +100,7 @@ static void tell_channels(struct questions *qs, const struct group *g)
 
 void queue_drop_group(struct questions *qs, struct group *g)
 {
-	struct group **at = &qs->by_key[g->asked->key % QUEUE_BUCKETS];
+	struct group **at = &qs->by_key[g->asked->sum.key % QUEUE_BUCKETS];
 	while (*at != g)
 		at = &(*at)->next_key;
 	*at = g->next_key;

@@ -108,7 +108,7 @@ int queue_serve(struct questions *qs);
 
 /* All of these: with the lock held. */
 struct group *queue_group(struct questions *qs, uint64_t id);
-struct group *queue_same(struct questions *qs, const struct question *q);
+struct group *queue_same(struct questions *qs, const struct question_sum *sum);
 struct waiter *queue_waiter(struct questions *qs, uint64_t id);
 uint32_t queue_count_tree(const struct questions *qs, pid_t tree);
 void queue_add_group(struct questions *qs, struct group *g);

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "rules/cleanup.h"
+
 #define EFFECT_S 60 /* a call that has not taken effect by then is taken for one that failed */
 
 struct reviews {
@@ -49,13 +51,11 @@ void reviews_free(struct reviews *r)
 }
 
 /* What was marked wrong and happens again is to be looked at again. */
-static struct review *find_same(const struct reviews *r, const struct question *q)
+static struct review *find_same(const struct reviews *r, const struct question_sum *sum)
 {
-	uint8_t mark[QUESTION_MARK];
-	question_mark(q, mark);
 	for (size_t i = 0; i < r->n; i++) {
 		struct review *v = r->at[i];
-		if (v->mark != REVIEW_WRONG && filed_same(v->asked, mark))
+		if (v->mark != REVIEW_WRONG && filed_same(v->asked, sum))
 			return v;
 	}
 	return NULL;
@@ -72,8 +72,10 @@ static struct review *find_id(const struct reviews *r, uint64_t id)
 
 uint64_t reviews_known(struct reviews *r, const struct question *q)
 {
+	struct question_sum sum;
+	question_sum(q, &sum);
 	pthread_mutex_lock(&r->lock);
-	const struct review *v = find_same(r, q);
+	const struct review *v = find_same(r, &sum);
 	uint64_t id = v ? v->asked->id : 0;
 	pthread_mutex_unlock(&r->lock);
 	return id;
@@ -101,13 +103,13 @@ static bool make_room(struct reviews *r)
 	return false;
 }
 
-static struct review *review_new(struct reviews *r, const struct question *q)
+/* Takes the question. */
+static struct review *review_new(struct reviews *r, struct filed **filed)
 {
 	struct review *v = calloc(1, sizeof(*v));
-	if (!v || filed_new(q, &r->squeezer, &v->asked) < 0) {
-		free(v);
+	if (!v)
 		return NULL;
-	}
+	v->asked = steal_pointer(filed);
 	v->asked->session = r->session;
 	v->asked->asked_at = time(NULL);
 	v->asked->id = ++r->last_id;
@@ -115,16 +117,31 @@ static struct review *review_new(struct reviews *r, const struct question *q)
 	return v;
 }
 
-uint64_t reviews_add(struct reviews *r, const struct question *q)
+/* Whether there is none of that SUM, but room for one. */
+static bool is_wanted(struct reviews *r, const struct question_sum *sum)
 {
 	pthread_mutex_lock(&r->lock);
-	struct review *v = find_same(r, q); /* another thread may have been quicker */
-	if (!v && make_room(r) && (v = review_new(r, q)))
+	bool wanted = !find_same(r, sum) && make_room(r);
+	pthread_mutex_unlock(&r->lock);
+	return wanted;
+}
+
+uint64_t reviews_add(struct reviews *r, const struct question *q)
+{
+	struct question_sum sum;
+	struct filed *filed = NULL;
+	question_sum(q, &sum);
+	if (is_wanted(r, &sum))
+		(void)filed_new(q, &sum, &r->squeezer, &filed); /* without memory there is no room */
+	pthread_mutex_lock(&r->lock);
+	struct review *v = find_same(r, &sum); /* another thread may have been quicker */
+	if (!v && filed && make_room(r) && (v = review_new(r, &filed)))
 		r->at[r->n++] = v;
 	uint64_t id = v ? v->asked->id : 0;
 	if (!v)
 		r->beyond++;
 	pthread_mutex_unlock(&r->lock);
+	filed_put(filed);
 	return id;
 }
 

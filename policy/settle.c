@@ -200,23 +200,60 @@ static int keep_answer(struct questions *qs, const struct asked *a, const struct
 	return unkept;
 }
 
-/* Grants that were just made may answer other questions too. */
+#define LOOK_AT 64
+
+/* The next questions behind number *last, up to number TO, held. How many. */
+static uint32_t hold_some(struct questions *qs, uint64_t *last, uint64_t to, struct filed *out[LOOK_AT])
+{
+	uint32_t n = 0;
+	for (const struct group *g = qs->oldest; g && g->asked->id <= to && n < LOOK_AT; g = g->next) {
+		if (g->asked->id > *last && g->state != GROUP_SETTLING)
+			out[n++] = filed_hold(g->asked);
+	}
+	*last = n ? out[n - 1]->id : to;
+	return n;
+}
+
+/* Without memory to open it, it waits on. */
+static bool answered_now(struct questions *qs, struct filed *f, struct answer *out)
+{
+	struct asked *q = filed_open(f);
+	struct verdict v;
+	if (!q)
+		return false;
+	policy_decide_now(qs->options.policy, &q->call, &v);
+	asked_free(q);
+	return granted_answer(&v, out);
+}
+
+static void settle_one(struct questions *qs, struct filed *f)
+{
+	struct answer a;
+	if (!answered_now(qs, f, &a))
+		return;
+	pthread_mutex_lock(&qs->lock);
+	struct group *g = queue_same(qs, &f->sum); /* of several that are the same each is as good */
+	if (g)
+		queue_deliver_group(qs, g, &a);
+	pthread_mutex_unlock(&qs->lock);
+}
+
+/*
+ * Grants that were just made may answer other questions too: those that wait now, for the others look by themselves.
+ * The lock is released while one is opened.
+ */
 static void settle_granted(struct questions *qs)
 {
-	struct group *after;
-	for (struct group *g = qs->oldest; g; g = after) {
-		after = g->next;
-		struct verdict v;
-		if (g->state == GROUP_SETTLING)
-			continue;
-		struct asked *q = filed_open(g->asked);
-		if (!q)
-			continue;
-		policy_decide_now(qs->options.policy, &q->call, &v);
-		asked_free(q);
-		struct answer a;
-		if (granted_answer(&v, &a))
-			queue_deliver_group(qs, g, &a);
+	struct filed *some[LOOK_AT];
+	uint64_t last = 0;
+	uint64_t newest = qs->next_id;
+	for (uint32_t n; (n = hold_some(qs, &last, newest, some)) > 0;) {
+		pthread_mutex_unlock(&qs->lock);
+		for (uint32_t i = 0; i < n; i++) {
+			settle_one(qs, some[i]);
+			filed_put(some[i]);
+		}
+		pthread_mutex_lock(&qs->lock);
 	}
 }
 
@@ -251,7 +288,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 
 	pthread_mutex_lock(&qs->lock);
 	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
-		queue_person_answered(qs, g->asked->key, s.answer.kind == VERDICT_DENY);
+		queue_person_answered(qs, g->asked->sum.key, s.answer.kind == VERDICT_DENY);
 	if (strcmp(s.answer.channel, "deny") == 0)
 		unanswered_add(&qs->unanswered, g->asked);
 	queue_deliver_group(qs, g, &s.answer);

@@ -29,18 +29,18 @@ static bool add_rule(struct unanswered *u, const struct asked *a)
 	struct settlement allow = { .answer.kind = VERDICT_ALLOW };
 	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0)
 		return false; /* too long for a rule, or asked by a program without a name */
-	if (known(u, a->of->key, text))
+	if (known(u, a->of->sum.key, text))
 		return true;
 	char *kept = strdup(text);
 	if (kept)
-		u->at[u->n++] = (struct unanswered_rule){ .key = a->of->key, .text = kept, .where = a->verdict.where };
+		u->at[u->n++] = (struct unanswered_rule){ .key = a->of->sum.key, .text = kept, .where = a->verdict.where };
 	return true;
 }
 
 void unanswered_add(struct unanswered *u, struct filed *f)
 {
 	u->count++;
-	if (known(u, f->key, NULL))
+	if (known(u, f->sum.key, NULL))
 		return;
 	struct asked *a = u->n < UNANSWERED_MAX ? filed_open(f) : NULL;
 	if (!a || !add_rule(u, a))

@@ -24,6 +24,7 @@
 #include "policy/policy.h"
 #include "policy/policy_state.h"
 #include "policy/question.h"
+#include "policy/queue.h"
 #include "policy/standing.h"
 #include "policy/tty_text.h"
 #include "rules/rule.h"
@@ -124,17 +125,25 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int ask_as(struct fixture *f, const char *name, pid_t pid, uint64_t token, uint64_t *id)
+/* V: what was decided before; NULL: decided now. */
+static int ask_decided(struct fixture *f, const char *name, pid_t pid, uint64_t token, const struct verdict *v, uint64_t *id)
 {
 	struct call c = { .syscall = "openat", .n_objects = 1,
 			  .by = { .pid = pid, .tid = pid, .image = { .exe = SPAN_LITERAL("/usr/bin/cat") } } };
 	struct fact facts[] = { { "cwd", SPAN_LITERAL("/w\033[31m") } };
-	struct verdict v;
+	struct verdict now;
 	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, (uint32_t)strlen(name) } };
-	policy_decide(f->p, &c, &v);
-	assert_int_equal(v.kind, VERDICT_ASK);
-	struct question q = { &c, &v, facts, 1 };
+	if (!v) {
+		policy_decide(f->p, &c, &now);
+		assert_int_equal(now.kind, VERDICT_ASK);
+	}
+	struct question q = { &c, v ? v : &now, facts, 1 };
 	return questions_ask(f->qs, &q, token, id);
+}
+
+static int ask_as(struct fixture *f, const char *name, pid_t pid, uint64_t token, uint64_t *id)
+{
+	return ask_decided(f, name, pid, token, NULL, id);
 }
 
 static int ask(struct fixture *f, const char *name, uint64_t token, uint64_t *id)
@@ -319,6 +328,7 @@ struct asker {
 	struct fixture *f;
 	uint64_t from;
 	atomic_uint *withdrawn;
+	pthread_barrier_t *together;
 };
 
 #define ASKERS 4
@@ -349,7 +359,7 @@ static void each_is_answered_once(void **state)
 	atomic_uint withdrawn = 0;
 	begin(f, "ask read /a/**\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
 	for (uint64_t i = 0; i < ASKERS; i++) {
-		a[i] = (struct asker){ f, i * EACH, &withdrawn };
+		a[i] = (struct asker){ f, i * EACH, &withdrawn, NULL };
 		pthread_create(&thread[i], NULL, ask_many, &a[i]);
 	}
 	for (int i = 0; i < ASKERS; i++)
@@ -381,6 +391,83 @@ static void grants_answer_those_who_wait(void **state)
 	assert_string_equal(f->last[2].channel, "grant");
 	assert_string_equal(f->last[2].who, "grant:1");
 	assert_int_equal(f->answers[3], 0);
+}
+
+/* What a grant covers by the time it is asked was decided before the grant. */
+static void *ask_the_same(void *arg)
+{
+	static const struct verdict before = { .kind = VERDICT_ASK };
+	struct asker *a = arg;
+	char name[48];
+	for (uint64_t i = 0; i < EACH; i++) {
+		uint64_t id, token = a->from + i;
+		snprintf(name, sizeof(name), "/a/%llu", (unsigned long long)i);
+		pthread_barrier_wait(a->together);
+		assert_int_equal(ask_decided(a->f, name, (pid_t)(1000 + token), token, &before, &id), 0);
+	}
+	return NULL;
+}
+
+/* The threads ask the same EACH questions; once all have started, BY_THE_WAY. */
+static void all_ask_the_same(struct fixture *f, void (*by_the_way)(struct fixture *f))
+{
+	struct asker a[ASKERS];
+	pthread_t thread[ASKERS];
+	pthread_barrier_t together;
+	pthread_barrier_init(&together, NULL, ASKERS);
+	for (uint64_t i = 0; i < ASKERS; i++) {
+		a[i] = (struct asker){ f, i * EACH, NULL, &together };
+		pthread_create(&thread[i], NULL, ask_the_same, &a[i]);
+	}
+	if (by_the_way)
+		by_the_way(f);
+	for (int i = 0; i < ASKERS; i++)
+		pthread_join(thread[i], NULL);
+	pthread_barrier_destroy(&together);
+}
+
+/* A question is filed with the lock released: of threads that file the same at once one adds it, and the others join. */
+static void the_same_from_several_threads(void **state)
+{
+	struct fixture *f = *state;
+	unsigned groups = 0, joined = 0;
+	begin(f, "ask read /a/**\n", "exec:sleep 60", 0);
+	all_ask_the_same(f, NULL);
+	pthread_mutex_lock(&f->qs->lock);
+	for (const struct group *g = f->qs->oldest; g; g = g->next, groups++)
+		joined += atomic_load(&g->asked->count) == ASKERS;
+	pthread_mutex_unlock(&f->qs->lock);
+	assert_int_equal(groups, EACH);
+	assert_int_equal(joined, EACH);
+}
+
+static void grant_all(struct fixture *f)
+{
+	struct settlement s = { .answer = { .kind = VERDICT_ALLOW, .scope = SCOPE_SESSION, .channel = "desk" },
+				.directory = SPAN_LITERAL("/a"), .scope_given = true };
+	usleep(3000);
+	assert_int_equal(question_answer(f->qs, 1, &s), 0);
+}
+
+/* More than are looked at in one go, and some that come in while they are: none is left to wait. */
+static void grants_answer_those_who_come(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char name[32];
+	begin(f, "ask read /a/**\nask read /b\n", "exec:sleep 60", 0);
+	for (uint64_t i = 0; i < 150; i++) {
+		snprintf(name, sizeof(name), "/a/%d/x", (int)i);
+		assert_int_equal(ask_as(f, name, 200 + (pid_t)i, 1000 + i, &id), 0);
+	}
+	assert_int_equal(ask(f, "/b", 2000, &id), 0);
+	all_ask_the_same(f, grant_all);
+	await(f, 150 + ASKERS * EACH);
+	for (int i = 0; i < ASKERS * EACH; i++)
+		assert_true(f->answers[i] == 1 && f->last[i].kind == VERDICT_ALLOW);
+	for (int i = 1000; i < 1150; i++)
+		assert_true(f->answers[i] == 1 && f->last[i].kind == VERDICT_ALLOW);
+	assert_int_equal(f->answers[2000], 0);
 }
 
 static void always_writes_a_rule(void **state)
@@ -733,11 +820,11 @@ static void small_terminals(void **state)
 static bool same(const struct asked *a, const struct question *q)
 {
 	struct question of = { .call = &a->call, .verdict = &a->verdict };
-	uint8_t mark[QUESTION_MARK], other[QUESTION_MARK];
+	struct question_sum sum, other;
 
-	question_mark(&of, mark);
-	question_mark(q, other);
-	return memcmp(mark, other, sizeof(mark)) == 0;
+	question_sum(&of, &sum);
+	question_sum(q, &other);
+	return memcmp(sum.mark, other.mark, sizeof(sum.mark)) == 0;
 }
 
 /* The bytes that a question was made of are another call's as soon as it is asked: a rule that looks at it later sees its own. */
@@ -809,9 +896,11 @@ static void filed_is_whole(void **state)
 		struct question q = { &c, &v, facts, n == 2 ? 0 : 2 };
 		memcpy(c.object, objects, sizeof(objects));
 		c.by.ancestors = n == 1 ? NULL : above;
-		assert_int_equal(filed_new(&q, &z, &filed[n]), 0);
+		struct question_sum sum;
+		question_sum(&q, &sum);
+		assert_int_equal(filed_new(&q, &sum, &z, &filed[n]), 0);
 		assert_int_equal(filed[n]->unanswered, VERDICT_ALLOW);
-		assert_true(filed[n]->key == question_key(&q));
+		assert_true(filed[n]->sum.key == sum.key);
 	}
 	for (size_t n = 0; n < 6; n++) {
 		struct question q = { &c, &v, facts, n % 3 == 2 ? 0 : 2 };
@@ -821,7 +910,7 @@ static void filed_is_whole(void **state)
 		c.by.ancestors = n % 3 == 1 ? NULL : above;
 		assert_int_equal(asked_new(&q, &a, &size), 0);
 		assert_non_null(b);
-		assert_true(same(b, &q) && filed_same(filed[n % 3], filed[0]->mark));
+		assert_true(same(b, &q) && filed_same(filed[n % 3], &filed[0]->sum));
 		assert_true(span_equal(a->call.object[0].named, b->call.object[0].named) && span_equal(a->call.object[1].argv, b->call.object[1].argv));
 		assert_int_equal(b->call.by.n_ancestors, n % 3 == 1 ? 0 : 2);
 		assert_true(n % 3 == 1 || span_equal(b->call.by.ancestors[1].exe, above[1].exe));
@@ -861,7 +950,8 @@ int main(void)
 		CASE(deny_answers_at_once),  CASE(words_are_checked),       CASE(helper_answers),
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
-		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(always_writes_a_rule),
+		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(the_same_from_several_threads),
+		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
 		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals),
