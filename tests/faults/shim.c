@@ -34,6 +34,9 @@ enum {
 #include "tests/faults/calls.inc"
 #undef ROW
 	ROW_asprintf,
+#define LOCK(name) ROW_##name,
+#include "tests/faults/locks.inc"
+#undef LOCK
 	ROWS,
 };
 
@@ -68,6 +71,9 @@ static struct plan plan;
 #define ROW(name, kind, ...) DECLARE(name)
 #include "tests/faults/calls.inc"
 #undef ROW
+#define LOCK(name) DECLARE(name)
+#include "tests/faults/locks.inc"
+#undef LOCK
 int __wrap_asprintf(char **out, const char *format, ...);
 const struct disposition *__real_disposition_of(int nr);
 const struct disposition *__wrap_disposition_of(int nr);
@@ -122,14 +128,25 @@ static void take_long(void)
 		continue;
 }
 
+static uint64_t offset_of(const void *back)
+{
+	return (uint64_t)((const char *)back - __ehdr_start);
+}
+
+/* Another call from OFFSET. Returns how many that makes. */
+static uint64_t count(uint32_t row, uint64_t offset)
+{
+	return __atomic_add_fetch(&find(offset, row)->calls, 1, __ATOMIC_RELAXED);
+}
+
 /* Returns the error that this call from BACK has to fail with, or 0. */
 static int fails(uint32_t row, const void *back)
 {
 	if (!ledger)
 		return 0;
-	uint64_t offset = (uint64_t)((const char *)back - __ehdr_start);
+	uint64_t offset = offset_of(back);
 	uint64_t all = __atomic_add_fetch(&ledger->calls, 1, __ATOMIC_RELAXED);
-	uint64_t here = __atomic_add_fetch(&find(offset, row)->calls, 1, __ATOMIC_RELAXED);
+	uint64_t here = count(row, offset);
 	if (!plan.n || (plan.offset && plan.offset != offset))
 		return 0;
 	uint64_t n = plan.offset ? here : all;
@@ -170,6 +187,16 @@ static int fails(uint32_t row, const void *back)
 #define ROW(name, kind, ...) WRAP_##kind(name)
 #include "tests/faults/calls.inc"
 #undef ROW
+
+#define LOCK(name)                                                                   \
+	long __wrap_##name(long a, long b, long c, long d, long e, long f, long g, long h) \
+	{                                                                            \
+		if (ledger)                                                          \
+			(void)count(ROW_##name, offset_of(__builtin_return_address(0))); \
+		return __real_##name(a, b, c, d, e, f, g, h);                        \
+	}
+#include "tests/faults/locks.inc"
+#undef LOCK
 
 int __wrap_asprintf(char **out, const char *format, ...)
 {
