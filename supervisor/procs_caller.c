@@ -12,15 +12,13 @@
 #include "supervisor/procs_internal.h"
 #include "supervisor/session.h"
 
-/* Whether the parents of PID lead to the guardian or the command. */
+/* Whether the parents of PID lead to the guardian. Not to the command's number: that may be another's, when the command has ended and the tree has not. */
 static bool descends(const struct session *s, pid_t pid)
 {
 	for (int i = 0; i < 100000 && pid > 1; i++) {
 		struct thread_ref ref;
 		pid_t tgid, ppid;
 
-		if (pid == s->command)
-			return true;
 		if (thread_open(pid, &ref))
 			return false;
 		int err = thread_family(&ref, pid, &tgid, &ppid);

@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Row 56: the command has ended and its tree has not (--wait), and a process outside gets the command's number. The tree may not look into it or change
+# it. Control: natively what the command left behind does.
+PATH=/usr/sbin:/sbin:/usr/bin:/bin:$PATH
+for c in python3 prlimit setsid; do command -v $c >/dev/null || { echo "skip row 56: the command's number used anew: no $c"; exit 77; }; done
+[ "$(id -u)" = 0 ] || { echo "skip row 56: the command's number used anew: needs root, to choose a number"; exit 77; }
+T=$(mktemp -d /tmp/usher-later.XXXXXX) || exit 1
+trap 'rm -rf "$T"' EXIT
+cd "$T" || exit 1
+echo 'default allow' >"$T/allow.rules"
+# The parts of others that are asked for; "own" is what shows that the tree reaches its own.
+cat >"$T/left.sh" <<'P'
+try() { prlimit --pid "$1" --nofile=77:77 2>/dev/null && echo "$2 limited"; grep -qz . "/proc/$1/environ" 2>/dev/null && echo "$2 read"; }
+setsid sleep 60 &
+own=$!
+command=$$
+(
+	while [ ! -e go ]; do sleep 0.02; done
+	try $own own
+	try $command outside
+	kill $own
+	: >done
+) >seen 2>/dev/null &
+echo $command >number.new
+mv number.new number
+P
+cat >"$T/outside.py" <<'P'
+import ctypes, os, signal, struct, sys, time
+# outside.py NUMBER: a process with that number, until the file "over" is there; says how it ended. Nothing, when somebody else has the number.
+libc = ctypes.CDLL(None, use_errno=True)
+number = (ctypes.c_int * 1)(int(sys.argv[1]))
+args = struct.pack("=11Q", 0, 0, 0, 0, signal.SIGCHLD, 0, 0, 0, ctypes.addressof(number), 1, 0)
+def until(name):
+    end = time.monotonic() + 20
+    while not os.path.exists(name) and time.monotonic() < end:
+        time.sleep(0.02)
+for _ in range(100):
+    pid = libc.syscall(435, args, len(args))  # clone3
+    if pid >= 0:
+        break
+    time.sleep(0.02)  # the command has not been collected yet
+if pid == 0:
+    open("go", "w").close()
+    until("over")
+    os._exit(0)
+if pid > 0:
+    print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+P
+await() { local i; for ((i = 0; i < 1000; i++)); do [ -e "$1" ] && return; sleep 0.02; done; }
+# What the tree of COMMAND... reached, and how the process with its number ended. SIG, if any, is sent to COMMAND's own process meanwhile.
+attack() { # SIG COMMAND...
+	local sig=$1 how
+	shift
+	rm -f number go over done seen ended
+	"$@" sh "$T/left.sh" >"$T/out" 2>&1 &
+	local pid=$!
+	await number
+	python3 "$T/outside.py" "$(cat number)" >ended &
+	how=$!
+	await done
+	if [ -n "$sig" ]; then kill "-$sig" $pid; sleep 0.3; fi
+	: >over
+	wait $how
+	wait $pid
+	echo $(cat seen ended)
+}
+bad=0
+native=$(attack '')
+if [ "$native" = "own limited own read outside limited outside read 0" ]; then echo "ok row 56: natively it reaches the process outside (the control)"; else
+	echo "skip row 56: the command's number used anew: $native"
+	exit 77
+fi
+expect() { # NAME WANT GOT
+	if [ "$2" = "$3" ]; then echo "ok row 56: $1"; else
+		echo "not ok row 56: $1: $3"
+		bad=1
+	fi
+}
+later() { attack "$1" "$USHER" run -p "$T/allow.rules" --ask=deny --wait --journal "$T/j$1" --; }
+expect "a process outside with the number of the command that has ended is outside" "own limited own read 0" "$(later '')"
+exit $bad
