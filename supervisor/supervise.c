@@ -119,7 +119,21 @@ void supervise_pass_on(pid_t to, const struct signalfd_siginfo *si)
 		(void)kill(to, (int)si->ssi_signo);
 }
 
-static void on_signal(struct session *s, struct relay *relay, const struct signalfd_siginfo *si)
+static bool ends(int sig)
+{
+	return sig == SIGHUP || sig == SIGINT || sig == SIGQUIT || sig == SIGTERM;
+}
+
+/* The command's number may be another process's when it has ENDED: what it left behind is ended then by what would have ended it. */
+static void tell_command(struct session *s, bool ended, const struct signalfd_siginfo *si)
+{
+	if (!ended)
+		supervise_pass_on(s->command, si);
+	else if (ends((int)si->ssi_signo))
+		session_kill(s);
+}
+
+static void on_signal(struct session *s, struct relay *relay, bool ended, const struct signalfd_siginfo *si)
 {
 	int sig = (int)si->ssi_signo;
 	bool timer = sig == SIGALRM || sig == SIGVTALRM || sig == SIGPROF; /* set before usher was started: exec leaves them running */
@@ -130,12 +144,14 @@ static void on_signal(struct session *s, struct relay *relay, const struct signa
 		return;
 	}
 	if (sig == SIGCONT) {
-		(void)kill(s->command, SIGCONT);
+		if (!ended)
+			(void)kill(s->command, SIGCONT);
 		return;
 	}
 	/* A hang-up is told to the session's leader alone, which natively the command were in usher's place. */
 	if (by_terminal && sig == SIGHUP && !relay && getsid(0) == getpid()) {
-		(void)kill(s->command, SIGHUP);
+		if (!ended)
+			(void)kill(s->command, SIGHUP);
 		return;
 	}
 	if (by_terminal && !relay)
@@ -144,15 +160,15 @@ static void on_signal(struct session *s, struct relay *relay, const struct signa
 		relay_signal(relay, sig);
 		return;
 	}
-	supervise_pass_on(s->command, si);
+	tell_command(s, ended, si);
 }
 
-static void read_signals(struct session *s, int signals, struct relay *relay)
+static void read_signals(struct session *s, int signals, struct relay *relay, bool ended)
 {
 	struct signalfd_siginfo si;
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		on_signal(s, relay, &si);
+		on_signal(s, relay, ended, &si);
 }
 
 /* Returns false when there is no more to come: the tree is gone, or the guardian. */
@@ -308,10 +324,11 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 		}
 		grow_up(s, &rounds);
 		look_round(s, fds, &rounds);
-		if (fds[SIGNALS].revents)
-			read_signals(s, signals, relay);
+		/* Reports first: one may be of the command's end. */
 		if (fds[STATUS].revents)
 			more = on_report(s, relay, wait, out);
+		else if (fds[SIGNALS].revents)
+			read_signals(s, signals, relay, out->exited);
 	}
 	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
 	if (!out->empty || !out->exited || out->lost)

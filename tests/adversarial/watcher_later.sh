@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 56: the command has ended and its tree has not (--wait), and a process outside gets the command's number. The tree may not look into it or change
-# it. Control: natively what the command left behind does.
+# it, and usher passes no signal on to it. Control: natively what the command left behind does.
 PATH=/usr/sbin:/sbin:/usr/bin:/bin:$PATH
 for c in python3 prlimit setsid; do command -v $c >/dev/null || { echo "skip row 56: the command's number used anew: no $c"; exit 77; }; done
 [ "$(id -u)" = 0 ] || { echo "skip row 56: the command's number used anew: needs root, to choose a number"; exit 77; }
@@ -21,6 +21,7 @@ command=$$
 	try $command outside
 	kill $own
 	: >done
+	while [ ! -e over ]; do sleep 0.02; done
 ) >seen 2>/dev/null &
 echo $command >number.new
 mv number.new number
@@ -79,4 +80,6 @@ expect() { # NAME WANT GOT
 }
 later() { attack "$1" "$USHER" run -p "$T/allow.rules" --ask=deny --wait --journal "$T/j$1" --; }
 expect "a process outside with the number of the command that has ended is outside" "own limited own read 0" "$(later '')"
+expect "and gets no signal that was for the command" "own limited own read 0" "$(later USR1)"
+expect "nor one that ends what the command left behind" "own limited own read 0" "$(later TERM)"
 exit $bad

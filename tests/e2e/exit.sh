@@ -119,6 +119,18 @@ start --wait -- sh -c '(setsid sh -c "echo \$\$ > kids; while [ ! -e go ]; do sl
 kill -0 $pid 2>/dev/null && ok "--wait waits for leftovers" || not_ok "--wait waits for leftovers"
 touch go; wait $pid; same "--wait: the command's status" 5 $?
 same "--wait: the leftover finished" late "$(cat late 2>/dev/null)"
+for sig in HUP INT QUIT TERM; do
+	start --wait -- sh -c "$tree touch up; exit 5"
+	ended() { [ "$(grep -c '"type":"note","event":"exit".*"status":5' "$(ls -td "$T"/journal.bg.*/ | head -1)"/journal-*.jsonl)" != 0 ]; }
+	wait_for ended
+	all_gone && not_ok "control: the tree outlives its command" || ok "control: the tree outlives its command"
+	kill -$sig $pid
+	if WITHIN=5 wait_for all_gone; then ok "--wait: SIG$sig ends what is left"; else
+		not_ok "--wait: SIG$sig ends what is left"
+		kill -KILL $pid
+	fi
+	wait $pid; same "--wait: and the command's status stays" 5 $?
+done
 
 u sh -c 'i=0; while [ $i -lt 300 ]; do true | cat & i=$((i+1)); [ $((i%20)) = 0 ] && wait; done; wait'
 same "many short programs" 0 $?
