@@ -306,10 +306,19 @@ void relay_resize(struct relay *r)
 	atomic_fetch_add(&r->changes, 1);
 }
 
+/* The terminal still has the number of a group that has ended, which may be another's by now: in another session. Of a group that only lacks its first process nobody has it. */
+static bool still_there(const struct relay *r, pid_t group)
+{
+	pid_t session = getsid(group);
+	return session < 0 || session == tcgetsid(r->master);
+}
+
 void relay_signal(struct relay *r, int sig)
 {
+	if (ioctl(r->master, TIOCSIG, sig) == 0) /* SIGINT, SIGQUIT and SIGTSTP alone */
+		return;
 	pid_t group = tcgetpgrp(r->master);
-	if (group > 0)
+	if (group > 0 && still_there(r, group))
 		kill(-group, sig);
 }
 
