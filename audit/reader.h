@@ -63,7 +63,7 @@ void reader_tail(const struct reader *r, struct tail *out);
 /* Reads the intents that are in their slots now, in the same way. -ENOENT when there is no such file: the session was closed. */
 int reader_open_inflight(const char *dir, struct reader **out);
 
-/* The process that writes the journal in DIR now, or 0. */
+/* The process that writes the journal in DIR now, or 0; -1: one that has no number here, of another pid namespace. */
 pid_t journal_writer(const char *dir);
 
 /*

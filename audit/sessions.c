@@ -20,7 +20,7 @@ pid_t journal_writer(const char *dir)
 	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
 	if (fd < 0 || fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type == F_UNLCK)
 		return 0;
-	return lock.l_pid;
+	return lock.l_pid > 0 ? lock.l_pid : -1;
 }
 
 static bool is_session(int home, const char *name)

@@ -23,7 +23,7 @@ struct proof {
 	bool ended;         /* there is an end record */
 	bool closed;        /* and the final seal */
 	uint64_t torn;      /* bytes of a record that was being written */
-	pid_t writer;       /* a living process that writes on, or 0 */
+	pid_t writer;       /* a living process that writes on, as journal_writer() has it, or 0 */
 	uint8_t key[32];    /* the first public key */
 	struct digest head; /* hash of the last record */
 	struct merkle log;  /* over the seals */

@@ -112,7 +112,9 @@ static void put_line(const struct session *s, bool colour)
 		printf("%.10s %.8sZ", time.value, time.value + 11);
 	else
 		printf("%-20s", "?");
-	if (s->writer)
+	if (s->writer < 0)
+		snprintf(state, sizeof state, "running");
+	else if (s->writer)
 		snprintf(state, sizeof state, "running, %d", (int)s->writer);
 	struct field f;
 	static const char *const ends[] = { "status", "signal", "result", "lost" };

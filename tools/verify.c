@@ -84,6 +84,8 @@ static void print_state(const struct proof *p)
 		puts("closed: whole from start to end");
 	else if (p->closed)
 		puts("closed without an end record: the session did not come to its end");
+	else if (p->writer < 0)
+		puts("not closed: a process of another pid namespace is still writing");
 	else if (p->writer)
 		printf("not closed: process %d is still writing\n", (int)p->writer);
 	else

@@ -39,6 +39,18 @@ same "when it began" "$(records "$P/1" | head -n 1 | grep -o '"time":"[^.]*' | c
 same "as JSON" "1:3:None 2:None:None 3:0:None 4:-:$running 5:-:None" "$(log sessions "$P" --json | python3 -c '
 import json, sys
 print(*("%s:%s:%s" % (s["dir"].rsplit("/", 1)[1], s["end"].get("status") if s["end"] else "-", s.get("running")) for s in map(json.loads, sys.stdin)))')"
+# From another pid namespace its process has no number; it lives all the same.
+apart() { unshare -r -p -f --mount-proc "$@"; }
+if apart true 2>/dev/null; then
+	same "one that runs, seen from another pid namespace" "running -1" "$(apart "$USHER" log sessions "$P" | sed -n 4p | grep -o ' running  ' | xargs) $(
+		apart "$USHER" log sessions "$P" --json | sed -n 4p | grep -o '"running":[^,]*' | cut -d: -f2)"
+	check "verify says that it runs" grep -q '^not closed: a process of another pid namespace is still writing$' <(apart "$USHER" verify "$P/4")
+	sleep 1.1 # older than what is kept
+	apart "$USHER" log prune --keep 0s "$P" >/dev/null 2>&1
+	same "and prune removes the others alone" "$P/4" "$(echo "$P"/[0-9])"
+else
+	skip "a session seen from another pid namespace" "no such namespace to be had"
+fi
 kill $running
 wait $running 2>/dev/null
 
