@@ -313,13 +313,12 @@ static bool still_there(const struct relay *r, pid_t group)
 	return session < 0 || session == tcgetsid(r->master);
 }
 
-void relay_signal(struct relay *r, int sig)
+bool relay_signal(struct relay *r, int sig)
 {
 	if (ioctl(r->master, TIOCSIG, sig) == 0) /* SIGINT, SIGQUIT and SIGTSTP alone */
-		return;
+		return true;
 	pid_t group = tcgetpgrp(r->master);
-	if (group > 0 && still_there(r, group))
-		kill(-group, sig);
+	return group > 0 && still_there(r, group) && kill(-group, sig) == 0;
 }
 
 void relay_suspend(struct relay *r)
@@ -341,7 +340,7 @@ void relay_resume(struct relay *r, bool let_go_on)
 	pthread_mutex_unlock(&r->lock);
 	relay_resize(r);
 	if (let_go_on)
-		relay_signal(r, SIGCONT);
+		(void)relay_signal(r, SIGCONT);
 	relay_kick(r);
 }
 

@@ -42,7 +42,7 @@ int relay_start(struct relay *r);
 
 /* The main thread only. */
 void relay_resize(struct relay *r);
-void relay_signal(struct relay *r, int sig); /* to the foreground process group of the command's terminal */
+bool relay_signal(struct relay *r, int sig); /* to the foreground process group of the command's terminal; whether there is one */
 void relay_suspend(struct relay *r);
 void relay_resume(struct relay *r, bool let_go_on); /* the foreground process group, too */
 

@@ -133,6 +133,20 @@ static void tell_command(struct session *s, bool ended, const struct signalfd_si
 		session_kill(s);
 }
 
+/*
+ * The session's leader is told alone, which natively the command were in usher's place; else the group in front. A terminal of the command's own may
+ * be gone by now, with the real one: the command began there as the leader of that group.
+ */
+static void tell_hang_up(struct session *s, struct relay *relay, bool ended)
+{
+	bool leader = getsid(0) == getpid();
+
+	if (!leader && (!relay || relay_signal(relay, SIGHUP)))
+		return;
+	if (!ended && (leader || kill(-s->command, SIGHUP) < 0))
+		(void)kill(s->command, SIGHUP);
+}
+
 static void on_signal(struct session *s, struct relay *relay, bool ended, const struct signalfd_siginfo *si)
 {
 	int sig = (int)si->ssi_signo;
@@ -148,16 +162,14 @@ static void on_signal(struct session *s, struct relay *relay, bool ended, const 
 			(void)kill(s->command, SIGCONT);
 		return;
 	}
-	/* A hang-up is told to the session's leader alone, which natively the command were in usher's place. */
-	if (by_terminal && sig == SIGHUP && !relay && getsid(0) == getpid()) {
-		if (!ended)
-			(void)kill(s->command, SIGHUP);
+	if (by_terminal && sig == SIGHUP) {
+		tell_hang_up(s, relay, ended);
 		return;
 	}
 	if (by_terminal && !relay)
 		return;
 	if (by_terminal) { /* keys of a terminal that is not relayed: they are for the group in the foreground */
-		relay_signal(relay, sig);
+		(void)relay_signal(relay, sig);
 		return;
 	}
 	tell_command(s, ended, si);

@@ -147,7 +147,8 @@ if command -v python3 >/dev/null; then
 import os, pty, sys, time
 pid, fd = pty.fork()
 if pid == 0: os.execvp(sys.argv[1], sys.argv[1:])
-os.read(fd, 2)
+said = b""
+while b"up\r\n" not in said: said += os.read(fd, 4096)
 os.close(fd)
 end = time.monotonic() + 10
 while time.monotonic() < end:
@@ -160,5 +161,10 @@ P
 with SIGHUP" "$(leader)"
 	same "and so does the command of usher as the leader" "ended
 with SIGHUP" "$(leader "$USHER" run -p "$T/etc/allow.rules" --journal "$(mktemp -u "$T/journal.hup.XXXXXX")" --)"
+	rules asks.rules <<<$'ask exec /nothing\ndefault allow'
+	asks() { echo "$USHER run -p $R --ask=tty --journal $(mktemp -u "$T/journal.hup.XXXXXX") --"; }
+	# shellcheck disable=SC2046 # words
+	same "and where it has a terminal of its own" "ended
+with SIGHUP" "$(leader $(asks))"
 fi
 finish
