@@ -116,13 +116,18 @@ static void stop(int inside, int link, const struct message *m)
 	(void)send(link, &stopped, 1, MSG_NOSIGNAL);
 }
 
-/* A terminal's signals reach usher inside by themselves: it is of this process's group. */
+/* A terminal's signals reach usher inside by themselves: it is of this process's group. A hang-up is told to the session's leader alone. */
+static bool for_inside(const struct signalfd_siginfo *si)
+{
+	return si->ssi_code != SI_KERNEL || si->ssi_signo == SIGCONT || (si->ssi_signo == SIGHUP && getsid(0) == getpid());
+}
+
 static void pass_on(int signals, int inside)
 {
 	struct signalfd_siginfo si;
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (si.ssi_code != SI_KERNEL || si.ssi_signo == SIGCONT)
+		if (for_inside(&si))
 			supervise_pass_on(inside, &si);
 	}
 }

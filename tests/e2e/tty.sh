@@ -166,5 +166,11 @@ with SIGHUP" "$(leader "$USHER" run -p "$T/etc/allow.rules" --journal "$(mktemp 
 	# shellcheck disable=SC2046 # words
 	same "and where it has a terminal of its own" "ended
 with SIGHUP" "$(leader $(asks))"
+	if "$USHER" run --isolate=pid -p "$T/etc/allow.rules" --journal "$T/journal.apart" -- true 2>/dev/null; then
+		same "and in a pid namespace" "ended
+with SIGHUP" "$(leader "$USHER" run --isolate=pid -p "$T/etc/allow.rules" --journal "$(mktemp -u "$T/journal.hup.XXXXXX")" --)"
+	else
+		skip "a hang-up in a pid namespace" "no pid namespace to be had"
+	fi
 fi
 finish
