@@ -18,6 +18,7 @@
 
 #include "audit/redact.h"
 #include "policy/policy.h"
+#include "supervisor/creds.h"
 #include "supervisor/exec_begin.h"
 #include "supervisor/exec_handover.h"
 #include "supervisor/exec_plan.h"
@@ -290,11 +291,25 @@ const char *exec_refusal(const struct job *j)
 	return p && p->unreadable ? "unreadable program" : NULL;
 }
 
+/* 0, -EACCES, or why it cannot be told. */
+static int may_execute(struct job *j, int fd)
+{
+	struct creds saved;
+	int rc = creds_enter(j, CREDS_FS, &saved);
+
+	if (rc < 0)
+		return rc;
+	if (faccessat(fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0 && errno == EACCES)
+		rc = -EACCES;
+	creds_leave(&saved);
+	return rc;
+}
+
 /*
- * Permission bits of the images, as far as usher may judge for the caller, and the room for arguments. Formats are told by the chain. That a
+ * What the caller may execute of the images, and the room for arguments. Formats are told by the chain. That a
  * file is open for writing (ETXTBSY) may be over when the answer is there.
  */
-int exec_hopeless(const struct job *j)
+int exec_hopeless(struct job *j)
 {
 	const struct exec_plan *p = j->heap;
 
@@ -308,8 +323,9 @@ int exec_hopeless(const struct job *j)
 			return -ELOOP; /* AT_SYMLINK_NOFOLLOW */
 		if (!S_ISREG(t->mode) || !(t->mode & 0111))
 			return -EACCES;
-		if (t->fd >= 0 && !atomic_load(&j->session->creds_moved) && faccessat(t->fd, "", X_OK, AT_EACCESS | AT_EMPTY_PATH) < 0 && errno == EACCES)
-			return -EACCES;
+		int rc = t->fd >= 0 ? may_execute(j, t->fd) : 0;
+		if (rc < 0)
+			return rc;
 	}
 	if (plan_too_long(p, (pid_t)j->notif.pid))
 		return -E2BIG;

@@ -12,7 +12,7 @@ int exec_perform(struct job *j);
 const char *exec_refusal(const struct job *j);
 
 /* The error that the kernel is known to answer an allowed exec with, so that nobody need be asked about it: a negative errno, or 0. */
-int exec_hopeless(const struct job *j);
+int exec_hopeless(struct job *j);
 
 /* Somebody will be asked: the content of each image, which the answer is about. 0 or -ENOMEM. */
 int content_bind(struct job *j);

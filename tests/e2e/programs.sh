@@ -109,6 +109,13 @@ echo 'echo ran' >"$T/others"; chmod 611 "$T/others"
 natively=$("$T/others" 2>/dev/null; echo $?)
 is_root || same "control: natively a text that its user may not execute is not run" 126 "$natively"
 same "nor is it here, by a shell that takes ENOEXEC for its turn" "$natively" "$(u sh -c "$T/others 2>/dev/null; echo \$?")"
+if is_root; then
+	chmod 744 "$T/others"
+	as_user="setpriv --reuid 1000 --regid 1000 --clear-groups sh -c"
+	same "control: natively root's alone is not run by one that gave up being root" 126 "$($as_user "$T/others 2>/dev/null; echo \$?")"
+	same "nor is it here" 126 "$(u $as_user "$T/others 2>/dev/null; echo \$?")"
+	same "and root runs it" ran "$(u sh -c "$T/others")"
+fi
 
 # Row 44
 S=$T/setuid
