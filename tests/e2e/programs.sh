@@ -117,6 +117,10 @@ if is_root; then
 	same "and root runs it" ran "$(u sh -c "$T/others")"
 fi
 
+# Documented in SECURITY.md: natively ETXTBSY.
+echo 'echo ran' >"$T/written"; chmod 755 "$T/written"
+same "a text that is open for writing is a shell's to interpret" ran "$(u sh -c "$T/written 3>>$T/written")"
+
 # Row 44
 S=$T/setuid
 chmod 755 "$T"
