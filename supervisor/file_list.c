@@ -8,13 +8,16 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "rules/device.h"
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
@@ -24,14 +27,22 @@
 
 #define LIST_MAX 32768u
 #define RECLEN_AT 16
-#define NAME_AT_OLD 18
-#define NAME_AT_64 19
+#define NAME_AT_OLD 18 /* the type is the last byte of the entry */
+#define NAME_AT_64 19  /* the type stands before it */
 #define ENTRY_ROOM PATH_MAX /* getdents gives no longer names: EIO */
 
 /* The listed directory's name, which may be longer than PATH_MAX (resolve_deep.c), with a slash behind it and room for an entry's. */
 struct directory {
 	char *name;
 	size_t len;
+	int fd;
+	dev_t dev;
+};
+
+struct entry {
+	uint64_t ino;
+	unsigned char type;
+	const char *name;
 };
 
 int getdents_resolve(struct job *j)
@@ -57,21 +68,36 @@ static char *directory_name(struct job *j, size_t *len)
 	return full;
 }
 
-/* Whether the entry NAME of DIR may be seen. */
-static bool visible(struct job *j, const struct directory *dir, const char *name)
+/* What a rule's literal name pins is hidden under its other names, too. Of a device the entry does not tell which one it is. */
+static void identify(const struct directory *dir, const struct entry *e, struct object *out)
+{
+	struct identity is = { dir->dev, e->ino };
+	struct stat st;
+
+	if ((e->type == DT_CHR || e->type == DT_BLK || e->type == DT_UNKNOWN) && fstatat(dir->fd, e->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		is = identity_of(st.st_mode, st.st_rdev, st.st_dev, st.st_ino);
+	out->identified = true;
+	out->dev = is.dev;
+	out->ino = is.ino;
+}
+
+/* Whether the entry E of DIR may be seen. */
+static bool visible(struct job *j, const struct directory *dir, const struct entry *e)
 {
 	struct call call;
 	struct verdict v = { 0 };
-	size_t n = strlen(name);
+	size_t n = strlen(e->name);
 
-	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+	if (strcmp(e->name, ".") == 0 || strcmp(e->name, "..") == 0)
 		return true;
 	if (n >= ENTRY_ROOM)
 		return false;
-	memcpy(dir->name + dir->len, name, n + 1);
+	memcpy(dir->name + dir->len, e->name, n + 1);
 	job_call(j, &call);
 	call.n_objects = 1;
 	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_STAT, .name = { dir->name, (uint32_t)(dir->len + n) } };
+	if (j->session->identity)
+		identify(dir, e, &call.object[0]);
 	policy_decide(j->session->policy, &call, &v);
 	return v.kind != VERDICT_DENY && v.kind != VERDICT_KILL;
 }
@@ -86,7 +112,9 @@ static size_t filter_entries(struct job *j, const struct directory *dir, char *l
 		memcpy(&reclen, list + at + RECLEN_AT, sizeof(reclen));
 		if (!reclen || at + reclen > len)
 			break;
-		if (visible(j, dir, list + at + name_at)) {
+		struct entry e = { .type = (unsigned char)list[name_at == NAME_AT_64 ? at + NAME_AT_64 - 1 : at + reclen - 1u], .name = list + at + name_at };
+		memcpy(&e.ino, list + at, sizeof(e.ino));
+		if (visible(j, dir, &e)) {
 			memmove(list + out, list + at, reclen);
 			out += reclen;
 		}
@@ -101,11 +129,14 @@ static int list(struct job *j, int fd, long nr, size_t name_at)
 	char *buf CLEANUP_FREE = malloc(LIST_MAX);
 	size_t dir_len = 0, kept = 0;
 	char *name CLEANUP_FREE = directory_name(j, &dir_len);
-	const struct directory dir = { .name = name, .len = dir_len };
+	struct stat st;
 	long n;
 
 	if (!buf || !name)
 		return job_error(j, -ENOMEM);
+	if (fstat(fd, &st) < 0)
+		return job_error(j, -errno);
+	const struct directory dir = { .name = name, .len = dir_len, .fd = fd, .dev = st.st_dev };
 	off_t before = lseek(fd, 0, SEEK_CUR);
 	/* A run of hidden entries must not look like the end. */
 	do {

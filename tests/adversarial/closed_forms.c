@@ -91,17 +91,45 @@ static int rewritten_name(void)
 
 /* --- what must look absent --- */
 
-static int listed(void)
+static bool lists(const char *entry)
 {
 	DIR *d = opendir(".");
 	struct dirent *e;
 	bool got = false;
 
 	while (d && (e = readdir(d)))
-		got |= strcmp(e->d_name, "hidden") == 0;
+		got |= strcmp(e->d_name, entry) == 0;
 	if (d)
 		closedir(d);
+	return got;
+}
+
+static int listed(void)
+{
+	return result(lists("hidden"));
+}
+
+static int listed_by_link(void)
+{
+	return result(lists("also"));
+}
+
+/* Entries as getdents, the older one, gives them. */
+static int listed_by_link_of_old(void)
+{
+#ifdef SYS_getdents
+	char list[8192];
+	int fd = open(".", O_RDONLY | O_DIRECTORY);
+	long n = syscall(SYS_getdents, fd, list, sizeof(list));
+	bool got = false;
+
+	for (long at = 0; at < n; at += *(unsigned short *)(void *)(list + at + 16))
+		got |= strcmp(list + at + 18, "also") == 0;
+	close(fd);
 	return result(got);
+#else
+	return IMPOSSIBLE;
+#endif
 }
 
 /* A directory's number, given to another one by turns. */
@@ -419,6 +447,8 @@ static const struct attack attacks[] = {
 	{ "row 3: a name in memory without read permission", unreadable_name, false },
 	{ "row 14: a rewritten name is restored in memory", rewritten_name, false },
 	{ "row 34: a hidden name is listed", listed, false },
+	{ "row 34: a hidden file is listed by an older hard link", listed_by_link, false },
+	{ "row 34: a hidden file is listed by an older hard link, with getdents", listed_by_link_of_old, false },
 	{ "row 34: a hidden name is listed by a number that is given to another directory meanwhile", listed_by_turns, false },
 	{ "row 34: a hidden file is watched", watched, false },
 	{ "row 34: a hidden file is looked at", looked_at, false },
@@ -519,6 +549,16 @@ static bool put(const struct stage *s, const char *file, const char *text)
 	return f && fputs(text, f) >= 0 && fclose(f) == 0 && (s->uid == 0 || geteuid() != 0 || chown(path, (uid_t)s->uid, (uid_t)s->uid) == 0);
 }
 
+/* From before the rules are loaded */
+static bool put_link(const struct stage *s, const char *file, const char *other)
+{
+	char from[128], to[128];
+
+	snprintf(from, sizeof(from), "%s/%s", s->work, file);
+	snprintf(to, sizeof(to), "%s/%s", s->work, other);
+	return link(from, to) == 0 || errno == EEXIST;
+}
+
 static bool rules_for(const struct stage *s)
 {
 	const char *w = s->work, *p = getenv("PORT");
@@ -545,7 +585,7 @@ static int round_as(int uid)
 	for (unsigned i = 0; i < sizeof(attacks) / sizeof(attacks[0]); i++) {
 		/* An attack that works leaves its traces. */
 		if (!put(&s, "secret", "SECRET") || !put(&s, "asked", "SECRET") || !put(&s, "fair", "public") || !put(&s, "locked", "old") ||
-		    !put(&s, "hidden", "hidden") || !rules_for(&s))
+		    !put(&s, "hidden", "hidden") || !put_link(&s, "hidden", "also") || !rules_for(&s))
 			failed++;
 		char number[16];
 		snprintf(number, sizeof(number), "%u", i);
