@@ -14,12 +14,20 @@
 
 #include "supervisor/kernel.h"
 
+/* Not where usher was started with none at all. */
+int harden_cores(void)
+{
+	const struct rlimit one = { 1, 1 }, none = { 0, 0 };
+
+	return setrlimit(RLIMIT_CORE, &one) < 0 && setrlimit(RLIMIT_CORE, &none) < 0 ? -errno : 0;
+}
+
 int harden_start(void)
 {
-	const struct rlimit none = { 0, 0 };
+	int rc = harden_cores();
 
-	if (setrlimit(RLIMIT_CORE, &none) < 0)
-		return -errno;
+	if (rc < 0)
+		return rc;
 	/* What usher was started with is nothing for the programs that help it. */
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) < 0 && errno != EINVAL)
 		return -errno;

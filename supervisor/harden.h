@@ -12,6 +12,12 @@
 int harden_start(void);
 
 /*
+ * No core dumps of this process and what it starts: one byte is less than any core file. And it is the one limit at which the kernel starts no
+ * program to take the core either (core_pattern "|..."), which it does at 0. Async-signal-safe. 0 or a negative errno.
+ */
+int harden_cores(void);
+
+/*
  * In a thread that handles what the command sends, after harden_process(): from here on it, and threads it starts, cannot start programs,
  * make processes or enter namespaces either (EPERM). Returns 0 or a negative errno.
  */

@@ -17,6 +17,7 @@
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
+#include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
 #include "supervisor/path_search.h"
@@ -62,11 +63,9 @@ static void restore_signals(const struct launch_options *o)
 
 static void restore_limits(const struct launch_options *o)
 {
-	const struct rlimit none = { 0, 0 };
-
 	own_limits_back(&o->limits_before);
 	/* A core dump is a file written by the kernel, past every rule. */
-	(void)setrlimit(RLIMIT_CORE, &none);
+	(void)harden_cores();
 }
 
 /* Last, since what usher has open is in the same table until then; by the call that no filter stops: nobody receives yet. */

@@ -151,4 +151,8 @@ if ! is_root && [ "$(bash -c "$crash" 2>/dev/null)" != 0 ]; then
 	rm -f core*
 	same "row 46: no core file" 0 "$(u bash -c "$crash")"
 else skip "row 46" "core files do not come here"; fi
+if is_root || ! grep -q '^Max core file size  *[0-9a-z][0-9a-z]*  *0 ' <(sh -c 'cat /proc/self/limits'); then
+	same "row 46: the limit at which no program is started for the core either" "1 1" \
+		"$(u sed -n 's/^Max core file size *\([0-9a-z]*\) *\([0-9a-z]*\).*/\1 \2/p' /proc/self/limits)"
+else skip "row 46: no program for the core" "the limit is 0 here"; fi
 finish

@@ -46,7 +46,7 @@ static int hardened(bool worker)
 {
 	struct rlimit core;
 
-	if (harden_start() || getrlimit(RLIMIT_CORE, &core) || core.rlim_max != 0)
+	if (harden_start() || getrlimit(RLIMIT_CORE, &core) || core.rlim_max > 1)
 		return 1;
 	if (prctl(PR_GET_DUMPABLE) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1)
 		return 2;
