@@ -223,6 +223,20 @@ static int type_on_terminal(void)
 	return verdict(syscall(__NR_ioctl, slave, JUNK | TIOCSTI, "x"));
 }
 
+/* Programs open the name instead when they are told that there is no such call. */
+static int terminal_past_its_name(void)
+{
+	int master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), locked = 0;
+
+	if (master < 0 || ioctl(master, TIOCSPTLCK, &locked) < 0)
+		return IMPOSSIBLE;
+	int peer = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY);
+	int error = errno;
+	close(peer);
+	close(master);
+	return peer < 0 && error == ENOTTY ? REFUSED : WORKED;
+}
+
 static int second_listener(void)
 {
 	struct sock_filter code[] = { BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW) };
@@ -314,6 +328,7 @@ static const struct attack attacks[] = {
 	{ "row 51: personality", all_executable, false },
 	{ "row 51: personality with a bit that means nothing", all_executable_and_more, false },
 	{ "row 52: TIOCSTI with junk above", type_on_terminal, false },
+	{ "row 33: a terminal is opened by its other end", terminal_past_its_name, false },
 	{ "row 53: a second listener", second_listener, false },
 	{ "row 61: CLONE_UNTRACED", clone_untraced, false },
 };
