@@ -20,10 +20,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "policy/desk_claim.h"
 #include "policy/desk_peer.h"
 #include "policy/desk_state.h"
 #include "policy/thread.h"
 #include "rules/cleanup.h"
+
+#define NUMBERS (1 << 22) /* no process has a number as high: the kernel's PID_MAX_LIMIT */
+#define NUMBER_TRIES 100
 
 static void wake(struct desk *d)
 {
@@ -221,6 +225,7 @@ static void desk_free(struct desk *d)
 		unlink(d->path);
 	if (d->token[0])
 		unlink(d->token_path);
+	cleanup_fd(&d->claim); /* after the names: they are ours no longer */
 	cleanup_fd(&d->listener);
 	cleanup_fd(&d->wake);
 	papers_free(d->news);
@@ -257,18 +262,37 @@ static int make_dir(struct desk *d)
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
 }
 
+/* The process's own number, or the next that no living session has: one in another pid namespace may be numbered alike. */
+static int claim_number(struct desk *d)
+{
+	int own = d->number;
+	for (int i = 0; d->claim < 0 && i < NUMBER_TRIES; i++) {
+		d->number = own + i * NUMBERS;
+		d->claim = desk_claim(d->dir, d->number);
+	}
+	return d->claim < 0 ? d->claim : 0;
+}
+
+static int make_names(struct desk *d, const char **why)
+{
+	size_t room = sizeof(d->path);
+	*why = "its directory's name is too long for a socket";
+	if ((size_t)snprintf(d->path, room, "%s/%d.sock", d->dir, d->number) >= room ||
+	    (size_t)snprintf(d->token_path, room, "%s/%d.token", d->dir, d->number) >= room)
+		return -ENAMETOOLONG;
+	return 0;
+}
+
 static int make_token(struct desk *d)
 {
 	unsigned char random[DESK_TOKEN / 2];
 	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
 		return -EIO;
-	unlink(d->token_path);
-	int fd CLEANUP_FD = open(d->token_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
 	for (size_t i = 0; i < sizeof(random); i++)
 		snprintf(d->token + 2 * i, 3, "%02x", random[i]);
-	return write(fd, d->token, DESK_TOKEN) == DESK_TOKEN ? 0 : -EIO;
+	if (fchmod(d->claim, 0600) < 0 || ftruncate(d->claim, 0) < 0)
+		return -errno;
+	return write(d->claim, d->token, DESK_TOKEN) == DESK_TOKEN ? 0 : -EIO;
 }
 
 static int make_socket(struct desk *d)
@@ -291,11 +315,12 @@ static int desk_make(struct desk *d, const char **why)
 	int rc = make_dir(d);
 	if (rc < 0)
 		return rc;
-	size_t room = sizeof(d->path);
-	*why = "its directory's name is too long for a socket";
-	if ((size_t)snprintf(d->path, room, "%s/%d.sock", d->dir, d->number) >= room ||
-	    (size_t)snprintf(d->token_path, room, "%s/%d.token", d->dir, d->number) >= room)
-		return -ENAMETOOLONG;
+	*why = "its token cannot be made";
+	rc = claim_number(d);
+	if (rc == 0)
+		rc = make_names(d, why);
+	if (rc < 0)
+		return rc;
 	*why = "its token cannot be written";
 	rc = make_token(d);
 	if (rc < 0)
@@ -320,7 +345,7 @@ static int desk_open(struct questions *qs, const struct questions_options *optio
 	d->session = options->session ? options->session : "";
 	d->peer = options->peer;
 	d->peer_context = options->context;
-	d->wake = d->listener = -1;
+	d->wake = d->listener = d->claim = -1;
 	for (int i = 0; i < DESK_CLIENTS; i++)
 		d->client[i].line.fd = -1;
 	pthread_mutex_init(&d->lock, NULL);

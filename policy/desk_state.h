@@ -32,7 +32,8 @@ struct client {
 };
 
 struct desk {
-	int number;           /* the process number that its files are named by */
+	int number;           /* the process number, or what stands for it, that its files are named by */
+	int claim;            /* the token's file, locked: no other session takes the number */
 	struct questions *qs;
 	const char *session;
 	int (*peer)(void *context, int fd, pid_t *pid, uid_t *uid); /* as questions_options has it */

@@ -7,7 +7,6 @@
 #include <json-c/json.h>
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "policy/desk_claim.h"
 #include "policy/policy.h"
 #include "policy/question_json.h"
 #include "policy/show.h"
@@ -256,6 +256,19 @@ static struct desk_session *place_for(struct desk_sessions *all, pid_t pid)
 	return free_place;
 }
 
+/* What a session left behind that was killed. */
+static void tidy(const char *dir, pid_t pid)
+{
+	char path[PATH_MAX];
+	int claim CLEANUP_FD = desk_claim(dir, pid);
+	if (claim < 0)
+		return;
+	if (snprintf(path, sizeof(path), "%s/%d.sock", dir, pid) < (int)sizeof(path))
+		unlink(path);
+	if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) < (int)sizeof(path))
+		unlink(path);
+}
+
 static void look_at(struct desk_sessions *all, const char *dir, const char *name)
 {
 	char path[PATH_MAX], *end;
@@ -264,11 +277,8 @@ static void look_at(struct desk_sessions *all, const char *dir, const char *name
 	if (!s || snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
 		return;
 	int fd = connect_to(path);
-	if (fd == -ECONNREFUSED && kill(pid, 0) < 0 && errno == ESRCH) {
-		unlink(path); /* left behind by a session that was killed */
-		if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) < (int)sizeof(path))
-			unlink(path);
-	}
+	if (fd == -ECONNREFUSED)
+		tidy(dir, pid);
 	if (fd < 0 || desk_line_open(&s->line, fd, DESK_REPLY) < 0)
 		return;
 	s->pid = pid;

@@ -466,6 +466,56 @@ static void two_desks_answer_each_once(void **state)
 	fclose(in);
 }
 
+static void nothing_answered(void *context, uint64_t token, const struct answer *a)
+{
+}
+
+static bool named_file(const struct fixture *f, int number, const char *end)
+{
+	char path[128];
+	struct stat st;
+	snprintf(path, sizeof(path), "%s/usher/%d.%s", f->dir, number, end);
+	return stat(path, &st) == 0;
+}
+
+/* Another session with the same number, as in another pid namespace, finds one of its own; the first one's files stay. */
+static void a_living_desk_keeps_its_number(void **state)
+{
+	struct fixture *f = *state;
+	const char *files[] = { f->rules };
+	struct policy_options po = { .files = files, .n_files = 1 };
+	struct diagnostics found = { 0 };
+	struct questions *qs;
+	struct policy *p;
+	const char *why;
+	struct desk_line l;
+	char line[256];
+	FILE *in = start(f, 1);
+	read_until(in, "ready", line, sizeof(line));
+	int next = f->server + (1 << 22);
+	assert_int_equal(policy_new(&po, &found, &p), 0);
+	struct questions_options qo = { .channel = "desk", .policy = p, .answered = nothing_answered, .note = noted,
+					.context = &(struct server){ .out = -1 }, .session = "second", .number = f->server };
+	assert_int_equal(questions_start(&qo, &qs, &why), 0);
+	assert_true(named_file(f, next, "sock") && named_file(f, next, "token"));
+	assert_int_equal(desk_line_open(&l, connect_desk(f->server), DESK_REPLY), 0);
+	assert_true(hello(&l, f->server));
+	desk_line_close(&l);
+	questions_stop(qs);
+	assert_false(named_file(f, next, "sock") || named_file(f, next, "token"));
+	assert_true(named_file(f, f->server, "sock") && named_file(f, f->server, "token"));
+	kill(f->server, SIGKILL);
+	waitpid(f->server, NULL, 0);
+	assert_int_equal(questions_start(&qo, &qs, &why), 0); /* what a killed one left behind is taken over */
+	assert_false(named_file(f, next, "sock"));
+	questions_stop(qs);
+	assert_false(named_file(f, f->server, "sock"));
+	f->server = 0;
+	policy_free(p);
+	diagnostics_free(&found);
+	fclose(in);
+}
+
 /* The list, when NAME has come: the desk takes what is asked in its own time. */
 static void list_with(struct desk_line *l, const char *name, char *reply, size_t cap)
 {
@@ -541,6 +591,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(descendants_are_refused),    CASE(the_token_is_needed), CASE(requests_are_checked),
 		CASE(two_desks_answer_each_once), CASE(desks_come_and_go),
+		CASE(a_living_desk_keeps_its_number),
 		CASE(insistence_is_cut_short), CASE(memory_ends_a_connection),
 	};
 	signal(SIGPIPE, SIG_IGN);
