@@ -45,7 +45,7 @@ struct settlement {
 
 /*
  * Answers question ID for all who wait for it. Returns 0, -ENOENT when it no longer waits (answered,
- * withdrawn, timed out), -EINVAL for an answer that cannot be, -ENOMEM (nothing has happened then), or, positive, the errno for
+ * withdrawn, timed out), -EINVAL for an answer that cannot be, -ENOTDIR when its directory does not hold what is asked about, -ENOMEM (nothing has happened then), or, positive, the errno for
  * which an answer for ever could not be written: it holds for the session.
  */
 int question_answer(struct questions *qs, uint64_t id, const struct settlement *s);

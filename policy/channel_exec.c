@@ -106,7 +106,7 @@ static void task_answer(struct exec_channel *c, struct task *t)
 		show_clean(a->settlement.answer.who);
 		asked_shown(t->helper.question, t->helper.question_len, a->settlement.answer.shown);
 		int rc = question_answer(c->qs, t->asked->id, &a->settlement);
-		good = rc != -EINVAL && rc != -ENOMEM;
+		good = rc != -EINVAL && rc != -ENOTDIR && rc != -ENOMEM;
 		why = rc == -ENOMEM ? "out of memory" : "the helper's answer does not fit the question";
 	}
 	if (!good)

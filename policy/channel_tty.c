@@ -236,7 +236,7 @@ static void answer(struct tty_channel *c, const struct asked *a, struct settleme
 		asked_shown(text, t.len, s->answer.shown);
 	}
 	int rc = question_answer(c->qs, a->of->id, s);
-	if (rc != -EINVAL && rc != -ENOMEM) /* else it is asked again: what was typed does not fit */
+	if (rc != -EINVAL && rc != -ENOTDIR && rc != -ENOMEM) /* else it is asked again: what was typed does not fit */
 		drop(c, a->of->id);
 }
 

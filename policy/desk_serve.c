@@ -124,6 +124,27 @@ static bool may_keep(const struct desk *d)
 	return !file || standing_writable(file);
 }
 
+/* What is said of question_answer()'s result, or -EROFS; NULL: nothing. */
+static const char *answer_error(int rc)
+{
+	if (rc > 0)
+		return UNKEPT;
+	switch (rc) {
+	case 0:
+		return NULL;
+	case -EROFS:
+		return NO_GRANTS;
+	case -EINVAL:
+		return "the answer does not fit the question";
+	case -ENOTDIR:
+		return "the directory does not hold what is asked about";
+	case -ENOMEM:
+		return "out of memory";
+	default:
+		return "no such question: answered, withdrawn or timed out";
+	}
+}
+
 static struct json_object *do_answer(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "out of memory";
@@ -145,8 +166,7 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 		json_object_put(q);
 		bool kept = n->scope != SCOPE_ALWAYS || may_keep(d);
 		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
-		error = rc == 0 ? NULL : rc > 0 ? UNKEPT : rc == -EROFS ? NO_GRANTS : rc == -EINVAL ? "the answer does not fit the question" : rc == -ENOMEM ? "out of memory" :
-							 "no such question: answered, withdrawn or timed out";
+		error = answer_error(rc);
 	}
 	free(r);
 	return desk_reply("answer", error);

@@ -82,17 +82,31 @@ static bool answer_valid(const struct asked *a, const struct settlement *s)
 	}
 	if (n->scope == SCOPE_TIME && !n->scope_s)
 		return false;
-	if (s->pattern)
-		return pattern_answers(a, s);
-	if (!s->directory.bytes)
+	return !s->pattern || pattern_answers(a, s);
+}
+
+static bool lies_in(struct span name, struct span dir)
+{
+	if (dir.len == 0 || dir.len > name.len || memcmp(name.bytes, dir.bytes, dir.len) != 0)
+		return false;
+	return name.len == dir.len || dir.bytes[dir.len - 1] == '/' || name.bytes[dir.len] == '/';
+}
+
+/* The directory of the answer, where it names one, holds every object. */
+static bool directory_holds(const struct asked *a, const struct settlement *s)
+{
+	if (s->pattern || !s->directory.bytes)
 		return true;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
-		struct span name = a->call.object[i].name;
-		if (a->call.object[i].kind != OBJECT_FILE || s->directory.len == 0 || s->directory.len > name.len ||
-		    memcmp(name.bytes, s->directory.bytes, s->directory.len) != 0)
+		if (a->call.object[i].kind != OBJECT_FILE || !lies_in(a->call.object[i].name, s->directory))
 			return false;
 	}
 	return true;
+}
+
+static int answer_check(const struct asked *a, const struct settlement *s)
+{
+	return !answer_valid(a, s) ? -EINVAL : directory_holds(a, s) ? 0 : -ENOTDIR;
 }
 
 static const char *scope_name(enum answer_scope scope)
@@ -272,7 +286,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	pthread_mutex_lock(&qs->lock);
 	struct group *g = queue_group(qs, id);
 	struct asked *a = g && g->state != GROUP_SETTLING ? filed_open(g->asked) : NULL;
-	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : !a ? -ENOMEM : answer_valid(a, &s) ? 0 : -EINVAL;
+	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : !a ? -ENOMEM : answer_check(a, &s);
 	if (rc < 0) {
 		pthread_mutex_unlock(&qs->lock);
 		asked_free(a);

@@ -71,6 +71,10 @@ mkfifo go
 wait_for asks /q1
 check "allow for the session" desk allow 1 --for=session
 wait_for asks /q2
+id=$(desk list | awk '/q2/ {print $1}')
+for dir in /usr "$T/w/q" "${T%?}"; do
+	same "a directory that does not hold it is no answer, and that is said ($dir)" "usher: desk: the directory does not hold what is asked about" "$(desk allow "$id" --for=session --directory="$dir" 2>&1)"
+done
 check "allow for ten minutes" desk allow "$(desk list | awk '/q2/ {print $1}')" --for=10m
 check "both are read" wait_for says c first
 same "two grants" 2 "$(desk grants | wc -l)"
