@@ -49,6 +49,16 @@ static bool names_desk(const char *channel)
 	return desk && (!exec || desk < exec);
 }
 
+/* Answers that hold for ever, denials too, would be out of sight. One that is not there yet has none. */
+static int look_at_grants(const struct run_options *o, const struct spaces *s)
+{
+	char grants[PATH_MAX];
+
+	if (policy_grants_path(grants, sizeof(grants)) < 0 || access(grants, F_OK) < 0)
+		return 0;
+	return look(o, s, grants, "the file of grants", "its answers would not hold. Set XDG_CONFIG_HOME to a place elsewhere");
+}
+
 int emptied_names(const struct run_options *o)
 {
 	struct spaces s;
@@ -61,6 +71,8 @@ int emptied_names(const struct run_options *o)
 		return 0;
 	for (size_t i = 0; rc == 0 && i < o->n_files; i++)
 		rc = strncmp(o->files[i], "builtin:", 8) == 0 ? 0 : look(o, &s, o->files[i], "the rule file", "put the file elsewhere");
+	if (rc == 0)
+		rc = look_at_grants(o, &s);
 	if (rc == 0)
 		rc = look(o, &s, o->journal, "the journal", LOST " (--journal=DIR)");
 	if (rc == 0 && o->anchor && strncmp(o->anchor, ANCHOR_FILE, strlen(ANCHOR_FILE)) == 0)

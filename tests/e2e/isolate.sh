@@ -95,9 +95,9 @@ check "all together" away pid,ipc,uts,cgroup,net,mount sh -c '[ $$ -lt 100 ] && 
 echo 'default allow' >$mark.rules
 chmod 600 $mark.rules
 ln -s $mark.rules led.rules
-at_exit "rm -rf $mark.rules $mark.j $mark.state $mark.a"
+at_exit "rm -rf $mark.rules $mark.config $mark.j $mark.state $mark.a"
 lies() { # WHAT WHERE COMMAND...: refused, with why
-	same "tmp: $1 in it is refused" "125 yes" "$("${@:3}" -- echo ran 2>"$T/err"; echo $? $(grep -q "$1 .* lies in $2, and .*: \(put\|it would be gone .* Name a\|nobody could answer\)" "$T/err" && echo yes))"
+	same "tmp: $1 in it is refused" "125 yes" "$("${@:3}" -- echo ran 2>"$T/err"; echo $? $(grep -q "$1 .* lies in $2, and .*: \(put\|it would be gone .* Name a\|nobody could answer\|its answers would not hold\)" "$T/err" && echo yes))"
 	grep -q "lies in" "$T/err" || cat "$T/err"
 }
 lies "the rule file" /tmp ./usher run --isolate=tmp -p $mark.rules
@@ -107,6 +107,8 @@ lies "the journal" /dev/shm ./usher run --isolate=shm -p allow.rules --journal /
 lies "the journal" /tmp env XDG_STATE_HOME=$mark.state ./usher run --isolate=tmp -p allow.rules
 lies "the anchor" /tmp ./usher run --isolate=tmp -p allow.rules --anchor=file:$mark.a --journal "$PWD/anchored"
 lies "the desk's directory" /tmp env XDG_RUNTIME_DIR=/tmp ./usher run --isolate=tmp -p allow.rules --ask=any:desk,exec:true --journal "$PWD/desk"
+mkdir -p -m 700 $mark.config/usher
+lies "the file of grants" /tmp env XDG_CONFIG_HOME=$mark.config sh -c ': >>'$mark'.config/usher/grants.rules; exec ./usher run --isolate=tmp -p allow.rules --journal "$PWD/grants" "$@"' sh
 same "but no helper of that name" "0 ran" "$(XDG_RUNTIME_DIR=/tmp ./usher run --isolate=tmp -p allow.rules --ask=exec:desk --journal "$PWD/helper" -- echo ran >"$T/out" 2>&1; echo $? "$(cat "$T/out")")"
 same "and shm minds nothing of /tmp" "0 ran" "$(./usher run --ask=deny --isolate=shm -p $mark.rules --journal $mark.j -- echo ran >"$T/out" 2>&1; echo $? "$(cat "$T/out")")"
 cd "$T/project" || exit 1
