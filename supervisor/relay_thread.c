@@ -233,12 +233,10 @@ static int prepare(struct relay *r, struct pollfd p[3])
 	return r->keyboard && !r->raw && !r->taken ? BACKGROUND_MS : -1;
 }
 
-/* The real terminal is gone: so is the command's, which its processes are told by the kernel. */
+/* The real terminal is gone: so is the command's, which its processes are told by the kernel. Nothing is opened: there may be no descriptor to be had. */
 static void hang_up(struct relay *r)
 {
-	int fd CLEANUP_FD = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (fd >= 0)
-		dup3(fd, r->master, O_CLOEXEC);
+	dup3(r->wake, r->master, O_CLOEXEC);
 }
 
 /* The command has ended: what it wrote last, until the last descriptor of its terminal is closed. Whoever reads may be slow, but has to take something. */
