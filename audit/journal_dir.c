@@ -91,16 +91,27 @@ static int session_name(char *out, size_t cap)
 	return m < 0 || (size_t)m >= cap - len ? -ENAMETOOLONG : 0;
 }
 
+/* What there is to say of the best place, which was not to be had for RC. */
+static const char *best_place(int rc, const char *out)
+{
+	const char *home = getenv("HOME");
+	if (rc != -ENOENT || out[0])
+		return out;
+	return !home ? "HOME is not set" : !*home ? "HOME is empty" : "HOME does not begin with /";
+}
+
 int journal_default_dir(char *out, size_t cap)
 {
 	char best[PATH_MAX] = "";
+	out[0] = '\0';
 	int first = try_place(0, out, cap), rc = first;
 	if (rc != 0)
-		snprintf(best, sizeof best, "%s", first == -ENOENT && !getenv("HOME") ? "no HOME" : out);
+		snprintf(best, sizeof best, "%s", best_place(first, out));
 	for (unsigned i = 1; rc != 0 && rc != 1; i++) {
 		rc = try_place(i, out, cap);
 		if (rc == 0)
-			fprintf(stderr, "usher: %s: %s; the journal goes below %s\n", best, strerror(-first), out);
+			fprintf(stderr, "usher: %s%s%s; the journal goes below %s\n", best, best[0] == '/' ? ": " : ", and XDG_STATE_HOME names no place",
+				best[0] == '/' ? strerror(-first) : "", out);
 	}
 	return rc == 0 ? session_name(out, cap) : first;
 }

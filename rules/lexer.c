@@ -84,9 +84,30 @@ static void escape(struct builder *b)
 	b->lx->at += c == '\n' ? 1 : 2;
 }
 
+/* Where usher was started without a directory: said once, not of each line. What the name stands for then is not used: the rules do not load. */
+static const struct variable_value *without_directory(struct builder *b, size_t from, const char *name, size_t len)
+{
+	static const char nowhere[] = "/proc/self/no-directory";
+	struct variables *v = b->lx->variables;
+	glob_unit units[sizeof(nowhere)];
+	size_t n = sizeof(nowhere) - 1;
+	if (len != 3 || memcmp(name, "PWD", 3) != 0 || !v->arena)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		units[i] = (glob_unit)((unsigned char)nowhere[i] | GLOB_LITERAL);
+	if (variables_set(v, v->arena, name, len, units, n) < 0)
+		return NULL;
+	struct place p = lexer_place(b->lx, from);
+	findings_add(b->lx->found, DIAGNOSTIC_ERROR, &p,
+		     "$PWD is not set: the working directory has no name (it was removed, or is out of sight); change to one that has");
+	return variables_find(v, name, len);
+}
+
 static void put_variable(struct builder *b, size_t from, const char *name, size_t len)
 {
 	const struct variable_value *v = variables_find(b->lx->variables, name, len);
+	if (!v)
+		v = without_directory(b, from, name, len);
 	if (!v) {
 		char message[160];
 		snprintf(message, sizeof(message),

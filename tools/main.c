@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/tool.h"
 
@@ -23,7 +25,10 @@ static void help(FILE *to)
 static int printed(int rc)
 {
 	errno = 0;
-	if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE)
+	bool whole = fflush(stdout) == 0 && !ferror(stdout);
+	if (!whole && !errno && write(STDOUT_FILENO, "\n", 1) < 0 && errno == EINTR)
+		errno = 0; /* what failed was an earlier write, and the next one says why: behind what is cut short a line's end is no harm */
+	if (whole || errno == EPIPE)
 		return rc;
 	fprintf(stderr, "usher: write to standard output: %s: what was printed is cut short; make room or print elsewhere, and ask again\n",
 		errno ? strerror(errno) : "it failed");

@@ -60,11 +60,19 @@ same "names with a slash behind a link" "$(python3 slash.py)" "$(run python3 sla
 same "find link/" "$(find link/)" "$(run find link/)"
 
 # A full disk behind a pipe or a redirection is told.
-for words in "log $T/j.alarm" "log $T/j.alarm --json" "check $T/etc/allow.rules" "run --help" "--version"; do
+for words in "log $T/j.alarm" "log $T/j.alarm --json" "check $T/etc/allow.rules" "run --help" "--version" "doctor --json"; do
 	# shellcheck disable=SC2086
 	out=$("$USHER" $words 2>&1 >/dev/full)
 	same "usher $words: what cannot be printed is an error" "2 No space left" "$? $(grep -o 'No space left' <<<"$out" | head -n 1)"
 done
+
+# Where usher finds no place, it says what is missing.
+said() { (unset XDG_STATE_HOME; "${@}" "$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true 2>&1) | head -n 1; }
+same "a HOME that is relative" "usher: HOME does not begin with /, and XDG_STATE_HOME names no place" "$(said env HOME=relative | sed 's/;.*//')"
+same "an empty HOME" "usher: HOME is empty, and XDG_STATE_HOME names no place" "$(said env HOME= | sed 's/;.*//')"
+same "no HOME" "usher: HOME is not set, and XDG_STATE_HOME names no place" "$(said env -u HOME | sed 's/;.*//')"
+mkdir gone
+same "a working directory that was removed is one error" "125 1" "$(cd gone && rmdir ../gone && "$USHER" run --ask=deny -- true 2>"$T/err"; echo $? "$(grep -c "error: .*PWD" "$T/err")")"
 
 # Words that mean nothing are refused, as a start would.
 out=$("$USHER" check --ask nobody "$T/etc/allow.rules" 2>&1)
