@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/limits_caller.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "supervisor/caller_signal.h"
 #include "supervisor/job.h"
 #include "supervisor/limits.h"
 #include "supervisor/proc_text.h"
@@ -43,7 +41,7 @@ bool limits_allow_size(const struct job *j, uint64_t size)
 
 void limits_size_met(const struct job *j, uint64_t size)
 {
-	(void)syscall(SYS_tkill, (pid_t)j->notif.pid, SIGXFSZ);
+	caller_signal(j, SIGXFSZ);
 	if (soft_size(j) == limits_of(j->session->limits, LIMIT_FILESIZE))
 		limits_met(j->session->limits, LIMIT_FILESIZE, size);
 }

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/caller_signal.h"
 #include "supervisor/lookups.h"
 #include "supervisor/memory.h"
 #include "supervisor/net_control.h"
@@ -368,7 +368,7 @@ static void raise_sigpipe(struct job *j)
 
 	if (net_ids_enter(j, &ids) < 0)
 		return;
-	(void)syscall(SYS_tgkill, proc_pid(j->proc), (pid_t)j->notif.pid, SIGPIPE);
+	caller_signal(j, SIGPIPE);
 	net_ids_leave(&ids);
 }
 
