@@ -184,7 +184,7 @@ static struct json_object *do_rule(struct desk *d, struct client *c, struct json
 	if (a && r && text && answer_json(in, r, &error) == 0) {
 		bool kept = may_keep(d);
 		error = kept ? "no rule of the grants file can say this" : NO_GRANTS;
-		if (kept && standing_rule(a, &r->settlement, text, STANDING_TEXT) == 0) {
+		if (kept && standing_rule(questions_policy(d->qs), a, &r->settlement, text, STANDING_TEXT) == 0) {
 			struct json_build b = json_build_of(desk_reply("rule", NULL));
 			json_put(&b, "text", json_object_new_string(text));
 			const char *file = policy_grants_file(questions_policy(d->qs));

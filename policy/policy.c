@@ -280,14 +280,20 @@ static void settle(const struct decision *d, unsigned bit, struct verdict *v)
 		join_led(&d->led[bit], v);
 }
 
-/* Every operation on one object, by all layers and then by grants. */
-static void decide_object(struct decision *d)
+/* What the layers say of OPS, in d->each, without the grants that answer. */
+static void decide_layers(struct decision *d, op_set ops)
 {
-	op_set ops = object_ops(d->call, d->object);
 	for (op_set left = ops; left; left &= (op_set)(left - 1))
 		d->each[__builtin_ctz(left)] = (struct verdict){ .kind = VERDICT_NONE, .log = LOG_NONE };
 	for (size_t i = 0; i < d->policy->n_layers; i++)
 		join_layer(d, i, ops);
+}
+
+/* Every operation on one object, by all layers and then by grants. */
+static void decide_object(struct decision *d)
+{
+	op_set ops = object_ops(d->call, d->object);
+	decide_layers(d, ops);
 	for (; ops; ops &= (op_set)(ops - 1)) {
 		unsigned bit = (unsigned)__builtin_ctz(ops);
 		struct verdict *v = &d->each[bit];
@@ -416,6 +422,19 @@ const struct ruleset *policy_standing(const struct policy *p)
 const struct ruleset *policy_layer(const struct policy *p, size_t index)
 {
 	return index < p->n_layers ? p->layer[index].rules : NULL;
+}
+
+op_set policy_asked(struct policy *p, const struct call *call, uint32_t object)
+{
+	struct decision d = { .policy = p, .call = call, .object = object };
+	op_set ops = object_ops(call, object), asked = 0;
+	decide_layers(&d, ops);
+	for (; ops; ops &= (op_set)(ops - 1)) {
+		unsigned bit = (unsigned)__builtin_ctz(ops);
+		if (d.each[bit].kind == VERDICT_ASK)
+			asked |= (op_set)(1u << bit);
+	}
+	return asked;
 }
 
 op_set policy_ops(const struct policy *p)

@@ -25,4 +25,7 @@ void policy_decide_now(struct policy *p, const struct call *call, struct verdict
  */
 bool policy_asks(struct policy *p, const struct call *call, uint32_t object, op_set op, const struct rule **only);
 
+/* The operations on object number OBJECT of CALL that the layers ask about, whatever grants answer. */
+op_set policy_asked(struct policy *p, const struct call *call, uint32_t object);
+
 #endif

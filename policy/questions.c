@@ -122,7 +122,7 @@ static void earlier(uint64_t *at, uint64_t candidate)
 static void expire_waiter(struct questions *qs, struct waiter *w)
 {
 	struct answer a;
-	unanswered_add(&qs->unanswered, w->group->asked);
+	unanswered_add(&qs->unanswered, qs->options.policy, w->group->asked);
 	answer_unanswered(w->group->asked, "timeout", "nobody answered in time", &a);
 	queue_deliver_one(qs, w, &a);
 }

@@ -47,11 +47,11 @@ static void default_scope(const struct asked *a, struct answer *answer)
 }
 
 /* The pattern, as a rule, covers every object of the question. */
-static bool pattern_answers(const struct asked *a, const struct settlement *s)
+static bool pattern_answers(struct policy *p, const struct asked *a, const struct settlement *s)
 {
 	char text[STANDING_TEXT];
 	return !s->directory.bytes && (s->answer.kind == VERDICT_ALLOW || s->answer.kind == VERDICT_DENY || s->answer.kind == VERDICT_KILL) &&
-	       standing_rule(a, s, text, sizeof(text)) == 0;
+	       standing_rule(p, a, s, text, sizeof(text)) == 0;
 }
 
 /* A connection cannot be led to a file, a datagram to no stream: whoever says so has not answered. */
@@ -64,7 +64,7 @@ static bool leads_somewhere(const struct asked *a, const char *target)
 	return target[0] && object_answered(target, &a->call.object[at], name, &len, &to) == 0;
 }
 
-static bool answer_valid(const struct asked *a, const struct settlement *s)
+static bool answer_valid(struct policy *p, const struct asked *a, const struct settlement *s)
 {
 	const struct answer *n = &s->answer;
 	switch (n->kind) {
@@ -82,7 +82,7 @@ static bool answer_valid(const struct asked *a, const struct settlement *s)
 	}
 	if (n->scope == SCOPE_TIME && !n->scope_s)
 		return false;
-	return !s->pattern || pattern_answers(a, s);
+	return !s->pattern || pattern_answers(p, a, s);
 }
 
 static bool lies_in(struct span name, struct span dir)
@@ -104,9 +104,9 @@ static bool directory_holds(const struct asked *a, const struct settlement *s)
 	return true;
 }
 
-static int answer_check(const struct asked *a, const struct settlement *s)
+static int answer_check(struct policy *p, const struct asked *a, const struct settlement *s)
 {
-	return !answer_valid(a, s) ? -EINVAL : directory_holds(a, s) ? 0 : -ENOTDIR;
+	return !answer_valid(p, a, s) ? -EINVAL : directory_holds(a, s) ? 0 : -ENOTDIR;
 }
 
 static const char *scope_name(enum answer_scope scope)
@@ -143,12 +143,12 @@ static int note_grant(struct questions *qs, const struct grant_request *r, const
 }
 
 /* The pattern's rules, loaded. */
-static int pattern_rules(const struct asked *a, const struct settlement *s, struct ruleset **out)
+static int pattern_rules(struct policy *p, const struct asked *a, const struct settlement *s, struct ruleset **out)
 {
 	char text[STANDING_TEXT];
 	struct diagnostics found = { 0 };
 	struct ruleset_source none = { .path = "grant" };
-	int rc = standing_rule(a, s, text, sizeof(text));
+	int rc = standing_rule(p, a, s, text, sizeof(text));
 	if (rc == 0)
 		rc = ruleset_parse("grant", text, strlen(text), &none, &found, out);
 	diagnostics_free(&found);
@@ -170,7 +170,7 @@ static void make_grants(struct questions *qs, const struct asked *a, const struc
 		if (!ops)
 			continue;
 		struct ruleset *rules = NULL;
-		if (s->pattern && pattern_rules(a, s, &rules) < 0)
+		if (s->pattern && pattern_rules(p, a, s, &rules) < 0)
 			return;
 		struct grant_request r = { .rules = rules, .pattern = s->pattern, .call = &a->call, .object = i, .ops = ops, .only = only, .directory = s->directory,
 					   .kind = s->answer.kind, .scope = s->answer.scope,
@@ -191,7 +191,7 @@ static int make_standing(struct questions *qs, const struct asked *a, const stru
 {
 	char line[STANDING_TEXT];
 	const char *file = policy_grants_file(qs->options.policy);
-	int rc = standing_rule(a, s, line, sizeof(line));
+	int rc = standing_rule(qs->options.policy, a, s, line, sizeof(line));
 	bool sayable = rc != -EINVAL; /* of a program that gets one empty argument, say, no argv= speaks alone */
 	if (rc == 0)
 		rc = question_note(qs, "grant-always", line);
@@ -286,7 +286,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	pthread_mutex_lock(&qs->lock);
 	struct group *g = queue_group(qs, id);
 	struct asked *a = g && g->state != GROUP_SETTLING ? filed_open(g->asked) : NULL;
-	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : !a ? -ENOMEM : answer_check(a, &s);
+	int rc = !g || g->state == GROUP_SETTLING ? -ENOENT : !a ? -ENOMEM : answer_check(qs->options.policy, a, &s);
 	if (rc < 0) {
 		pthread_mutex_unlock(&qs->lock);
 		asked_free(a);
@@ -304,7 +304,7 @@ int question_answer(struct questions *qs, uint64_t id, const struct settlement *
 	if (strcmp(s.answer.channel, "tty") == 0 || strcmp(s.answer.channel, "desk") == 0)
 		queue_person_answered(qs, g->asked->sum.key, s.answer.kind == VERDICT_DENY);
 	if (strcmp(s.answer.channel, "deny") == 0)
-		unanswered_add(&qs->unanswered, g->asked);
+		unanswered_add(&qs->unanswered, qs->options.policy, g->asked);
 	queue_deliver_group(qs, g, &s.answer);
 	if (s.answer.scope != SCOPE_ONCE || (s.answer.kind == VERDICT_ALLOW && policy_counts_favours(qs->options.policy)))
 		settle_granted(qs);
@@ -324,7 +324,7 @@ static void group_passed(struct questions *qs, struct group *g, int stage, const
 	g->passed |= 1u << stage;
 	if (g->passed == all) {
 		struct answer a;
-		unanswered_add(&qs->unanswered, g->asked);
+		unanswered_add(&qs->unanswered, qs->options.policy, g->asked);
 		answer_unanswered(g->asked, qs->stage[stage].row->word, why, &a);
 		queue_deliver_group(qs, g, &a);
 	} else if (!qs->together && g->state == GROUP_WAITING && g->stage == stage && stage + 1 < qs->n_stages) {

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "policy/guard.h"
+#include "policy/policy_state.h"
 #include "rules/cleanup.h"
 #include "rules/ruleset.h"
 #include "rules/strbuf.h"
@@ -81,8 +82,8 @@ static void write_rule(struct strbuf *to, const struct asked *a, uint32_t object
 	strbuf_puts(to, "\n");
 }
 
-/* Whether TEXT loads and answers every operation of the question. */
-static bool answers(const char *text, const struct asked *a, enum verdict_kind kind)
+/* Whether TEXT loads and answers every operation that was ASKED about. */
+static bool answers(const char *text, const struct asked *a, const op_set asked[CALL_OBJECTS], enum verdict_kind kind)
 {
 	struct diagnostics found = { 0 };
 	struct ruleset_source none = { .path = "grants" };
@@ -92,7 +93,7 @@ static bool answers(const char *text, const struct asked *a, enum verdict_kind k
 	for (uint32_t i = 0; good && i < a->call.n_objects; i++) {
 		struct verdict v[OP_COUNT];
 		ruleset_decide_object(rules, &a->call, i, v);
-		for (op_set ops = a->call.object[i].ops; good && ops; ops &= (op_set)(ops - 1))
+		for (op_set ops = asked[i]; good && ops; ops &= (op_set)(ops - 1))
 			good = v[__builtin_ctz(ops)].kind == kind;
 	}
 	if (rules)
@@ -112,7 +113,16 @@ static bool pattern_plain(const char *p)
 	return true;
 }
 
-int standing_rule(const struct asked *a, const struct settlement *s, char *out, size_t cap)
+static void find_asked(struct policy *p, const struct call *call, op_set asked[CALL_OBJECTS])
+{
+	op_set any = 0;
+	for (uint32_t i = 0; p && i < call->n_objects; i++)
+		any |= asked[i] = policy_asked(p, call, i);
+	for (uint32_t i = 0; !any && i < call->n_objects; i++)
+		asked[i] = call->object[i].ops;
+}
+
+int standing_rule(struct policy *p, const struct asked *a, const struct settlement *s, char *out, size_t cap)
 {
 	if (s->pattern && !pattern_plain(s->pattern))
 		return -EINVAL;
@@ -121,9 +131,11 @@ int standing_rule(const struct asked *a, const struct settlement *s, char *out, 
 	struct strbuf to = { 0 };
 	CLEANUP_FREE char *text = NULL;
 	size_t len = 0;
+	op_set asked[CALL_OBJECTS] = { 0 };
+	find_asked(p, &a->call, asked);
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
 		for (unsigned bit = 0; bit < OP_COUNT; bit++) {
-			if (a->call.object[i].ops & (1u << bit))
+			if (asked[i] & (1u << bit))
 				write_rule(&to, a, i, bit, s);
 		}
 	}
@@ -133,7 +145,7 @@ int standing_rule(const struct asked *a, const struct settlement *s, char *out, 
 	if (len >= cap)
 		return -ENOSPC;
 	memcpy(out, text, len + 1);
-	return answers(out, a, s->answer.kind) ? 0 : -EINVAL;
+	return answers(out, a, asked, s->answer.kind) ? 0 : -EINVAL;
 }
 
 void standing_place(const char *file)

@@ -10,10 +10,10 @@
 
 /*
  * The rules that the answer S for ever would add to the file, exactly as they would be written. They were loaded
- * and answer this very question. Returns 0, -EINVAL when no such rule can be
+ * and answer this very question: of a call that needs more, what P asks about (all, where that is none: a limit asks; or P is NULL). Returns 0, -EINVAL when no such rule can be
  * written, -ENOSPC when it does not fit, -ENOMEM.
  */
-int standing_rule(const struct asked *a, const struct settlement *s, char *out, size_t cap);
+int standing_rule(struct policy *p, const struct asked *a, const struct settlement *s, char *out, size_t cap);
 
 /*
  * Where FILE's directory would have no place to be ("~/.config" is missing): makes that place, with mode 0700, so that nobody in the

@@ -109,7 +109,7 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 		agree(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
 		return false;
 	}
-	if (!rule || !screen || standing_rule(a, s, rule, STANDING_TEXT) < 0)
+	if (!rule || !screen || standing_rule(questions_policy(c->qs), a, s, rule, STANDING_TEXT) < 0)
 		return false;
 	text_start(&t, screen, 2 * STANDING_TEXT);
 	text_add(&t, "%s  to ", c->frame.dumb ? "" : "\033[H\033[2J");

@@ -23,11 +23,11 @@ static bool known(const struct unanswered *u, uint64_t key, const char *text)
 }
 
 /* The rule that would have allowed A joins the others. False: there is none, or no memory. */
-static bool add_rule(struct unanswered *u, const struct asked *a)
+static bool add_rule(struct unanswered *u, struct policy *p, const struct asked *a)
 {
 	CLEANUP_FREE char *text = malloc(STANDING_TEXT);
 	struct settlement allow = { .answer.kind = VERDICT_ALLOW };
-	if (!text || standing_rule(a, &allow, text, STANDING_TEXT) < 0)
+	if (!text || standing_rule(p, a, &allow, text, STANDING_TEXT) < 0)
 		return false; /* too long for a rule, or asked by a program without a name */
 	if (known(u, a->of->sum.key, text))
 		return true;
@@ -37,13 +37,13 @@ static bool add_rule(struct unanswered *u, const struct asked *a)
 	return true;
 }
 
-void unanswered_add(struct unanswered *u, struct filed *f)
+void unanswered_add(struct unanswered *u, struct policy *p, struct filed *f)
 {
 	u->count++;
 	if (known(u, f->sum.key, NULL))
 		return;
 	struct asked *a = u->n < UNANSWERED_MAX ? filed_open(f) : NULL;
-	if (!a || !add_rule(u, a))
+	if (!a || !add_rule(u, p, a))
 		u->more = true;
 	asked_free(a);
 }

@@ -8,6 +8,8 @@
 
 #include "policy/filed.h"
 
+struct policy;
+
 #define UNANSWERED_MAX 40
 
 struct unanswered_rule {
@@ -23,7 +25,7 @@ struct unanswered {
 	struct unanswered_rule at[UNANSWERED_MAX];
 };
 
-void unanswered_add(struct unanswered *u, struct filed *f);
+void unanswered_add(struct unanswered *u, struct policy *p, struct filed *f);
 void unanswered_free(struct unanswered *u);
 
 #endif

@@ -47,6 +47,10 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
 fi
 alone -p "$T/etc/ask.rules" --ask=deny -- true
 check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
+rules create.rules <<<"ask create $PWD/opened
+default allow"
+alone -p "$R" --ask=deny -- sh -c 'exec 3<>opened'
+same "of a call that needs more, the list has what was asked" "create" "$(sed -n 's/^allow \([a-z]*\) .*/\1/p' "$T/err" | xargs)"
 # The places that the list names for itself: each of them allows what was asked.
 envrc() { rm -f .envrc; alone "$@" -- sh -c 'echo x >.envrc'; }
 envrc --ask=deny

@@ -76,7 +76,7 @@ static void rule_for(const char *name, uint32_t len)
 	struct ruleset_source none = { .path = "x" };
 	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, len } };
 	must(asked_new(&q, &a, &size) == 0);
-	if (standing_rule(a, &(struct settlement){ .answer.kind = VERDICT_ALLOW }, text, sizeof(text)) == 0) {
+	if (standing_rule(NULL, a, &(struct settlement){ .answer.kind = VERDICT_ALLOW }, text, sizeof(text)) == 0) {
 		must(ruleset_parse("x", text, strlen(text), &none, &found, &rs) == 0);
 		must(decide(rs, &c) == VERDICT_ALLOW);
 		char *other = malloc(len + 1);
