@@ -67,7 +67,8 @@ for words in "log $T/j.alarm" "log $T/j.alarm --json" "check $T/etc/allow.rules"
 done
 
 # Where usher finds no place, it says what is missing.
-said() { (unset XDG_STATE_HOME; "${@}" "$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true 2>&1) | head -n 1; }
+mkdir -m 700 "$T/run"
+said() { (unset XDG_STATE_HOME; XDG_RUNTIME_DIR=$T/run "${@}" "$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true 2>&1) | head -n 1; }
 same "a HOME that is relative" "usher: HOME does not begin with /, and XDG_STATE_HOME names no place" "$(said env HOME=relative | sed 's/;.*//')"
 same "an empty HOME" "usher: HOME is empty, and XDG_STATE_HOME names no place" "$(said env HOME= | sed 's/;.*//')"
 same "no HOME" "usher: HOME is not set, and XDG_STATE_HOME names no place" "$(said env -u HOME | sed 's/;.*//')"
