@@ -279,22 +279,41 @@ if command -v tmux >/dev/null; then
 	check "d denies" wait_for says m "Permission denied"
 	wait_for says m end
 	# Its caller ends while a message is typed: what is typed on is no answer to the question that comes to the front, however long it goes on.
-	session typed sh -c 'cat q1 & p=$!; while [ ! -e types ]; do sleep 0.1; done; kill -9 $p; cat q2; echo end'
-	wait_for takes_key q1
-	press x
-	wait_for shows "deny, and say:"
-	touch types
-	wait_for shows "object    read $T/w/q2"
-	# Without a process for each key, which on a busy machine would be a pause.
-	for _ in $(seq 15); do
-		echo "send-keys -t t o"
-		read -rt 0.1 <>"$T/etc/nap"
-	done | "${TM[@]}" -C attach -f ignore-size -t t >/dev/null
-	if says typed "content 2"; then not_ok "a message typed on answers nothing" "$(cat "$T/typed.out")"; else ok "a message typed on answers nothing"; fi
+	# A pause between the keys would make them count, and a busy machine makes one now and then: what was typed with one shows nothing.
+	type_on() { # prints the longest time between two keys, in ms
+		local began=${EPOCHREALTIME/./} now longest=0
+		for _ in $(seq 15); do
+			echo "send-keys -t t o" >&3
+			read -rt 0.1 <>"$T/etc/nap"
+			now=${EPOCHREALTIME/./}
+			((now - began > longest)) && longest=$((now - began))
+			began=$now
+		done
+		echo $((longest / 1000))
+	}
+	typed_on() { # NAME: with the first of its two questions in front
+		session "$1" sh -c 'cat q1 & p=$!; while [ ! -e types ]; do sleep 0.1; done; kill -9 $p; cat q2; echo end'
+		wait_for takes_key q1
+		press x
+		wait_for shows "deny, and say:"
+		touch types
+		wait_for shows "object    read $T/w/q2"
+		# Without a process for each key, which would be a pause, too.
+		pause=$({ type_on; } 3> >("${TM[@]}" -C attach -f ignore-size -t t >/dev/null))
+		rm types
+	}
+	for again in 1 2 3 4 5 6; do
+		typed=typed$again
+		typed_on $typed
+		if [ "$pause" -le 250 ] || ! says $typed "content 2"; then break; fi
+		wait_for says $typed end
+		echo "# a pause of $pause ms between keys: once more"
+	done
+	if says $typed "content 2"; then not_ok "a message typed on answers nothing" "$(cat "$T/$typed.out")"; else ok "a message typed on answers nothing"; fi
 	check "a key behind it does" wait_for takes_key q2
 	press o
-	check "and o allows" wait_for says typed "content 2"
-	wait_for says typed end
+	check "and o allows" wait_for says $typed "content 2"
+	wait_for says $typed end
 	printf 'ask create %s/new* review\n' "$T/w" >>"$T/etc/ask.rules"
 	echo 'content 6' >q6
 	session o sh -c 'touch new1; cat q1; cat q2; cat q6; cat q4; cat q5; echo end'
