@@ -116,7 +116,7 @@ void disposition_print(FILE *to)
 {
 	fputs("### Refused in the filter (" MACHINE ")\n\n", to);
 	print_refused(to);
-	fputs("\nAny other number, x32 and other architectures: ENOSYS.\n\n### Decided on register values\n\n", to);
+	fputs("\nAny other number, x32 and other architectures: ENOSYS; so is what the running kernel does not have.\n\n### Decided on register values\n\n", to);
 	print_conditions(to);
 	fputs("\nsocket and socketpair, where no rule could give others: TCP, unix and netlink route sockets, UDP where a rule could allow it; other families EAFNOSUPPORT, "
 	      "other types ESOCKTNOSUPPORT, other protocols EPROTONOSUPPORT.\n\n### Mediated\n\n", to);

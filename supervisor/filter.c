@@ -270,9 +270,11 @@ static struct range range_of(uint32_t nr, const struct making *m)
 	if (d->kind == CALL_UNKNOWN)
 		return r;
 	r.action = SECCOMP_RET_ALLOW;
-	if ((d->when & m->mode) != d->when)
+	if (d->kind == CALL_ALLOWED || (d->when & m->mode) != d->when)
 		return r;
-	if (d->kind == CALL_REFUSED)
+	if (m->options->lacks && m->options->lacks((int)nr))
+		r.action = RET_ERRNO(ENOSYS);
+	else if (d->kind == CALL_REFUSED)
 		r.action = RET_ERRNO(d->error);
 	else if (d->kind == CALL_MEDIATED)
 		r = mediated(nr, m->options);

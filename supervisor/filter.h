@@ -26,6 +26,7 @@ struct filter_options {
 	bool reads;                  /* opens for reading are left to the kernel: cover.h */
 	bool changes;                /* every file may be changed, whoever asks: who holds one up does no more than that */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
+	bool (*lacks)(int nr);       /* whether the running kernel has no such call: it does not exist then (kernel_calls.h). NULL: it has all */
 };
 
 /*

@@ -27,6 +27,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/kernel.h"
+#include "supervisor/kernel_calls.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/likeness.h"
@@ -65,6 +66,7 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 		.reads = run->cover != NULL,
 		.changes = policy_allows(run->s.policy, OP_MODIFY, false, NULL),
 		.scoped = run->floor && floor_scopes_signals(run->floor),
+		.lacks = kernel_lacks,
 	};
 }
 

@@ -36,6 +36,11 @@ static const struct filter_options root = { .domain = true, .scoped = true, .soc
 static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
 static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true };
+static bool lacks(int nr)
+{
+	return nr == __NR_setxattrat || nr == __NR_open_tree_attr || nr == __NR_file_getattr || nr == __NR_statmount;
+}
+static const struct filter_options older = { .domain = true, .scoped = true, .trap_stat = true, .lacks = lacks };
 static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
 
 struct expectation {
@@ -49,6 +54,14 @@ struct expectation {
 
 static const struct expectation expected[] = {
 	X(user, __NR_read, ALLOW, 0),
+	X(user, __NR_setxattrat, TRAP, 0),
+	X(user, __NR_open_tree_attr, E(EPERM), 0),
+	X(hidden, __NR_file_getattr, TRAP, 0),
+	X(older, __NR_setxattrat, E(ENOSYS), 0),
+	X(older, __NR_open_tree_attr, E(ENOSYS), 0),
+	X(older, __NR_file_getattr, E(ENOSYS), 0),
+	X(older, __NR_statmount, ALLOW, 0), /* the kernel says so itself */
+	X(older, __NR_removexattrat, TRAP, 0),
 	X(user, __NR_openat, TRAP, 0),
 	X(readers, __NR_openat, ALLOW, 0, 0, O_RDONLY),
 	X(readers, __NR_openat, ALLOW, 0, 0, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NONBLOCK | O_NOFOLLOW),
