@@ -108,7 +108,7 @@ static bool object_equal(const struct grant *g, const struct object *o)
 }
 
 /* DIR is the whole of NAME, or NAME goes on with a slash behind it. */
-static bool is_prefix(struct span dir, struct span name)
+bool grants_below(struct span dir, struct span name)
 {
 	if (dir.len == 0 || dir.len > name.len || memcmp(dir.bytes, name.bytes, dir.len) != 0)
 		return false;
@@ -169,7 +169,7 @@ static bool entry_covers(const struct entry *e, const struct sought *s)
 		return false;
 	if (e->rules)
 		return (g->scope != SCOPE_TREE || in_tree(&call->by, g->tree)) && entry_live(e);
-	if (g->below ? o->kind != OBJECT_FILE || !is_prefix(g->object.name, o->name) : !object_equal(g, o))
+	if (g->below ? o->kind != OBJECT_FILE || !grants_below(g->object.name, o->name) : !object_equal(g, o))
 		return false;
 	if ((s->op & OP_EXEC) && (!span_equal(g->argv, call_argv(call, o)) || (!g->below && !span_equal(g->argv0, call->argv0))))
 		return false;
@@ -291,7 +291,7 @@ int grants_add(struct grants *g, const struct grant_request *r, uint64_t *id)
 	    (r->kind != VERDICT_ALLOW && r->kind != VERDICT_DENY && r->kind != VERDICT_KILL))
 		return -EINVAL;
 	const struct object *o = &r->call->object[r->object];
-	if (r->directory.bytes && (o->kind != OBJECT_FILE || !is_prefix(r->directory, o->name)))
+	if (r->directory.bytes && (o->kind != OBJECT_FILE || !grants_below(r->directory, o->name)))
 		return -EINVAL;
 	struct entry *e = NULL;
 	int rc = entry_new(r, &e);

@@ -69,6 +69,9 @@ int grants_add(struct grants *g, const struct grant_request *request, uint64_t *
 /* The live grant that covers operation OP on OBJECT for CALL's caller and was made for ONLY (struct grant), or NULL. Lock-free; lives as long as G. */
 const struct grant *grants_find(const struct grants *g, const struct call *call, uint32_t object, op_set op, const struct rule *only);
 
+/* Whether the directory DIR, without a slash at its end, is NAME or holds it. */
+bool grants_below(struct span dir, struct span name);
+
 /* Returns 0, or -ENOENT when there is no live grant of that number. */
 int grants_revoke(struct grants *g, uint64_t id);
 

@@ -85,20 +85,13 @@ static bool answer_valid(struct policy *p, const struct asked *a, const struct s
 	return !s->pattern || pattern_answers(p, a, s);
 }
 
-static bool lies_in(struct span name, struct span dir)
-{
-	if (dir.len == 0 || dir.len > name.len || memcmp(name.bytes, dir.bytes, dir.len) != 0)
-		return false;
-	return name.len == dir.len || dir.bytes[dir.len - 1] == '/' || name.bytes[dir.len] == '/';
-}
-
 /* The directory of the answer, where it names one, holds every object. */
 static bool directory_holds(const struct asked *a, const struct settlement *s)
 {
 	if (s->pattern || !s->directory.bytes)
 		return true;
 	for (uint32_t i = 0; i < a->call.n_objects; i++) {
-		if (a->call.object[i].kind != OBJECT_FILE || !lies_in(a->call.object[i].name, s->directory))
+		if (a->call.object[i].kind != OBJECT_FILE || !grants_below(s->directory, a->call.object[i].name))
 			return false;
 	}
 	return true;
@@ -224,7 +217,8 @@ static uint32_t hold_some(struct questions *qs, uint64_t *last, uint64_t to, str
 		if (g->asked->id > *last && g->state != GROUP_SETTLING)
 			out[n++] = filed_hold(g->asked);
 	}
-	*last = n ? out[n - 1]->id : to;
+	if (n)
+		*last = out[n - 1]->id;
 	return n;
 }
 

@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/caller_signal.h"
 
-#include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/job.h"
+#include "supervisor/kernel.h"
 #include "supervisor/memory.h"
-
-#define ONE_THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 
 void caller_signal(const struct job *j, int signal)
 {
 	/* Held first and looked at then: a caller that is killed in between leaves its number to nobody. */
-	int fd CLEANUP_FD = (int)syscall(SYS_pidfd_open, (pid_t)j->notif.pid, ONE_THREAD);
+	int fd CLEANUP_FD = (int)syscall(SYS_pidfd_open, (pid_t)j->notif.pid, PIDFD_THREAD);
 
 	if (!job_alive(j))
 		return;

@@ -16,11 +16,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "supervisor/kernel.h"
 #include "supervisor/proc_text.h"
 
-/* Newer than Debian 12's headers: Linux 6.9 and 6.13. */
-#define USHER_PIDFD_THREAD O_EXCL
-
+/* Newer than Debian 12's headers: Linux 6.13. */
 struct usher_pidfd_info {
 	uint64_t mask;
 	uint64_t cgroup;
@@ -46,7 +45,7 @@ int thread_open(pid_t tid, struct thread_ref *out)
 	if (errno != EINVAL && errno != ENOENT)
 		return -errno;
 	/* No leader. Before 6.9 other threads have none; since then EINVAL says that no such thread exists. */
-	fd = (int)syscall(SYS_pidfd_open, tid, USHER_PIDFD_THREAD);
+	fd = (int)syscall(SYS_pidfd_open, tid, PIDFD_THREAD);
 	if (fd >= 0) {
 		*out = (struct thread_ref){ fd, true, false };
 		return 0;

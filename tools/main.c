@@ -26,8 +26,8 @@ static int printed(int rc)
 {
 	errno = 0;
 	bool whole = fflush(stdout) == 0 && !ferror(stdout);
-	if (!whole && !errno && write(STDOUT_FILENO, "\n", 1) < 0 && errno == EINTR)
-		errno = 0; /* what failed was an earlier write, and the next one says why: behind what is cut short a line's end is no harm */
+	if (!whole && !errno)
+		(void)!write(STDOUT_FILENO, "\n", 1); /* what failed was an earlier write, and the next one says why: behind what is cut short a line's end is no harm */
 	if (whole || errno == EPIPE)
 		return rc;
 	fprintf(stderr, "usher: write to standard output: %s: what was printed is cut short; make room or print elsewhere, and ask again\n",

@@ -350,20 +350,29 @@ static void *ask_many(void *arg)
 	return NULL;
 }
 
+/* ASKERS threads run BODY as OF says, each from its own number on; once all have started, BY_THE_WAY. */
+static void all_ask(const struct asker *of, void *(*body)(void *), void (*by_the_way)(struct fixture *f))
+{
+	struct asker a[ASKERS];
+	pthread_t thread[ASKERS];
+	for (uint64_t i = 0; i < ASKERS; i++) {
+		a[i] = *of;
+		a[i].from = i * EACH;
+		pthread_create(&thread[i], NULL, body, &a[i]);
+	}
+	if (by_the_way)
+		by_the_way(of->f);
+	for (int i = 0; i < ASKERS; i++)
+		pthread_join(thread[i], NULL);
+}
+
 /* 200 at once, a third of them withdrawn in a race with their answers. */
 static void each_is_answered_once(void **state)
 {
 	struct fixture *f = *state;
-	struct asker a[ASKERS];
-	pthread_t thread[ASKERS];
 	atomic_uint withdrawn = 0;
 	begin(f, "ask read /a/**\n", "exec:echo '{\"answer\":\"allow\"}'", 0);
-	for (uint64_t i = 0; i < ASKERS; i++) {
-		a[i] = (struct asker){ f, i * EACH, &withdrawn, NULL };
-		pthread_create(&thread[i], NULL, ask_many, &a[i]);
-	}
-	for (int i = 0; i < ASKERS; i++)
-		pthread_join(thread[i], NULL);
+	all_ask(&(struct asker){ .f = f, .withdrawn = &withdrawn }, ask_many, NULL);
 	await(f, ASKERS * EACH - atomic_load(&withdrawn));
 	questions_stop(f->qs);
 	f->qs = NULL;
@@ -408,21 +417,12 @@ static void *ask_the_same(void *arg)
 	return NULL;
 }
 
-/* The threads ask the same EACH questions; once all have started, BY_THE_WAY. */
+/* The threads ask the same EACH questions. */
 static void all_ask_the_same(struct fixture *f, void (*by_the_way)(struct fixture *f))
 {
-	struct asker a[ASKERS];
-	pthread_t thread[ASKERS];
 	pthread_barrier_t together;
 	pthread_barrier_init(&together, NULL, ASKERS);
-	for (uint64_t i = 0; i < ASKERS; i++) {
-		a[i] = (struct asker){ f, i * EACH, NULL, &together };
-		pthread_create(&thread[i], NULL, ask_the_same, &a[i]);
-	}
-	if (by_the_way)
-		by_the_way(f);
-	for (int i = 0; i < ASKERS; i++)
-		pthread_join(thread[i], NULL);
+	all_ask(&(struct asker){ .f = f, .together = &together }, ask_the_same, by_the_way);
 	pthread_barrier_destroy(&together);
 }
 
