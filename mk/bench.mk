@@ -7,7 +7,7 @@ bench: all $(BUILD)/tests/bench/bare $(BUILD)/tests/bench/micro $(BUILD)/tests/b
 	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/ask.py $(if $(QUICK),--quick))
 	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/exec.py $(if $(QUICK),--quick))
 	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/journal.py $(if $(QUICK),--quick))
-	@$(if $(ROWS)$(QUICK),:,$(TEST_ENV) tests/bench/scale.py)
+	@$(if $(ROWS),:,$(TEST_ENV) tests/bench/scale.py $(if $(QUICK),--quick))
 	@$(if $(ROWS),:,$(BUILD)/tests/bench/rules)
 
 .PHONY: bench-compare

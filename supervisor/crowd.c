@@ -7,11 +7,11 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <time.h>
 
+#include "rules/pages.h"
 #include "supervisor/crowd_order.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
@@ -35,7 +35,7 @@ struct crowd {
 
 static struct crowd *crowd_new(void)
 {
-	struct crowd *c = calloc(1, sizeof(*c));
+	struct crowd *c = pages_new(sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -54,7 +54,7 @@ static struct crowd *crowd_of(struct pool *p)
 		return c;
 	if (atomic_compare_exchange_strong(&p->crowd, &none, c))
 		return c;
-	free(c);
+	pages_free(c, sizeof(*c));
 	return none;
 }
 

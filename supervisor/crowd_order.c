@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/crowd_order.h"
 
-#include <string.h>
-
 #define STRANGER 6      /* a process that was not answered yet, or long ago */
 #define BUSY_LEAST 7
 #define BUSY_MOST (ORDER_CLASSES - 3)
@@ -16,15 +14,12 @@ void order_init(struct order *o)
 {
 	const struct order_list empty = { NONE, NONE };
 
-	memset(o, 0, sizeof(*o));
 	o->busiest = BUSY_LEAST;
 	o->all = empty;
 	for (int i = 0; i < ORDER_CLASSES; i++)
 		o->ranked[i] = empty;
 	for (int i = 0; i < ARRANGE_CORES; i++)
 		o->busy[i] = empty;
-	for (uint16_t i = 0; i < ORDER_MAX; i++)
-		o->spare[o->spares++] = i;
 }
 
 #define LINK(o, i, which) (&(o)->call[i].which)
@@ -117,7 +112,7 @@ static struct order_list *list_of(struct order *o, uint16_t i)
 void order_add(struct order *o, const struct seccomp_notif *n, pid_t process, uint8_t rank, int core)
 {
 	const struct order_home *home = &o->home[n->pid % ORDER_REMEMBERED];
-	uint16_t i = o->spare[--o->spares];
+	uint16_t i = o->spares ? o->spare[--o->spares] : (uint16_t)o->untouched++;
 	struct order_call *c = &o->call[i];
 
 	if (home->tid == (pid_t)n->pid && home->core >= 0)

@@ -50,8 +50,8 @@ struct order_home {
 
 struct order {
 	struct order_call call[ORDER_MAX];
-	uint16_t spare[ORDER_MAX];
-	unsigned spares, promised;
+	uint16_t spare[ORDER_MAX];            /* places that are free again; from untouched on they were never used */
+	unsigned spares, untouched, promised;
 	struct order_list all, ranked[ORDER_CLASSES], busy[ARRANGE_CORES];
 	struct order_answered answered[ORDER_REMEMBERED];
 	struct order_home home[ORDER_REMEMBERED];
@@ -62,6 +62,7 @@ struct order {
 	unsigned turn;
 };
 
+/* O is zeroed memory, of which only what calls need is ever touched: pages_new(). */
 void order_init(struct order *o);
 
 /* PROCESS (0: unknown) calls, at NOW_US: its rank. To be asked once for each call. */
@@ -72,7 +73,7 @@ bool order_is_rare(const struct order *o, uint8_t rank);
 
 static inline bool order_has_room(const struct order *o)
 {
-	return o->spares > o->promised;
+	return o->spares + ORDER_MAX - o->untouched > o->promised;
 }
 
 /* Keeps a place for one call that is still to come. False: there is none. order_keep() ends that, whether the call has come or not. */

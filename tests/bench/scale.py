@@ -1,17 +1,42 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What does not show in single calls: whether many processes keep all cores busy with their own work, and whether an open behind a journal of a
-gigabyte takes as long as one at its beginning.
+"""What does not show in single calls: how usher's memory grows with the processes of a tree, whether many of them keep all cores busy with their
+own work, and whether an open behind a journal of a gigabyte takes as long as one at its beginning. With --quick the first alone.
 
 Prints a table; nothing is asserted. Needs USHER and BUILD in the environment."""
 import os, statistics, subprocess, sys, tempfile
 
 USHER, BUILD = os.environ.get("USHER", ""), os.environ.get("BUILD", "")
 PROCESSES, ROUNDS, GIGABYTE = 64, 5, 1 << 30
+SLEEPERS = """
+for n; do
+    while [ $n -gt 0 ]; do sleep 1000 & pids="$pids $!"; n=$((n - 1)); done
+    sleep 0.5
+    echo
+    read -r go
+done
+kill $pids
+"""
 CORES = len(os.sched_getaffinity(0))
 
 def output(words, d):
     return subprocess.run(words, cwd=d, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, timeout=1200, check=True).stdout
+
+def own_memory(pid):
+    """KiB of PID's that no file holds."""
+    return sum(int(l.split()[1]) for l in open(f"/proc/{pid}/status") if l.startswith(("RssAnon", "RssShmem")))
+
+def tree(d):
+    few, more = 50, 250
+    p = subprocess.Popen([USHER, "run", "-p", d + "/allow", "--ask=deny", "--journal", d + "/tree", "--", "sh", "-c", SLEEPERS, "sh", str(few), str(more)],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    took = []
+    for _ in range(2):
+        p.stdout.readline()
+        took.append(own_memory(p.pid))
+        p.stdin.write("\n"); p.stdin.flush()
+    p.wait()
+    print(f"usher's own memory with {few} processes in the tree {took[0]} KiB, with {few + more} {took[1]}: {(took[1] - took[0]) / more:.1f} KiB for each (must: under 4)")
 
 def idle():
     """Seconds that all cores together were idle."""
@@ -54,6 +79,8 @@ def main():
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMP"), prefix="usher-bench-") as d:
         with open(d + "/allow", "w") as f: f.write("default allow\n")
         os.chmod(d + "/allow", 0o600)
+        tree(d)
+        if "--quick" in sys.argv: return
         many(d)
         long_journal(d)
 

@@ -50,7 +50,7 @@ static uint32_t flood(struct order *o, unsigned rounds)
 
 static struct order *fresh(void)
 {
-	struct order *o = malloc(sizeof(*o));
+	struct order *o = calloc(1, sizeof(*o));
 
 	assert_non_null(o);
 	order_init(o);
