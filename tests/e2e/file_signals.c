@@ -268,6 +268,18 @@ static void crowd(void)
 	printf("a crowd under two timers: %d wrong\n", wrong);
 }
 
+/* Opens a FIFO to which nobody writes. The timer ends that: with its next signal, where one comes before the open does. */
+static int open_until_timer(int us)
+{
+	const struct itimerval every = { { 0, us }, { 0, us } }, none = { { 0, 0 }, { 0, 0 } };
+
+	setitimer(ITIMER_REAL, &every, NULL);
+	int fd = open("p", O_RDONLY | O_CLOEXEC), error = errno;
+	setitimer(ITIMER_REAL, &none, NULL);
+	errno = error;
+	return fd;
+}
+
 /* Here EINTR is what the program asked for. */
 static void interrupted_wait(void)
 {
@@ -277,11 +289,8 @@ static void interrupted_wait(void)
 	if (mkfifo("p", 0600) < 0)
 		exit(2);
 	sigaction(SIGALRM, &sa, NULL);
-	for (int i = 0; i < 10; i++) {
-		struct itimerval once_only = { { 0, 0 }, { 0, 30000 } };
-		setitimer(ITIMER_REAL, &once_only, NULL);
-		wrong += open("p", O_RDONLY | O_CLOEXEC) >= 0 || errno != EINTR;
-	}
+	for (int i = 0; i < 10; i++)
+		wrong += open_until_timer(30000) >= 0 || errno != EINTR;
 	printf("an open of a FIFO ends with EINTR: %d wrong\n", wrong);
 	unlink("p");
 }
@@ -350,10 +359,8 @@ static void killed_writers(void)
 
 	sigaction(SIGALRM, &sa, NULL);
 	for (int i = 0; i < KILLS / 10; i++) {
-		struct itimerval once_only = { { 0, 0 }, { 0, 20000 } };
 		kill_at_fifo(O_WRONLY, (i % 10) * 500);
-		setitimer(ITIMER_REAL, &once_only, NULL);
-		int fd = open("p", O_RDONLY | O_CLOEXEC);
+		int fd = open_until_timer(20000);
 		wrong += fd >= 0 || errno != EINTR;
 		if (fd >= 0)
 			close(fd);
