@@ -8,9 +8,9 @@ supervised() { exec "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$
 run() { (supervised "$@"); }
 
 # A timer lives on when its process executes another program: the usual way to bound a command.
-timed() { perl -e 'alarm 1; exec @ARGV' "$@" >/dev/null 2>&1; echo $?; }
-same "the control: a timer ends a command" 142 "$(timed sleep 20)"
-same "a timer from before the start ends it under usher" 142 "$(timed "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.alarm" -- sleep 20)"
+timed() { perl -e 'alarm shift; exec @ARGV' "$@" >/dev/null 2>&1; echo $?; }
+same "the control: a timer ends a command" 142 "$(timed 1 sleep 20)"
+same "a timer from before the start ends it under usher" 142 "$(timed "$(sanitized && echo 10 || echo 2)" "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.alarm" -- sleep 20)"
 check "and the journal is closed" "$USHER" verify "$T/j.alarm"
 
 # What is sent to usher is for the command.
