@@ -238,6 +238,19 @@ static void put_rest(FILE *to, const char *text, size_t len)
 	}
 }
 
+/* The time of day, in UTC as in the record; with the date where a session starts and ends. */
+static void put_time(FILE *to, const struct parts *p)
+{
+	bool whole = field_is(&p->type, "start") || field_is(&p->type, "end");
+
+	if (p->time.len <= 23)
+		fputs("  ", to);
+	else if (whole)
+		fprintf(to, " %.23sZ ", p->time.value);
+	else
+		fprintf(to, " %.12s ", p->time.value + 11);
+}
+
 void render_line(FILE *to, const char *text, size_t len, bool colour)
 {
 	struct parts p;
@@ -246,8 +259,7 @@ void render_line(FILE *to, const char *text, size_t len, bool colour)
 		put(to, &p.seq);
 	else
 		fprintf(to, ">%.*s", (int)p.after.len, p.after.len ? p.after.value : "");
-	/* The time of day; the date is in the records and in --timeline. */
-	fprintf(to, " %.*s ", p.time.len > 23 ? 12 : 0, p.time.len > 23 ? p.time.value + 11 : "");
+	put_time(to, &p);
 	if (field_is(&p.type, "call")) {
 		put_call(to, &p, colour);
 	} else {

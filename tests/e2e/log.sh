@@ -23,6 +23,10 @@ session "$T/a" 'echo 1 >one; mv one two; ln two three; mkdir d; mv two d/four; c
 fresh; echo no >no
 session "$T/b" 'echo 1 >one; cat no; rm -f one'
 
+# Where a session starts and ends, the line has the date; all others the time of day.
+dates() { log "$T/b" | awk '$2 ~ /^....-..-..T..:..:..[.]...Z$/ { d = d $3 " " } $2 !~ /^(....-..-..T)?..:..:..[.]...Z?$/ { d = d "bad " } END { print d }'; }
+same "the lines of start and end have the date" "start end " "$(dates)"
+
 # log=alert can be asked for, and is there in the record.
 fresh; echo no >no
 printf 'deny read %s log=alert\ndefault allow\n' "$T/project/no" >"$T/etc/alert.rules"
