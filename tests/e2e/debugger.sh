@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Debuggers that start what they debug, and tracers of trees: as natively, and no way round the rules.
+# waits
 . "$(dirname "$0")/lib.sh"
 
 need gcc
