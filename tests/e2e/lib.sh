@@ -66,9 +66,11 @@ is_root() { [ "$(id -u)" = 0 ]; }
 # Whether a session of this user's, who could write it nowhere else, has its journal in /tmp: the default place is there as well.
 sessions_in_tmp() { compgen -G "/tmp/usher-$(id -u)/*/journal-000001.jsonl" >/dev/null; }
 
-# Waits until the command succeeds, at most 20 s (WITHIN seconds).
+# Waits until the command succeeds, at most 20 s, six times that for a sanitized usher (WITHIN seconds).
+patience=20
+if sanitized; then patience=120; fi
 wait_for() {
-	local i n=$((${WITHIN:-20} * 50))
+	local i n=$((${WITHIN:-$patience} * 50))
 	for ((i = 0; i < n; i++)); do
 		"$@" >/dev/null 2>&1 && return 0
 		read -rt 0.02 <>"$T/etc/nap" # a sleep without a process
