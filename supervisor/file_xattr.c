@@ -107,10 +107,17 @@ int lsetxattr_resolve(struct job *j)
 	return by_name(j, LOOK_NOFOLLOW);
 }
 
+bool xattr_takes_place(void)
+{
+	return fgetxattr(AT_FDCWD, "none.such", NULL, 0) == 0 || errno != EBADF; /* no file system has such names */
+}
+
 int fsetxattr_resolve(struct job *j)
 {
 	struct target *t;
 
+	if ((int)j->arg[0] == AT_FDCWD && xattr_takes_place())
+		return file_object(j, AT_FDCWD, 0, LOOK_EMPTY, OP_ATTR, &t);
 	return file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 }
 

@@ -22,4 +22,7 @@ int xattr_copy_name(struct job *j, uint64_t addr);
 /* The caller's struct at ADDR, SIZE bytes: what it has beyond OUT's must be zero. Returns 0 or a negative errno. */
 int xattr_copy_args(struct job *j, uint64_t addr, uint64_t size, struct value_args *out);
 
+/* Whether the kernel takes AT_FDCWD for the descriptor of fsetxattr(2) and fgetxattr(2): Linux 6.18 does, 6.12 does not. */
+bool xattr_takes_place(void);
+
 #endif

@@ -60,6 +60,15 @@ int lgetxattr_resolve(struct job *j)
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
 }
 
+/* The filter lets nothing but AT_FDCWD come here. */
+int fgetxattr_resolve(struct job *j)
+{
+	if ((int)j->arg[0] != AT_FDCWD || !xattr_takes_place())
+		return -EBADF;
+	int rc = xattr_copy_name(j, j->arg[1]);
+	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_EMPTY_PATH);
+}
+
 /* Before the name is copied, as in the kernel. */
 int getxattrat_check(struct job *j)
 {

@@ -190,7 +190,8 @@ static bool ours(const struct session *s, int nr, const struct frame *f)
 	case __NR_sendmsg:
 	case __NR_sendmmsg: /* the kernel may go on with them */
 	case __NR_ioctl:
-	case __NR_fcntl: /* usher gets some forms of them only */
+	case __NR_fcntl:
+	case __NR_fgetxattr: /* usher gets some forms of them only */
 		return false;
 	default:
 		return disposition_traps(nr) && !left_to_kernel(s, nr, f);

@@ -97,6 +97,7 @@ int ioctl_perform(struct job *j);
 /* file_xattr_get.c */
 int getxattr_resolve(struct job *j);
 int lgetxattr_resolve(struct job *j);
+int fgetxattr_resolve(struct job *j);
 int getxattrat_check(struct job *j);
 int getxattrat_resolve(struct job *j);
 int listxattr_resolve(struct job *j);

@@ -42,6 +42,24 @@ S
 else
 	skip "a target that drops to another user" "needs root"
 fi
+# The working directory where a descriptor belongs (AT_FDCWD), as newer kernels take it: it is hidden like by its name.
+rules attribute.rules <<R
+deny stat $T/project
+default allow
+R
+fresh
+attribute='import ctypes, os
+libc = ctypes.CDLL(None, use_errno=True)
+room = ctypes.create_string_buffer(8)
+for n in libc.fgetxattr(-100, b"user.k", room, 8), libc.getxattr(b".", b"user.k", room, 8):
+    print(room.raw[:n] if n >= 0 else os.strerror(ctypes.get_errno()))'
+python3 -c 'import os; os.setxattr(".", "user.k", b"v")' 2>/dev/null
+if [ "$(cd "$T/project" && python3 -c "$attribute" | uniq)" = "b'v'" ]; then
+	supervise "$R" python3 -c "$attribute" >"$T/out" 2>"$T/err"
+	same "a hidden working directory's attribute is hidden by AT_FDCWD, too" "No such file or directory" "$(uniq "$T/out")"
+else
+	skip "a hidden working directory's attribute by AT_FDCWD" "the kernel wants a descriptor, or the file system has no such attributes"
+fi
 # Nothing is removed from a file system that is read only, be it there or not.
 if is_root && mkdir "$T/solid" && mount -t tmpfs solid "$T/solid" 2>/dev/null; then
 	mkdir "$T/solid/d" && : >"$T/solid/f" && mount -o remount,ro "$T/solid"

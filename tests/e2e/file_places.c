@@ -38,6 +38,12 @@ static void second_names(void)
 	say("by a null name", syscall(466, AT_FDCWD, NULL, AT_EMPTY_PATH, "user.k"));
 	say("listxattrat of nothing but a place", syscall(465, AT_FDCWD, "", AT_EMPTY_PATH, NULL, 0));
 	say("by a null name", syscall(465, AT_FDCWD, NULL, AT_EMPTY_PATH, NULL, 0));
+	say("fsetxattr of it", fsetxattr(AT_FDCWD, "user.k", "v", 1, 0));
+	say("fgetxattr of it", fgetxattr(AT_FDCWD, "user.k", NULL, 0));
+	say("of a bad name", fgetxattr(AT_FDCWD, (const char *)8, NULL, 0));
+	say("flistxattr of it", flistxattr(AT_FDCWD, NULL, 0));
+	say("fremovexattr of it", fremovexattr(AT_FDCWD, "user.k"));
+	(void)removexattr(".", "user.k");
 	unlink("sn");
 }
 
