@@ -24,6 +24,7 @@
 #include "policy/desk_peer.h"
 #include "policy/desk_state.h"
 #include "policy/thread.h"
+#include "policy/wait_for.h"
 #include "rules/cleanup.h"
 
 #define NUMBERS (1 << 22) /* no process has a number as high: the kernel's PID_MAX_LIMIT */
@@ -162,7 +163,7 @@ static void *desk_main(void *arg)
 			short out = c->line.fd >= 0 && desk_line_waiting(&c->line) ? POLLOUT : 0;
 			p[2 + i] = (struct pollfd){ .fd = c->line.fd, .events = (short)(POLLIN | out) };
 		}
-		if (poll(p, 2 + DESK_CLIENTS, -1) < 0)
+		if (wait_for(p, 2 + DESK_CLIENTS, -1) < 0)
 			continue;
 		for (int i = 0; i < DESK_CLIENTS; i++) {
 			struct client *c = &d->client[i];

@@ -25,6 +25,7 @@
 #include "policy/thread.h"
 #include "policy/tty_state.h"
 #include "policy/tty_text.h"
+#include "policy/wait_for.h"
 #include "rules/cleanup.h"
 
 #define QUIET_MS 700 /* longer than a keyboard waits before it repeats a held key */
@@ -151,7 +152,7 @@ static int get_key(struct tty_channel *c, int ms)
 	struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
 	uint64_t count;
 	char keys[256];
-	if (poll(p, 2, ms) <= 0)
+	if (wait_for(p, 2, ms) <= 0)
 		return 0;
 	if (p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
 		return 0;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "policy/wait_for.h"
 #include "rules/cleanup.h"
 #include "supervisor/clock.h"
 #include "supervisor/relay_state.h"
@@ -268,7 +269,7 @@ void *relay_main(void *arg)
 		hand_over(r, &since);
 		int timeout = prepare(r, p);
 		pthread_mutex_unlock(&r->lock);
-		int n = poll(p, 3, timeout);
+		int n = wait_for(p, 3, timeout);
 		pthread_mutex_lock(&r->lock);
 		uint64_t count;
 		if (n > 0 && p[2].revents && read(r->wake, &count, sizeof(count)) < 0)

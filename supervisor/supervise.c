@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "audit/journal.h"
+#include "policy/wait_for.h"
 #include "rules/cleanup.h"
 #include "supervisor/clock.h"
 #include "supervisor/guardian.h"
@@ -272,7 +273,7 @@ static int wait_for_work(const struct session *s, int signals, const struct roun
 	fds[SIGNALS] = (struct pollfd){ signals, POLLIN, 0 };
 	fds[LIVES] = (struct pollfd){ r->lives ? -1 : lives_fd(s->lives), POLLIN, 0 };
 	fds[WATCH] = (struct pollfd){ r->watch ? -1 : s->pool->watch, POLLIN, 0 };
-	return poll(fds, WAKERS, pause_ms(r));
+	return wait_for(fds, WAKERS, pause_ms(r));
 }
 
 static uint64_t now_ms(void)

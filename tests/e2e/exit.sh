@@ -91,6 +91,14 @@ kill -TERM $pid; wait $pid; rc=$?; same "SIGTERM is forwarded" "33 got term" "$r
 start -- sh -c 'trap "touch reloaded" HUP; touch up; while :; do sleep 0.1; done'
 kill -HUP $pid; check "SIGHUP is forwarded" wait_for test -e "$T/project/reloaded"
 kill -TERM $pid; wait $pid; same "SIGTERM ends the command" 143 $?
+for ask in deny desk; do
+	start --ask=$ask -- python3 -S -c 'import os, time; os.mkdir("up")
+while not os.path.exists("low"): time.sleep(0.05)
+print("alive", flush=True); os._exit(7)'
+	check "usher's limit on open files is lowered (--ask=$ask)" python3 -c "import resource; resource.prlimit($pid, resource.RLIMIT_NOFILE, (3, 3))"
+	mkdir low; wait $pid; rc=$?; same "below what it waits for, and the session goes on" "7 alive" "$rc $(grep -v '^usher: ' "$T/bg.out")"
+	rmdir up low
+done
 
 # A tree with a double-forked daemon in a session of its own that ignores every signal it can.
 tree='(setsid sh -c "trap \"\" TERM HUP INT; echo \$\$ >> kids; while :; do sleep 0.2; done" >/dev/null 2>&1 & ) ; sh -c "echo \$\$ >> kids; exec sleep 300" & while [ "$(wc -l 2>/dev/null < kids)" != 2 ]; do sleep 0.05; done; '
