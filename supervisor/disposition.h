@@ -56,6 +56,7 @@ enum compare {
 	COMPARE_LONG,   /* all 64 bits equal value */
 	COMPARE_NOT,    /* any of 64 bits differs from value */
 	COMPARE_BITS,   /* the bits of mask equal value */
+	COMPARE_HIGH,   /* any bit of the high half is set; stands alone */
 	COMPARE_ANY,    /* any bit of mask, which is in the low half, is set; stands alone */
 	COMPARE_SOME,   /* the bits of mask are set, and some bit of the low half is not; stands alone */
 };

@@ -109,6 +109,10 @@ static void test(struct code *c, struct exits *x, const struct comparison *t)
 	case COMPARE_NOT:
 		test_differs(c, x, t);
 		return;
+	case COMPARE_HIGH:
+		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, HIGH_HALF(t->arg)));
+		leave(c, x, JUMP(BPF_JEQ, 0, 0, 0), true);
+		return;
 	case COMPARE_ANY:
 		code_add(c, STATEMENT(BPF_LD | BPF_W | BPF_ABS, LOW_HALF(t->arg)));
 		leave(c, x, JUMP(BPF_JSET, t->mask, 0, 0), false);

@@ -75,7 +75,7 @@ static void conditions_belong_to_decided_calls(void **state)
 		assert_int_equal(disposition_of(c->nr)->kind, CALL_DECIDED);
 		assert_true(c->test[0].how != COMPARE_NONE);
 		assert_true(c->test[0].arg != c->test[1].arg || c->test[1].how == COMPARE_NONE);
-		bool alone = c->test[0].how == COMPARE_ANY || c->test[0].how == COMPARE_SOME;
+		bool alone = c->test[0].how == COMPARE_HIGH || c->test[0].how == COMPARE_ANY || c->test[0].how == COMPARE_SOME;
 		assert_true(!alone || (c->when == 0 && c->error > 0 && c->test[0].mask <= UINT32_MAX));
 		assert_non_null(c->what);
 		assert_non_null(c->reason);

@@ -73,10 +73,10 @@ static void add_call(scmp_filter_ctx ctx, int nr, unsigned when)
 
 static bool stands_alone(const struct condition *k)
 {
-	return k->test[0].how == COMPARE_ANY || k->test[0].how == COMPARE_SOME;
+	return k->test[0].how == COMPARE_HIGH || k->test[0].how == COMPARE_ANY || k->test[0].how == COMPARE_SOME;
 }
 
-/* What libseccomp cannot say stays out: "any of these bits", "these bits, but not all" (here_alone()) and the kinds of sockets. */
+/* What libseccomp cannot say stays out: "any of these bits" and what comes before it, "these bits, but not all" (here_alone()) and the kinds of sockets. */
 static void oracle(unsigned when, struct sock_fprog *out)
 {
 	scmp_filter_ctx ctx = seccomp_init(SCMP_ACT_ALLOW);
@@ -102,6 +102,8 @@ static void oracle(unsigned when, struct sock_fprog *out)
 
 static bool said(const struct comparison *c, uint64_t arg)
 {
+	if (c->how == COMPARE_HIGH)
+		return arg >> 32;
 	return c->how == COMPARE_ANY ? arg & c->mask : (arg & c->mask) == c->mask && (uint32_t)arg != UINT32_MAX;
 }
 
