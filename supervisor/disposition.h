@@ -30,6 +30,7 @@ enum call_when {
 	WHEN_SHOWN = 1 << 6,      /* a rule says show=asked: getpeername tells what was asked for */
 	WHEN_SOCKETS = 1 << 7,    /* some rule could give sockets that are not listed: net_filter.h asks */
 	WHEN_KEPT = 1 << 8,       /* some file may not be changed: policy_allows() says no of modify */
+	WHEN_ADDRESSED = 1 << 9,  /* the rules do not let UDP be sent to everybody */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 

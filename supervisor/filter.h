@@ -24,6 +24,7 @@ struct filter_options {
 	struct net_sockets sockets;  /* which some rule could give */
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
 	bool reads;                  /* opens for reading are left to the kernel: cover.h */
+	bool groups;                 /* UDP may be sent to everybody */
 	bool changes;                /* every file may be changed, whoever asks: who holds one up does no more than that */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
 	bool (*lacks)(int nr);       /* whether the running kernel has no such call: it does not exist then (kernel_calls.h). NULL: it has all */

@@ -136,10 +136,46 @@ static bool restricted(const struct policy *policy)
 	return false;
 }
 
+enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
+
+/* Rules on some addresses may stand before the one on all when they say nothing else. */
+static int layer_sends(const struct ruleset *layer, const struct kind *kind)
+{
+	const struct rule *rule;
+	const char *where;
+	bool all;
+
+	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
+		if (!(rule->ops & OP_SEND) || !concerns(rule, kind, &all))
+			continue;
+		if (rule->kind != VERDICT_ALLOW || rule->limit)
+			return LAYER_REFUSES;
+		if (all && !rule_conditional(rule))
+			return LAYER_ALLOWS;
+	}
+	enum verdict_kind otherwise = ruleset_default(layer, &where);
+	return otherwise == VERDICT_NONE ? LAYER_SILENT : otherwise == VERDICT_ALLOW ? LAYER_ALLOWS : LAYER_REFUSES;
+}
+
+static bool sends_anywhere(const struct policy *policy, const struct kind *kind)
+{
+	const struct ruleset *layer;
+	bool allowed = false;
+
+	for (size_t i = 1; (layer = policy_layer(policy, i)); i++) {
+		int says = layer_sends(layer, kind);
+		if (says == LAYER_REFUSES)
+			return false;
+		allowed |= says == LAYER_ALLOWS;
+	}
+	return allowed;
+}
+
 void net_reach(const struct policy *policy, struct net_reach *out)
 {
 	out->tcp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_TCP });
 	out->udp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
+	out->groups = sends_anywhere(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
 	out->abstract = can_reach(policy, &(struct kind){ .object = OBJECT_ABSTRACT });
 	out->others = others_reach(policy);
 	out->restricted = restricted(policy);

@@ -322,6 +322,50 @@ static int detour(void)
 	return result(rc == 0);
 }
 
+static int joins(int family, int level, int option, const void *group, size_t len)
+{
+	int s = socket(family, SOCK_DGRAM | SOCK_CLOEXEC, 0), rc = setsockopt(s, level, option, group, (socklen_t)len);
+
+	close(s);
+	return rc == 0;
+}
+
+/* The kernel says on the network which groups are joined: here on the loopback alone. */
+static int groups(void)
+{
+	const struct sockaddr_in group = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xef010203) };
+	const struct in_addr here = { htonl(INADDR_LOOPBACK) };
+	const struct ip_mreq one = { group.sin_addr, here };
+	const struct ip_mreq_source by = { .imr_multiaddr = group.sin_addr, .imr_interface = here, .imr_sourceaddr = here };
+	struct group_req any = { .gr_interface = 1 };
+	struct group_source_req any_by = { .gsr_interface = 1 };
+
+	memcpy(&any.gr_group, &group, sizeof(group));
+	memcpy(&any_by.gsr_group, &group, sizeof(group));
+	any_by.gsr_source = any.gr_group;
+	((struct sockaddr_in *)&any_by.gsr_source)->sin_addr = here;
+	return result(joins(AF_INET, IPPROTO_IP, IP_ADD_MEMBERSHIP, &one, sizeof(one)) |
+		      joins(AF_INET, IPPROTO_IP, IP_ADD_SOURCE_MEMBERSHIP, &by, sizeof(by)) |
+		      joins(AF_INET, IPPROTO_IP, MCAST_JOIN_GROUP, &any, sizeof(any)) |
+		      joins(AF_INET, IPPROTO_IP, MCAST_JOIN_SOURCE_GROUP, &any_by, sizeof(any_by)));
+}
+
+static int groups6(void)
+{
+	const struct sockaddr_in6 group = { .sin6_family = AF_INET6, .sin6_addr.s6_addr = { 0xff, 0x11, [14] = 0xbe, [15] = 0xef } };
+	const struct sockaddr_in6 here = { .sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT };
+	const struct ipv6_mreq one = { group.sin6_addr, 1 };
+	struct group_req any = { .gr_interface = 1 };
+	struct group_source_req any_by = { .gsr_interface = 1 };
+
+	memcpy(&any.gr_group, &group, sizeof(group));
+	memcpy(&any_by.gsr_group, &group, sizeof(group));
+	memcpy(&any_by.gsr_source, &here, sizeof(here));
+	return result(joins(AF_INET6, IPPROTO_IPV6, IPV6_ADD_MEMBERSHIP, &one, sizeof(one)) |
+		      joins(AF_INET6, IPPROTO_IPV6, MCAST_JOIN_GROUP, &any, sizeof(any)) |
+		      joins(AF_INET6, IPPROTO_IPV6, MCAST_JOIN_SOURCE_GROUP, &any_by, sizeof(any_by)));
+}
+
 /* What is sent under a label goes by the options that were leased with it. The label alone is anybody's. */
 static int detour_of_label(void)
 {
@@ -459,6 +503,8 @@ static const struct attack attacks[] = {
 	{ "row 62: a descriptor from outside", given, false },
 	{ "row 65: a source route", detour, false },
 	{ "row 65: a source route that comes with a flow label", detour_of_label, false },
+	{ "row 65: a group that is joined", groups, false },
+	{ "row 65: a group of IPv6 that is joined", groups6, false },
 	{ "row 66: no family", no_family, false },
 	{ "row 67: an IPv4 address in IPv6", mapped, false },
 	{ "row 67: no address", anywhere, false },

@@ -35,7 +35,7 @@ static const struct filter_options user = { .domain = true, .scoped = true, .soc
 static const struct filter_options root = { .domain = true, .scoped = true, .sockets = { .udp = true }, .privileged = true, .sighted = true };
 static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
-static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true };
+static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true, .groups = true };
 static bool lacks(int nr)
 {
 	return nr == __NR_setxattrat || nr == __NR_open_tree_attr || nr == __NR_file_getattr || nr == __NR_statmount;
@@ -138,6 +138,12 @@ static const struct expectation expected[] = {
 	X(user, __NR_prctl, E(EINVAL), PR_SET_PTRACER, 1),
 	X(user, __NR_seccomp, ALLOW, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC),
 	X(user, __NR_seccomp, E(EBUSY), HIGH | SECCOMP_SET_MODE_FILTER, HIGH | SECCOMP_FILTER_FLAG_NEW_LISTENER),
+	X(user, __NR_setsockopt, E(EPERM), 3, HIGH | 0, HIGH | 35),
+	X(user, __NR_setsockopt, E(EPERM), 3, 41, 20),
+	X(user, __NR_setsockopt, E(EPERM), 3, 41, 46),
+	X(user, __NR_setsockopt, ALLOW, 3, 1, 46),
+	X(writers, __NR_setsockopt, ALLOW, 3, 0, 35),
+	X(writers, __NR_setsockopt, E(EPERM), 3, 0, 4),
 	X(user, __NR_ioctl, ALLOW, 0, TCGETS),
 	X(user, __NR_ioctl, ALLOW, 0, TIOCSCTTY, 1),
 	X(user, __NR_ioctl, E(EPERM), 0, TIOCSTI),

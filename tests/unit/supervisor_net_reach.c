@@ -19,6 +19,7 @@
 #define TCP 2
 #define ABSTRACT 4
 #define OTHERS 8
+#define GROUPS 16 /* UDP to everybody */
 
 struct row {
 	const char *first;
@@ -27,7 +28,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "default allow\n", NULL, UDP | TCP | ABSTRACT | OTHERS },
+	{ "default allow\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS },
 	{ "default ask\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default deny\n", NULL, 0 },
 	{ "allow read /**\n", NULL, 0 },
@@ -38,7 +39,7 @@ static const struct row rows[] = {
 	{ "default deny\nallow net unix:@a*\n", NULL, ABSTRACT },
 	{ "default deny\nallow net unix:/run/**\n", NULL, 0 },
 	{ "default allow\ndeny net udp:*:*\n", NULL, TCP | ABSTRACT },
-	{ "default allow\ndeny connect,bind udp:*:*\n", NULL, UDP | TCP | ABSTRACT },
+	{ "default allow\ndeny connect,bind udp:*:*\n", NULL, UDP | TCP | ABSTRACT | GROUPS },
 	{ "default allow\ndeny net udp:*:* uid=7\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\ndeny net udp:*:1-65535\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default deny\ndeny net udp:*:*\nallow net udp:127.0.0.1:53\n", NULL, 0 },
@@ -46,15 +47,22 @@ static const struct row rows[] = {
 	{ "default allow\n", "deny net tcp:*:* udp:*:*\n", ABSTRACT },
 	{ "default allow\n", "default deny\nallow net tcp:127.0.0.1:80\n", TCP },
 	{ "default deny\n", "default allow\n", 0 },
-	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP | OTHERS },
-	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT | OTHERS },
+	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP | OTHERS | GROUPS },
+	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS },
 	{ "allow read /**\n", "allow net tcp:*:*\n", TCP },
 	{ "default deny\nallow socket raw\n", NULL, OTHERS },
 	{ "default deny\nask socket vsock uid=7\n", NULL, OTHERS },
 	{ "default deny\ndeny socket raw\n", NULL, 0 },
 	{ "deny net tcp:192.0.2.1:*\nallow socket raw\n", NULL, OTHERS },
 	{ "allow socket raw\n", "deny net tcp:192.0.2.1:*\n", 0 },
-	{ "default allow\n", "allow connect tcp:192.0.2.1:* limit=5/s\n", UDP | TCP | ABSTRACT },
+	{ "default allow\n", "allow connect tcp:192.0.2.1:* limit=5/s\n", UDP | TCP | ABSTRACT | GROUPS },
+	{ "default deny\nallow send udp:*:*\n", NULL, UDP | GROUPS },
+	{ "default deny\nallow send udp:*:* uid=7\n", NULL, UDP },
+	{ "default deny\nallow send udp:*:* limit=5/s\n", NULL, UDP },
+	{ "default deny\nallow send udp:192.0.2.1:53\nallow send udp:*:*\ndeny send udp:*:*\n", NULL, UDP | GROUPS },
+	{ "default allow\ndeny send udp:192.0.2.1:53\n", NULL, UDP | TCP | ABSTRACT },
+	{ "default allow\nrewrite send udp:192.0.2.1:53 -> udp:127.0.0.1:53\n", NULL, UDP | TCP | ABSTRACT },
+	{ "default allow\n", "deny send udp:*:5353\n", UDP | TCP | ABSTRACT },
 };
 
 static char dir[64];
@@ -88,7 +96,7 @@ static int reach_of(const struct row *row)
 	net_reach(policy, &can);
 	policy_free(policy);
 	diagnostics_free(&found);
-	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0) | (can.others ? OTHERS : 0);
+	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0) | (can.others ? OTHERS : 0) | (can.groups ? GROUPS : 0);
 }
 
 static void test_rows(void **state)
