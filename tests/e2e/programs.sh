@@ -155,4 +155,11 @@ if is_root || ! grep -q '^Max core file size  *[0-9a-z][0-9a-z]*  *0 ' <(sh -c '
 	same "row 46: the limit at which no program is started for the core either" "1 1" \
 		"$(u sed -n 's/^Max core file size *\([0-9a-z]*\) *\([0-9a-z]*\).*/\1 \2/p' /proc/self/limits)"
 else skip "row 46: no program for the core" "the limit is 0 here"; fi
+
+# Of a process outside, what SECURITY.md lists; pagemap alone has no end.
+gives='for f in /proc/$1/*; do [ ! -f "$f" ] || ! head -c 64 "$f" >/dev/null 2>&1 || echo "${f##*/}"; done'
+listed='cgroup|cmdline|comm|limits|mountinfo|mounts|oom_score|stat|statm|status'
+mine=$(sh -c "$gives" - $$)
+check "/proc of a process outside: the control: natively there is more" grep -qx maps <<<"$mine"
+same "/proc of a process outside" "$(grep -xE "$listed" <<<"$mine")" "$(u sh -c "$gives" - $$)"
 finish
