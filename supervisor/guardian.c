@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -56,6 +57,15 @@ static int report_exit(int fd, int status, const struct rusage *used)
 	return report_write(fd, &r);
 }
 
+/*
+ * Who asks its parent to trace it (PTRACE_TRACEME, as programs do that want no debugger) is the guardian's, and stands at its next signal. It goes
+ * on with that. A SIGTRAP is left out: the kernel sends one behind an exec.
+ */
+static bool let_go(pid_t pid, int sig)
+{
+	return ptrace(PTRACE_DETACH, pid, 0, sig == SIGTRAP ? 0 : sig) == 0;
+}
+
 /* Reaps whatever ended and reports on the command. Returns false when no child is left; *LOST: usher does not hear of it any more. */
 static bool reap(pid_t command, int status, bool *lost)
 {
@@ -67,6 +77,8 @@ static bool reap(pid_t command, int status, bool *lost)
 			return true;
 		if (pid < 0)
 			return false;
+		if (WIFSTOPPED(st) && let_go(pid, WSTOPSIG(st)))
+			continue;
 		if (pid != command)
 			continue;
 		if (WIFSTOPPED(st))

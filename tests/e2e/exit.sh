@@ -100,6 +100,21 @@ print("alive", flush=True); os._exit(7)'
 	rmdir up low
 done
 
+# Who wants no debugger asks its parent to trace it, and stops for that at its next signal.
+cat >"$T/etc/traced.py" <<'P'
+import ctypes, os, signal
+signal.signal(signal.SIGUSR1, lambda *_: print("handled", flush=True))
+print(ctypes.CDLL(None).ptrace(0, 0, 0, 0), flush=True)
+os.kill(os.getpid(), signal.SIGUSR1)
+os.kill(os.getpid(), signal.SIGTERM)
+P
+same "the control: a traced program stands at its signal" "0 stopped" "$(python3 -S -c '
+import os, sys
+pid = os.spawnv(os.P_NOWAIT, sys.executable, [sys.executable, "-S", sys.argv[1]])
+print("stopped" if os.WIFSTOPPED(os.waitpid(pid, 0)[1]) else "ended")
+os.kill(pid, 9)' "$T/etc/traced.py" | xargs)"
+same "the command goes on: nobody traces it" "0 handled 143" "$(xargs <<<"$(timeout -s KILL 60 "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/traced" -- python3 -S "$T/etc/traced.py" 2>/dev/null; echo $?)")"
+
 # A tree with a double-forked daemon in a session of its own that ignores every signal it can.
 tree='(setsid sh -c "trap \"\" TERM HUP INT; echo \$\$ >> kids; while :; do sleep 0.2; done" >/dev/null 2>&1 & ) ; sh -c "echo \$\$ >> kids; exec sleep 300" & while [ "$(wc -l 2>/dev/null < kids)" != 2 ]; do sleep 0.05; done; '
 all_gone() { local p; for p in $(cat "$T/project/kids"); do kill -0 "$p" 2>/dev/null && return 1; done; return 0; }
