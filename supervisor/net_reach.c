@@ -138,6 +138,19 @@ static bool restricted(const struct policy *policy)
 
 enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
 
+/* Such a rule closes addresses wherever it stands, also behind one that opens all. */
+static bool refuses_firmly(const struct ruleset *layer, const struct kind *kind)
+{
+	const struct rule *rule;
+	bool all;
+
+	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
+		if (rule->firm && (rule->ops & OP_SEND) && concerns(rule, kind, &all))
+			return true;
+	}
+	return false;
+}
+
 /* Rules on some addresses may stand before the one on all when they say nothing else. */
 static int layer_sends(const struct ruleset *layer, const struct kind *kind)
 {
@@ -145,6 +158,8 @@ static int layer_sends(const struct ruleset *layer, const struct kind *kind)
 	const char *where;
 	bool all;
 
+	if (refuses_firmly(layer, kind))
+		return LAYER_REFUSES;
 	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
 		if (!(rule->ops & OP_SEND) || !concerns(rule, kind, &all))
 			continue;

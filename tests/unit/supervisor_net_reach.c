@@ -60,6 +60,8 @@ static const struct row rows[] = {
 	{ "default deny\nallow send udp:*:* uid=7\n", NULL, UDP },
 	{ "default deny\nallow send udp:*:* limit=5/s\n", NULL, UDP },
 	{ "default deny\nallow send udp:192.0.2.1:53\nallow send udp:*:*\ndeny send udp:*:*\n", NULL, UDP | GROUPS },
+	{ "default deny\nallow send udp:*:*\ndeny send udp:224.0.0.0/4:* firm\n", NULL, UDP },
+	{ "default deny\nallow send udp:*:*\ndeny connect udp:224.0.0.0/4:* firm\ndeny send tcp:*:* firm\n", NULL, UDP | GROUPS },
 	{ "default allow\ndeny send udp:192.0.2.1:53\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\nrewrite send udp:192.0.2.1:53 -> udp:127.0.0.1:53\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\n", "deny send udp:*:5353\n", UDP | TCP | ABSTRACT },
