@@ -91,11 +91,12 @@ kill -TERM $pid; wait $pid; rc=$?; same "SIGTERM is forwarded" "33 got term" "$r
 start -- sh -c 'trap "touch reloaded" HUP; touch up; while :; do sleep 0.1; done'
 kill -HUP $pid; check "SIGHUP is forwarded" wait_for test -e "$T/project/reloaded"
 kill -TERM $pid; wait $pid; same "SIGTERM ends the command" 143 $?
-for ask in deny desk; do
+for with in "deny 3" "desk 3" "deny 0" "desk 0"; do
+	ask=${with% *} low=${with#* }
 	start --ask=$ask -- python3 -S -c 'import os, time; os.mkdir("up")
 while not os.path.exists("low"): time.sleep(0.05)
 print("alive", flush=True); os._exit(7)'
-	check "usher's limit on open files is lowered (--ask=$ask)" python3 -c "import resource; resource.prlimit($pid, resource.RLIMIT_NOFILE, (3, 3))"
+	check "usher's limit on open files is lowered to $low (--ask=$ask)" python3 -c "import resource; resource.prlimit($pid, resource.RLIMIT_NOFILE, ($low, $low))"
 	mkdir low; wait $pid; rc=$?; same "below what it waits for, and the session goes on" "7 alive" "$rc $(grep -v '^usher: ' "$T/bg.out")"
 	rmdir up low
 done
