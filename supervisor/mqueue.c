@@ -59,7 +59,10 @@ static long do_open(struct job *j)
 /* The kernel makes every queue's descriptor close-on-exec. */
 int mq_open_perform(struct job *j)
 {
-	/* Without a number for it no queue is made. */
+	/* A path descriptor, which can do nothing with a queue, usher cannot give: no queue is made for one. */
+	if ((int)j->arg[1] & O_PATH)
+		return job_error(j, -EBADF);
+	/* Nor without a number. */
 	int rc = (int)j->arg[1] & O_CREAT ? open_room(j) : 0;
 
 	if (rc < 0)
