@@ -32,6 +32,9 @@
 	"/proc/sys/fs/binfmt_misc/** /sys/{power,kernel/debug,kernel/tracing}/** /sys/kernel/{uevent_helper,kexec*} "           \
 	"reason=\"the kernel acts on it outside the tree\"\n"
 
+/* The weight of a whole session, usher's and the shell's among them. */
+#define SESSION_WEIGHT "deny write /proc/*/autogroup reason=\"it holds for processes outside the tree\"\n"
+
 #define GRANTS "/grants.rules"
 
 static bool is_plain(unsigned char c)
@@ -260,6 +263,7 @@ int guard_text(const struct policy_options *options, pid_t self, char **out, siz
 	struct strbuf to = { 0 };
 
 	guard_process(&to, self);
+	strbuf_puts(&to, SESSION_WEIGHT);
 	if (geteuid() == 0)
 		strbuf_puts(&to, KERNEL_OWN);
 	for (size_t i = 0; i < options->n_guarded; i++)

@@ -224,6 +224,17 @@ static int through_root(void)
 	return at_victims(open_root);
 }
 
+/* It holds for the whole session, which usher and the victims are in, too. */
+static int session_weight(void)
+{
+	int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? IMPOSSIBLE : REFUSED;
+	close(fd);
+	return WORKED;
+}
+
 static long raise_oom(int pid)
 {
 	char name[64];
@@ -340,6 +351,7 @@ static const struct attack attacks[] = {
 	{ "row 56: sched_setaffinity", affinity, false },
 	{ "row 56: sched_setscheduler", scheduler, false },
 	{ "row 56: ioprio_set", disk_priority, false },
+	{ "row 56: the weight of the session", session_weight, false },
 	{ "row 57: oom_score_adj", oom_score, false },
 	{ "row 57: no likelier victim than others", spared, false },
 	{ "row 57: files that the kernel acts on", kernel_files, false },
