@@ -121,13 +121,17 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	return agree(c, a, "  write it? y and Enter: ");
 }
 
-/* How long S holds, SCOPE being what is proposed. False when given up, or for what is no scope. */
+/* How long S holds, SCOPE being what is proposed; what is no scope is asked for again. False when given up. */
 static bool read_for(struct tty_channel *c, const struct asked *a, const char *words, const char *scope, struct settlement *s)
 {
-	char line[32];
+	char line[32], again[64];
 	snprintf(line, sizeof(line), "%s", scope);
-	if (!read_line(c, a, words, line, sizeof(line)) || !tty_scope(line, &s->answer))
-		return false;
+	snprintf(again, sizeof(again), "  not understood; %s", words + 2);
+	do {
+		if (!read_line(c, a, words, line, sizeof(line)))
+			return false;
+		words = again;
+	} while (!tty_scope(line, &s->answer));
 	return s->answer.scope != SCOPE_ALWAYS || read_always(c, a, s);
 }
 
