@@ -326,12 +326,12 @@ static int desk_main(int argc, char **argv)
 		fputs("usher desk: the whole screen needs a terminal; 'usher desk list', show, allow and deny do without\n", stderr);
 		return WRONG_USAGE;
 	}
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+	if (strcmp(argv[1], "review") == 0)
+		return desk_review(argc - 1, argv + 1);
+	if (tool_help(argc, argv)) {
 		usage();
 		return 0;
 	}
-	if (strcmp(argv[1], "review") == 0)
-		return desk_review(argc - 1, argv + 1);
 	struct desk_call *c = calloc(1, sizeof(*c));
 	if (!c)
 		return complain("out of memory");

@@ -10,6 +10,7 @@
 #include "policy/question_json.h"
 #include "tools/desk_client.h"
 #include "tools/desk_text.h"
+#include "tools/tool.h"
 
 #define TEXT DESK_TEXT
 
@@ -191,7 +192,7 @@ static bool parse(struct review_call *c, int argc, char **argv)
 int desk_review(int argc, char **argv)
 {
 	struct review_call c = { .message = "" };
-	if (argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+	if (tool_help(argc, argv)) {
 		desk_review_usage(stdout);
 		return 0;
 	}

@@ -85,7 +85,7 @@ static int doctor_main(int argc, char **argv)
 	struct finding findings[DOCTOR_MAX];
 	bool json = argc == 2 && strcmp(argv[1], "--json") == 0;
 
-	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0))
+	if (tool_help(argc, argv))
 		return usage();
 	if (argc == 2 && strcmp(argv[1], "--calls") == 0) {
 		disposition_print(stdout);

@@ -248,7 +248,7 @@ static int log_main(int argc, char **argv)
 {
 	char dir[PATH_MAX];
 	struct log l = { .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (tool_help(argc, argv)) {
 		usage();
 		return 0;
 	}

@@ -26,7 +26,7 @@ static int show(const char *name)
 
 static int rules_main(int argc, char **argv)
 {
-	if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+	if (tool_help(argc, argv)) {
 		printf("usage: usher rules %s\n\n%s.\n", tool_rules.usage, tool_rules.summary);
 		return 0;
 	}

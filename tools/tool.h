@@ -3,12 +3,17 @@
 #ifndef USHER_TOOLS_TOOL_H
 #define USHER_TOOLS_TOOL_H
 
+#include <stdbool.h>
+
 struct tool {
 	const char *name;
 	const char *usage;   /* the arguments, after "usher NAME " */
 	const char *summary; /* one line for --help */
 	int (*main)(int argc, char **argv); /* argv[0] is the subcommand; returns the exit status */
 };
+
+/* Whether help is asked for (--help, -h), by whatever word of the arguments. */
+bool tool_help(int argc, char **argv);
 
 /* Says that WORD of NAME's arguments is none of them, and where they are told. NAME may have two words ("desk review"). */
 void tool_unexpected(const char *name, const char *word);

@@ -170,7 +170,7 @@ static int verify_main(int argc, char **argv)
 	struct proof proof;
 	size_t n = 0;
 	char dir[PATH_MAX];
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+	if (tool_help(argc, argv)) {
 		usage();
 		return 0;
 	}

@@ -112,6 +112,9 @@ done
 for name in run check fmt rules desk log verify doctor; do
 	same "usher help $name" "0 $("$USHER" $name --help)" "$("$USHER" help $name >"$T/out" 2>&1; echo $?) $(cat "$T/out")"
 done
+for form in "log sessions" "log diff" "log prune --keep 1d" "log denied --json" "desk list" "desk allow" "rules list" "rules show" "verify --quiet" "doctor --json"; do
+	same "help behind more words: usher $form --help" "0 $("$USHER" ${form%% *} --help)" "$("$USHER" $form --help >"$T/out" 2>&1; echo $?) $(cat "$T/out")"
+done
 "$USHER" help frob >"$T/out" 2>&1
 same "usher help of no command" "125 1" "$? $(grep -c "no command 'frob'" "$T/out")"
 "$USHER" run --help >"$T/out"

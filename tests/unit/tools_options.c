@@ -107,7 +107,7 @@ static void test_options(void **state)
 		{ &tool_run, "tools/run.c", 11, true },	      { &tool_check, "tools/check.c", 7, true },
 		{ &tool_fmt, "tools/fmt.c", 2, true },	      { &tool_log, "tools/log.c", 7, true },
 		{ &tool_verify, "tools/verify.c", 4, true },  { &tool_doctor, "tools/doctor.c", 2, true },
-		{ &tool_rules, "tools/rules.c", 1, true },    { &tool_desk, "tools/desk_options.c", 7, false },
+		{ &tool_desk, "tools/desk_options.c", 7, false },
 	};
 	append(manual, sizeof(manual), "man/usher.1");
 	append(manual, sizeof(manual), "man/usher-journal.5");
