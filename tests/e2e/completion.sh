@@ -60,6 +60,8 @@ done
 "$USHER" run -p "$T/etc/allow.rules" -- true
 session=$(printf '%s\n' "$XDG_STATE_HOME"/usher/*/ | tail -n 1)
 for c in verify log; do offers "journals of $c" "usher $c " j/ "$session"; done
+mkdir -p "$XDG_STATE_HOME/usher/desk" # where the desk's sockets are when XDG_RUNTIME_DIR is not set
+same "which are sessions and nothing else" "" "$(offer 'usher log ' | grep -o '[^ ]*/desk/')"
 same "a session by what it begins with" "$session " "$(offer "usher verify ${session%??}")"
 offers "words of log" 'usher log ' denied who-touched prune
 offers "the desk's words" 'usher desk ' allow grants

@@ -56,7 +56,7 @@ __usher_options() {
 __usher_journals() {
 	local place=${XDG_STATE_HOME:-$HOME/.local/state}/usher
 	__usher_paths -d
-	[[ $cur == "$place"* ]] || __usher_words "$(find "$place" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | sort -r | head -n 50 | sed 's,$,/,')"
+	[[ $cur == "$place"* ]] || __usher_words "$(find "$place" -mindepth 1 -maxdepth 1 -type d -name '[0-9]*T*Z-*' 2>/dev/null | sort -r | head -n 50 | sed 's,$,/,')"
 }
 
 __usher_argument() { # what stands before it, behind the subcommand
