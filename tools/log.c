@@ -78,11 +78,12 @@ static int parse(int argc, char **argv, struct log *l)
 			k++;
 		if (k < n)
 			*flags[k].flag = true;
-		else if (!strcmp(argv[i], "--keep") && i + 1 < argc)
-			l->keep = argv[++i];
-		else if ((!strcmp(argv[i], "--prove") || !strcmp(argv[i], "--explain")) && i + 1 < argc && !l->n_words) {
+		else if (!strcmp(argv[i], "--keep"))
+			l->keep = i + 1 < argc ? argv[++i] : ""; /* which is no age, and is said to be none */
+		else if ((!strcmp(argv[i], "--prove") || !strcmp(argv[i], "--explain")) && !l->n_words) {
 			l->words[l->n_words++] = argv[i] + 2;
-			l->words[l->n_words++] = argv[++i];
+			if (i + 1 < argc)
+				l->words[l->n_words++] = argv[++i];
 		} else if (argv[i][0] == '-') {
 			tool_unexpected("log", argv[i]);
 			return -EINVAL;

@@ -146,8 +146,12 @@ int log_prune(struct log *l)
 {
 	unsigned removed = 0;
 	time_t age;
-	if (!parse_age(l->keep, &age) || l->n_words != 1) {
+	if (!parse_age(l->keep, &age)) {
 		fprintf(stderr, "usher log: prune needs --keep AGE, such as 30d or 12h\n");
+		return 1;
+	}
+	if (l->n_words != 1) {
+		fprintf(stderr, "usher log: prune takes one directory that holds sessions, or none: '%s' is no such, or one too many\n", l->words[1]);
 		return 1;
 	}
 	time_t before = time(NULL) - age;

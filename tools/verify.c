@@ -103,7 +103,11 @@ static int parse(int argc, char **argv, struct arguments *a)
 {
 	for (int i = 1; i < argc; i++) {
 		const char *arg = argv[i];
-		if (!strcmp(arg, "--anchor") && i + 1 < argc)
+		if (!strcmp(arg, "--anchor") && i + 1 == argc) {
+			fputs("usher verify: --anchor needs a HEAD behind it; 'usher verify --help' tells what that is\n", stderr);
+			return -EINVAL;
+		}
+		if (!strcmp(arg, "--anchor"))
 			a->anchor = argv[++i];
 		else if (!strncmp(arg, "--anchor=", 9))
 			a->anchor = arg + 9;

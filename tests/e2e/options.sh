@@ -21,6 +21,14 @@ yes() { # a part of what is printed, then the command
 no 2 'prune --keep AGE' log --keep 1d "$J"
 no 2 'prune --keep AGE' log --keep 1d "$P/old" denied
 no 2 'prune has no --json' log prune --keep 1d "$P" --json
+no 2 "'nosuch' is no such" log prune --keep 1d nosuch
+no 2 "'$T/k' is no such, or one too many" log prune --keep 1d "$P" "$T/k"
+no 2 'needs --keep AGE' log prune --keep
+no 2 'needs --keep AGE' log prune "$P" --keep
+no 2 'prune --keep AGE' log "$J" --keep
+no 2 'number of one record' log "$J" --prove
+no 2 '--anchor needs a HEAD' verify --anchor
+no 2 '--anchor needs a HEAD' verify "$J" --anchor
 same "and nothing was removed" 1 "$(find "$P/old" -name 'journal-*' | wc -l)"
 for o in --json --tree --timeline --follow; do
 	no 2 "explain has no $o" log "$J" explain 1 $o
