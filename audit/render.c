@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv, mode, owner, link, attribute;
+		after, event, argv0, argv, to_argv, mode, owner, link, attribute;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -24,7 +24,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "object", &p->object }, { "named", &p->named }, { "to", &p->to }, { "objects", &p->objects }, { "verdict", &p->verdict },
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
 		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
-		    { "mode", &p->mode },     { "owner", &p->owner },
+		    { "to_argv", &p->to_argv }, { "mode", &p->mode },     { "owner", &p->owner },
 		    { "link", &p->link },     { "attribute", &p->attribute } };
 	struct fields f;
 	struct field one;
@@ -133,6 +133,14 @@ static void put_said(FILE *to, const struct parts *p)
 	put_one(to, " as ", &p->argv0);
 }
 
+static void put_argv(FILE *to, const char *label, const struct field *f)
+{
+	if (!f->key)
+		return;
+	fputs(label, to);
+	render_argv(to, f);
+}
+
 static void put_call(FILE *to, const struct parts *p, bool colour)
 {
 	put(to, &p->tid);
@@ -158,10 +166,8 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		render_value(to, &p->to);
 	}
 	put_said(to, p);
-	if (p->argv.key) {
-		fputs(" argv ", to);
-		render_argv(to, &p->argv);
-	}
+	put_argv(to, " argv ", &p->argv);
+	put_argv(to, "  -> ", &p->to_argv); /* two blanks end what the program itself has said */
 	fputs(colour ? verdict_colour(&p->verdict) : "", to);
 	fputs("  ", to);
 	put(to, &p->verdict);

@@ -155,6 +155,8 @@ same "rewrite exec to a script" "show<a><b><c d><z>" "$(run /usr/bin/printf scri
 same "rewrite exec with long arguments" "$LONG 1 2" "$(run /usr/bin/printf long 1 2)"
 same "and with many" "$(seq -s ' ' 3000 | md5sum)" "$(run sh -c '/usr/bin/printf long $(seq 3000)' | cut -d' ' -f2- | md5sum)"
 check "the record has both" grep -aq '"argv":"1 2\\\\ 3".*"to":"/usr/bin/echo","to_argv":"-n a\\\\ b 1 2\\\\ 3 z"' <(cat "$T"/journal*/journal-*.jsonl)
+argued() { local j; for j in "$T"/journal*/; do "$USHER" log "$j" verdict:rewrite 2>/dev/null; done; }
+check "and its line tells them apart" grep -qF -- '/usr/bin/printf -> /usr/bin/echo argv 1 2\\ 3  -> -n a\\ b 1 2\\ 3 z  rewrite by' <(argued)
 cat >"$T/project/many.py" <<'P'
 import subprocess, os, sys
 for i in range(200):
