@@ -346,6 +346,17 @@ int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *tru
 	return 0;
 }
 
+bool links_of_self(const char *path, size_t len)
+{
+	static const char *const links[] = { "/proc/self", "/proc/thread-self" };
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		size_t n = strlen(links[i]);
+		if (len >= n && memcmp(path, links[i], n) == 0 && (len == n || path[n] == '/'))
+			return true;
+	}
+	return false;
+}
+
 bool links_missing(struct links *l, const char *path)
 {
 	struct walk w;

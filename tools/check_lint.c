@@ -15,6 +15,7 @@
 #include "rules/cleanup.h"
 #include "rules/endpoint_text.h"
 #include "rules/findings.h"
+#include "rules/links.h"
 #include "tools/rule_files.h"
 
 enum { RULE_SHOWN = 200 }; /* bytes of a rule in a message about something else */
@@ -224,6 +225,19 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
+/* It would hold for a process's own files, and holds for nothing. */
+static void lint_self(struct check *c, const struct rule *rule)
+{
+	struct rule_pattern p;
+	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++) {
+		bool named = (p.kind == OBJECT_FILE || p.kind == OBJECT_UNIX) && !p.alias;
+		if (!named || !links_of_self(p.prefix, p.prefix_len) || missing(p.prefix, p.prefix_len))
+			continue;
+		report(c, DIAGNOSTIC_WARNING, rule, p.column, "no object is called so, since /proc/self is a link: /proc/[0-9]*/ is every process's directory");
+		return;
+	}
+}
+
 /* An address with bits behind its prefix, where one address may have been meant. */
 static void lint_prefixes(struct check *c, const struct rule *rule)
 {
@@ -341,6 +355,7 @@ void check_lint(struct check *c)
 			lint_shadows(c, c->layer[i], r);
 			lint_layers(c, i, r);
 			lint_missing(c, r);
+			lint_self(c, r);
 			lint_prefixes(c, r);
 			lint_programs(c, r);
 			lint_ask(c, r, why);

@@ -102,6 +102,21 @@ static void test_status(void **state)
 	assert_int_equal(run(&tool_check, "--strict", warned, NULL), 1);
 }
 
+/* They are the caller's, so that the one who loads the rules must not take them for its own. */
+static void test_own_process(void **state)
+{
+	static const char *const says_so[] = { "deny read /proc/self/environ\n", "allow read /usr/** /proc/self/**\n", "deny read /proc/thread-self\n" };
+	for (size_t i = 0; i < sizeof(says_so) / sizeof(says_so[0]); i++) {
+		assert_int_equal(run(&tool_check, "--strict", file("w", says_so[i]), NULL), 1);
+		says("warning: no object is called so, since /proc/self is a link");
+	}
+	assert_int_equal(run(&tool_check, "--strict", file("w", "deny read /proc/[0-9]*/environ /proc/selfish/** /proc/1/**\n"), NULL), 1);
+	says("1:32: warning: /proc/selfish does not exist");
+	says("0 errors, 1 warnings");
+	assert_int_equal(run(&tool_check, "--explain", "read /proc/self/status", file("w", "default deny\nallow read /proc/self/**\n"), NULL), 0);
+	says("deny by ");
+}
+
 static void test_warnings(void **state)
 {
 	run(&tool_check, file("w", "allow read /usr/**\ndeny read /usr/bin/**\n"), NULL);
@@ -513,7 +528,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),  cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
+		cmocka_unit_test(test_status),  cmocka_unit_test(test_own_process), cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
 		cmocka_unit_test(test_explain_links), cmocka_unit_test(test_fmt_link), cmocka_unit_test(test_no_effect),
 		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_fmt_at_random), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
