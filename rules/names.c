@@ -34,8 +34,8 @@ static int canonical_glob(struct ruleset *rs, struct links *links, const struct 
 	for (uint32_t i = 0; i < whole; i++)
 		path[1 + i] = (char)g->token[i].byte;
 	path[1 + whole] = 0;
-	/* It leads to usher's own process here, and to another one whoever asks. */
-	if (!forbids(rule) && links_of_self(path, whole + 1))
+	/* It leads to usher's own process here (object_parser.c). */
+	if (links_of_self(path, whole + 1))
 		return 1;
 	int r = whole ? links_follow(links, path, to, &trusted) : 1;
 	if (r || strcmp(path, to) == 0)
@@ -151,7 +151,7 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 	path[0] = '/'; /* not as an initializer: that would write all of it for each pattern */
 	memcpy(path + 1, p->glob.literal, p->glob.n);
 	path[1 + p->glob.n] = 0;
-	if (linked ? links_single(links, path) : links_missing(links, path))
+	if (links_of_self(path, 1 + p->glob.n) || (linked ? links_single(links, path) : links_missing(links, path)))
 		return 0;
 	/* What is not there, or that this user cannot reach, has no other names for the command either. */
 	if (stat(path, &st) < 0)

@@ -107,9 +107,30 @@ static int compile(struct forms *f, struct pattern *pattern, const glob_unit *u,
 	return r ? r : add(f, pattern);
 }
 
+/* The links in /proc that lead to whoever looks: no object is called so. U, of which that many units more are to be had, is written over. */
+#define OWN_MORE 32
+
+static int own_form(struct forms *f, struct pattern pattern, glob_unit *u, size_t n)
+{
+	static const struct own {
+		const char *link, *each;
+	} own[] = { { "proc/self", "proc/[0-9]*" }, { "proc/thread-self", "proc/[0-9]*/task/[0-9]*" } };
+	for (size_t i = 0; f->list->each && i < sizeof(own) / sizeof(own[0]); i++) {
+		size_t len = strlen(own[i].link), put = strlen(own[i].each);
+		if (!starts(u, n, own[i].link) || (n > len && (u[len] & 0xff) != '/'))
+			continue;
+		memmove(u + put, u + len, (n - len) * sizeof(*u));
+		for (size_t k = 0; k < put; k++)
+			u[k] = (unsigned char)own[i].each[k];
+		pattern.alias = true;
+		return compile(f, &pattern, u, put + n - len, 0);
+	}
+	return 0;
+}
+
 static int path_form(struct forms *f, enum object_kind kind, const glob_unit *u, size_t n)
 {
-	glob_unit clean[WORD_UNITS + 1];
+	glob_unit clean[WORD_UNITS + 1 + OWN_MORE];
 	if (!n || (u[0] & 0xff) == 0)
 		return parser_fail(f->p, f->w->from, "an empty pattern; a name was expected");
 	if ((u[0] & 0xff) != '/' && !globstar_at(u, n))
@@ -123,7 +144,8 @@ static int path_form(struct forms *f, enum object_kind kind, const glob_unit *u,
 		return 1;
 	struct pattern pattern = { .kind = kind, .column = f->column };
 	pattern.every = len == 2 && globstar_at(clean, len);
-	return compile(f, &pattern, clean, len, slash + f->skip);
+	int r = compile(f, &pattern, clean, len, slash + f->skip);
+	return r ? r : own_form(f, pattern, clean, len);
 }
 
 static int inet_form(struct forms *f, const glob_unit *u, size_t n)

@@ -46,6 +46,7 @@ int parse_rule(struct parser *p, const struct line *line, enum verdict_kind kind
 struct pattern_list {
 	struct pattern *item;
 	uint32_t n, room;
+	bool each; /* what is ruled of a process's own files (/proc/self) is ruled of every process's */
 };
 int parse_patterns(struct parser *p, const struct word *w, op_set ops, struct pattern_list *list);
 

@@ -170,7 +170,7 @@ int parse_rule(struct parser *p, const struct line *line, enum verdict_kind kind
 {
 	struct compiled_rule rule = { .pub = { .kind = kind } };
 	struct conditions when = { 0 };
-	struct pattern_list list = { 0 };
+	struct pattern_list list = { .each = kind == VERDICT_DENY || kind == VERDICT_KILL || kind == VERDICT_ASK };
 	if (p->rs->n_rules >= RULES_MAX)
 		return parser_fail(p, line->from, "too many rules; at most 200,000 were expected");
 	if (line->n < 2)

@@ -225,11 +225,12 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 
-/* It would hold for a process's own files, and holds for nothing. */
+/* It would hold for a process's own files, and holds for nothing; what restricts holds for every process's. */
 static void lint_self(struct check *c, const struct rule *rule)
 {
 	struct rule_pattern p;
-	for (uint32_t i = 0; rule_pattern(rule, i, &p); i++) {
+	bool gives = rule->kind == VERDICT_ALLOW || rule->kind == VERDICT_REWRITE;
+	for (uint32_t i = 0; gives && rule_pattern(rule, i, &p); i++) {
 		bool named = (p.kind == OBJECT_FILE || p.kind == OBJECT_UNIX) && !p.alias;
 		if (!named || !links_of_self(p.prefix, p.prefix_len) || missing(p.prefix, p.prefix_len))
 			continue;

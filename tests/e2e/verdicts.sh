@@ -362,4 +362,12 @@ same "a process outside stays closed" "" "$(cat "$T/out")"
 for name in environ root/etc/passwd cwd/x oom_score_adj; do
 	seen "and the guard is named for $name" type=call verdict=deny rule=builtin:guard "object=/proc/$outside/$name"
 done
+# Which process is meant by /proc/self a rule cannot say: what is refused there is refused of each.
+rules own.rules <<'EOF'
+deny read /proc/self/environ /proc/thread-self/limits
+default allow
+EOF
+own='for name in self/environ $$/environ $$/task/$$/environ $$/task/$$/limits self/limits; do head -c 1 /proc/$name >/dev/null 2>&1; printf "%s " $?; done'
+same "the control: one's own environment is read" "0 0 0 0 0 " "$(sh -c "$own")"
+same "what is refused of /proc/self is" "1 1 0 1 0 " "$(supervise "$R" sh -c "$own" 2>"$T/err")"
 finish

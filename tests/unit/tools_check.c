@@ -105,7 +105,7 @@ static void test_status(void **state)
 /* They are the caller's, so that the one who loads the rules must not take them for its own. */
 static void test_own_process(void **state)
 {
-	static const char *const says_so[] = { "deny read /proc/self/environ\n", "allow read /usr/** /proc/self/**\n", "deny read /proc/thread-self\n" };
+	static const char *const says_so[] = { "allow read /proc/self/environ\n", "allow read /usr/** /proc/self/**\n", "allow read /proc/thread-self\n" };
 	for (size_t i = 0; i < sizeof(says_so) / sizeof(says_so[0]); i++) {
 		assert_int_equal(run(&tool_check, "--strict", file("w", says_so[i]), NULL), 1);
 		says("warning: no object is called so, since /proc/self is a link");
@@ -113,6 +113,17 @@ static void test_own_process(void **state)
 	assert_int_equal(run(&tool_check, "--strict", file("w", "deny read /proc/[0-9]*/environ /proc/selfish/** /proc/1/**\n"), NULL), 1);
 	says("1:32: warning: /proc/selfish does not exist");
 	says("0 errors, 1 warnings");
+	static const char each[] = "deny read /proc/self/environ\nkill read /proc/thread-self/mem\nask read /proc/self\ndefault allow\n";
+	static const char strict[] = "deny read /proc/self/environ\nkill read /proc/thread-self/mem\ndefault allow\n";
+	static const struct {
+		const char *what, *said;
+	} now[] = { { "read /proc/1/environ", "deny by " }, { "read /proc/23/task/45/mem", "kill by " }, { "read /proc/1", "ask by " },
+		    { "read /proc/sys/environ", "allow by " }, { "read /proc/1/task/1/environ", "allow by " } };
+	assert_int_equal(run(&tool_check, "--strict", file("w", strict), NULL), 0);
+	for (size_t i = 0; i < sizeof(now) / sizeof(now[0]); i++) {
+		assert_int_equal(run(&tool_check, "--explain", now[i].what, file("w", each), NULL), 0);
+		says(now[i].said);
+	}
 	assert_int_equal(run(&tool_check, "--explain", "read /proc/self/status", file("w", "default deny\nallow read /proc/self/**\n"), NULL), 0);
 	says("deny by ");
 }
