@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # waits
 # Questions on a terminal: keys are typed into tmux, screens are captured.
 . "$(dirname "$0")/lib.sh"

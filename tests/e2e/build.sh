@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# quick: 1000
+# quick: root
 # Compilers and make: our own small program, then lua from Debian's sources with make -j2: all object files identical.
 # source: lua5.4
 . "$(dirname "$0")/lib.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
+# quick: 1000
 # Changes of files and meetings at FIFOs under a timer of 1 kHz: no effect twice, none lost, nobody left waiting. Then three threads under a storm of signals.
 . "$(dirname "$0")/lib.sh"
 MODES=allow both file_signals <<'S'
