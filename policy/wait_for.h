@@ -6,8 +6,8 @@
 #include <poll.h>
 
 /*
- * As poll(2). Where somebody outside has lowered usher's limit on open files (prlimit) to less than N, the kernel takes so many
- * at once no more (EINVAL): they are looked at one by one then, in rounds.
+ * As poll(2). Where somebody outside has lowered usher's limit on open files (prlimit) to less than N, the kernel takes so many at once no more
+ * (EINVAL), and select(2) waits, which does not look at descriptors from FD_SETSIZE on.
  */
 int wait_for(struct pollfd *p, unsigned n, int ms);
 

@@ -346,12 +346,13 @@ int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *tru
 	return 0;
 }
 
+const struct own_link own_links[OWN_LINKS] = { { "/proc/self", "/proc/[0-9]*" }, { "/proc/thread-self", "/proc/[0-9]*/task/[0-9]*" } };
+
 bool links_of_self(const char *path, size_t len)
 {
-	static const char *const links[] = { "/proc/self", "/proc/thread-self" };
-	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
-		size_t n = strlen(links[i]);
-		if (len >= n && memcmp(path, links[i], n) == 0 && (len == n || path[n] == '/'))
+	for (size_t i = 0; i < OWN_LINKS; i++) {
+		size_t n = strlen(own_links[i].link);
+		if (len >= n && memcmp(path, own_links[i].link, n) == 0 && (len == n || path[n] == '/'))
 			return true;
 	}
 	return false;

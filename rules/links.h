@@ -21,7 +21,14 @@ void links_free(struct links *l);
  */
 int links_follow(struct links *l, const char *path, char to[PATH_MAX], bool *trusted);
 
-/* PATH begins with /proc/self or /proc/thread-self: whoever looks is somewhere else by it, and no object is called so. */
+/* The links in /proc that lead to whoever looks, and what they may lead to. */
+#define OWN_LINKS 2
+struct own_link {
+	const char *link, *each;
+};
+extern const struct own_link own_links[OWN_LINKS];
+
+/* PATH begins with one of them: whoever looks is somewhere else by it, and no object is called so. */
 bool links_of_self(const char *path, size_t len);
 
 /* There is nothing of the name PATH that the command, of the same user, would get to. False where it cannot be known. */

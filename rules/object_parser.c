@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "rules/endpoint.h"
+#include "rules/links.h"
 #include "rules/parser.h"
 #include "rules/socket_kinds.h"
 
@@ -107,21 +108,19 @@ static int compile(struct forms *f, struct pattern *pattern, const glob_unit *u,
 	return r ? r : add(f, pattern);
 }
 
-/* The links in /proc that lead to whoever looks: no object is called so. U, of which that many units more are to be had, is written over. */
+/* What is said of a process's own files, said of every process's. U, of which that many units more are to be had, is written over. */
 #define OWN_MORE 32
 
 static int own_form(struct forms *f, struct pattern pattern, glob_unit *u, size_t n)
 {
-	static const struct own {
-		const char *link, *each;
-	} own[] = { { "proc/self", "proc/[0-9]*" }, { "proc/thread-self", "proc/[0-9]*/task/[0-9]*" } };
-	for (size_t i = 0; f->list->each && i < sizeof(own) / sizeof(own[0]); i++) {
-		size_t len = strlen(own[i].link), put = strlen(own[i].each);
-		if (!starts(u, n, own[i].link) || (n > len && (u[len] & 0xff) != '/'))
+	for (size_t i = 0; f->list->each && i < OWN_LINKS; i++) {
+		const char *link = own_links[i].link + 1, *each = own_links[i].each + 1; /* a pattern begins behind the slash */
+		size_t len = strlen(link), put = strlen(each);
+		if (!starts(u, n, link) || (n > len && (u[len] & 0xff) != '/'))
 			continue;
 		memmove(u + put, u + len, (n - len) * sizeof(*u));
 		for (size_t k = 0; k < put; k++)
-			u[k] = (unsigned char)own[i].each[k];
+			u[k] = (unsigned char)each[k];
 		pattern.alias = true;
 		return compile(f, &pattern, u, put + n - len, 0);
 	}
