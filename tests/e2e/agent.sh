@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # builtin:agent as a newcomer meets it: what work in a project needs just works with nobody to
 # ask, in a project below the home and in one below /tmp; secrets never open.
+# quick: 1000
 . "$(dirname "$0")/lib.sh"
 
 unset TMPDIR

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Many wait: what a single caller may do while it waits, it may do among a crowd, where usher holds callers outside the kernel's list.
+# quick: 1000
 . "$(dirname "$0")/lib.sh"
 
 export XDG_RUNTIME_DIR=$T/run XDG_CONFIG_HOME=$T/config

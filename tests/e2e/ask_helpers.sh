@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # waits
 # --ask=exec:CMD with helpers that are slow, die, or lie; and questions that are not put because the kernel would refuse anyway.
+# quick: 1000
 . "$(dirname "$0")/lib.sh"
 
 mkdir -p "$T/w" "$T/config"

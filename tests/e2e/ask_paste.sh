@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # What nobody answered, as rules at the end of a session: pasted above the rules that asked they allow exactly what was asked for, whatever its name.
+# quick: 1000
 . "$(dirname "$0")/lib.sh"
 need python3
 export XDG_CONFIG_HOME=$T/config

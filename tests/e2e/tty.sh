@@ -3,6 +3,7 @@
 # waits
 # At a terminal: size, Ctrl-C, Ctrl-Z and fg, raw mode, hang-up do what they do without usher. Each case is typed into a
 # shell in tmux twice, natively and supervised.
+# quick: 1000
 . "$(dirname "$0")/lib.sh"
 need tmux
 fresh

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Nobody waits for another: an open that blocks, a question nobody answers, a connect into
 # nowhere delay their own caller only. Proved by order of events, not by time.
+# quick: root
 . "$(dirname "$0")/lib.sh"
 need python3
 fresh
