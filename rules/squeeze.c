@@ -2,7 +2,6 @@
 #include "rules/squeeze.h"
 
 #include <errno.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,22 +9,13 @@
 #include <zlib.h>
 
 #include "rules/cleanup.h"
+#include "rules/squeeze_models.h"
 
-#define WINDOW_BITS 13  /* 8 KiB: a call that waits is hardly more */
 #define MEMORY_LEVEL 5  /* 48 KiB while one is squeezed, not 256 */
-#define MODEL_MOST (1 << WINDOW_BITS)
-#define POOR_PART 4     /* more than a quarter is left: the content is not like the model */
-#define POOR_MOST 32    /* then another model is taken; the old one goes with the last that was squeezed by it */
-
-struct squeeze_model {
-	atomic_uint refs;
-	uint32_t len;
-	unsigned char bytes[];
-};
 
 struct squeezed {
 	struct squeeze_model *model; /* NULL: none */
-	size_t size;
+	uint32_t size;
 	uint32_t len;
 	bool plain;
 	unsigned char bytes[];
@@ -33,101 +23,46 @@ struct squeezed {
 
 void squeezer_init(struct squeezer *z)
 {
-	*z = (struct squeezer){ .model = NULL };
+	*z = (struct squeezer){ .n_models = 0 };
 	pthread_mutex_init(&z->lock, NULL);
-}
-
-static struct squeeze_model *model_hold(struct squeeze_model *m)
-{
-	if (m)
-		atomic_fetch_add(&m->refs, 1);
-	return m;
-}
-
-static void model_put(struct squeeze_model *m)
-{
-	if (m && atomic_fetch_sub(&m->refs, 1) == 1)
-		free(m);
 }
 
 void squeezer_clear(struct squeezer *z)
 {
-	model_put(steal_pointer(&z->model));
+	models_clear(z);
 	pthread_mutex_destroy(&z->lock);
 }
 
-static struct squeeze_model *model_now(struct squeezer *z)
+static void lay_out(const struct iovec *parts, int n, unsigned char *to)
 {
-	pthread_mutex_lock(&z->lock);
-	struct squeeze_model *m = model_hold(z->model);
-	pthread_mutex_unlock(&z->lock);
-	return m;
-}
-
-static size_t lay_out(const struct iovec *parts, int n, unsigned char *to, size_t most)
-{
-	size_t at = 0;
-
-	for (int i = 0; i < n && at < most; i++) {
-		size_t len = parts[i].iov_len < most - at ? parts[i].iov_len : most - at;
-		if (len)
-			memcpy(to + at, parts[i].iov_base, len);
-		at += len;
+	for (int i = 0; i < n; i++) {
+		if (parts[i].iov_len)
+			memcpy(to, parts[i].iov_base, parts[i].iov_len);
+		to += parts[i].iov_len;
 	}
-	return at;
-}
-
-/* The content is the model for those that come. Without memory the old one stays. */
-static void take_as_model(struct squeezer *z, const struct iovec *parts, int n, size_t size)
-{
-	size_t len = size < MODEL_MOST ? size : MODEL_MOST;
-	struct squeeze_model *m = malloc(sizeof(*m) + len);
-
-	if (!m)
-		return;
-	atomic_init(&m->refs, 1);
-	m->len = (uint32_t)lay_out(parts, n, m->bytes, len);
-	pthread_mutex_lock(&z->lock);
-	struct squeeze_model *before = z->model;
-	z->model = m;
-	z->poor = 0;
-	pthread_mutex_unlock(&z->lock);
-	model_put(before);
-}
-
-static bool wants_model(struct squeezer *z, size_t size, size_t kept)
-{
-	pthread_mutex_lock(&z->lock);
-	bool wants = !z->model || (kept > size / POOR_PART && ++z->poor > POOR_MOST);
-	pthread_mutex_unlock(&z->lock);
-	return wants;
 }
 
 /* The bytes that were written to OUT, of which there are enough by deflateBound(); 0 without memory. */
-static size_t deflated(z_stream *d, const struct squeeze_model *m, const struct iovec *parts, int n, unsigned char *out, size_t cap)
+static size_t deflated(z_stream *d, const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char *out, size_t cap)
 {
 	if (m && deflateSetDictionary(d, m->bytes, m->len) != Z_OK)
 		return 0;
 	d->next_out = out;
 	d->avail_out = (uInt)cap;
-	for (int i = 0; i < n; i++) {
-		d->next_in = parts[i].iov_base;
-		d->avail_in = (uInt)parts[i].iov_len;
-		if (d->avail_in && deflate(d, Z_NO_FLUSH) != Z_OK)
-			return 0;
-	}
+	d->next_in = (unsigned char *)content;
+	d->avail_in = (uInt)size;
 	return deflate(d, Z_FINISH) == Z_STREAM_END ? cap - d->avail_out : 0;
 }
 
-static int squeeze_all(const struct squeeze_model *m, const struct iovec *parts, int n, size_t size, unsigned char **out, size_t *len)
+static int squeeze_all(const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char **out, size_t *len)
 {
 	z_stream d = { 0 };
 
-	if (deflateInit2(&d, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+	if (deflateInit2(&d, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -SQUEEZE_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
 	size_t cap = deflateBound(&d, size);
 	unsigned char *bytes = malloc(cap);
-	size_t used = bytes ? deflated(&d, m, parts, n, bytes, cap) : 0;
+	size_t used = bytes ? deflated(&d, m, content, size, bytes, cap) : 0;
 	(void)deflateEnd(&d);
 	if (!used) {
 		free(bytes);
@@ -140,10 +75,14 @@ static int squeeze_all(const struct squeeze_model *m, const struct iovec *parts,
 
 static struct squeezed *squeezed_new(size_t size, size_t len)
 {
-	struct squeezed *s = len <= UINT32_MAX ? malloc(sizeof(*s) + len) : NULL;
+	struct squeezed *s = size <= UINT32_MAX && len <= UINT32_MAX ? malloc(offsetof(struct squeezed, bytes) + len) : NULL;
 
-	if (s)
-		*s = (struct squeezed){ .size = size, .len = (uint32_t)len };
+	if (!s)
+		return NULL;
+	s->model = NULL;
+	s->size = (uint32_t)size;
+	s->len = (uint32_t)len;
+	s->plain = false;
 	return s;
 }
 
@@ -154,33 +93,43 @@ static int keep_plain(const struct iovec *parts, int n, size_t size, struct sque
 	if (!s)
 		return -ENOMEM;
 	s->plain = true;
-	(void)lay_out(parts, n, s->bytes, size);
+	lay_out(parts, n, s->bytes);
 	*out = s;
 	return 0;
 }
 
-int squeeze(struct squeezer *z, const struct iovec *parts, int n, struct squeezed **out)
+/* Takes over the hold of M. */
+static int keep_squeezed(struct squeezer *z, struct squeeze_model *m, const unsigned char *content, size_t size, struct squeezed **out)
 {
 	unsigned char *bytes CLEANUP_FREE = NULL;
-	size_t size = 0, len;
-
-	for (int i = 0; i < n; i++)
-		size += parts[i].iov_len;
-	if (size > SQUEEZE_MOST)
-		return keep_plain(parts, n, size, out);
-	struct squeeze_model *m = model_now(z);
-	int rc = squeeze_all(m, parts, n, size, &bytes, &len);
+	size_t len;
+	int rc = squeeze_all(m, content, size, &bytes, &len);
 	struct squeezed *s = rc == 0 ? squeezed_new(size, len) : NULL;
+
 	if (!s) {
 		model_put(m);
 		return -ENOMEM;
 	}
 	memcpy(s->bytes, bytes, len);
 	s->model = m;
-	if (wants_model(z, size, len))
-		take_as_model(z, parts, n, size);
+	models_learn(z, m, content, size, len);
 	*out = s;
 	return 0;
+}
+
+int squeeze(struct squeezer *z, const struct iovec *parts, int n, struct squeezed **out)
+{
+	size_t size = 0;
+
+	for (int i = 0; i < n; i++)
+		size += parts[i].iov_len;
+	if (size > SQUEEZE_MOST)
+		return keep_plain(parts, n, size, out);
+	unsigned char *content CLEANUP_FREE = malloc(size + 1);
+	if (!content)
+		return -ENOMEM;
+	lay_out(parts, n, content);
+	return keep_squeezed(z, models_likest(z, content, size), content, size, out);
 }
 
 size_t squeezed_size(const struct squeezed *s)
@@ -190,7 +139,7 @@ size_t squeezed_size(const struct squeezed *s)
 
 size_t squeezed_kept(const struct squeezed *s)
 {
-	return sizeof(*s) + s->len;
+	return offsetof(struct squeezed, bytes) + s->len;
 }
 
 static void split(const struct squeezed *s, const struct iovec *parts, int n)
@@ -227,7 +176,7 @@ int unsqueeze(const struct squeezed *s, const struct iovec *parts, int n)
 		split(s, parts, n);
 		return 0;
 	}
-	if (inflateInit2(&d, -WINDOW_BITS) != Z_OK)
+	if (inflateInit2(&d, -SQUEEZE_WINDOW_BITS) != Z_OK)
 		return -ENOMEM;
 	bool whole = inflated(&d, s, parts, n);
 	(void)inflateEnd(&d);

@@ -1,22 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is kept long and looked at rarely, in little memory: deflated (RFC 1951), with a like content of before as the dictionary. Of a
- * thousand calls that wait for a person most are alike, and each is a fraction of what it is by itself.
+ * What is kept long and looked at rarely, in little memory: deflated (RFC 1951), with the likest content of before as the dictionary. Of a
+ * thousand calls that wait for a person most are alike in some few ways, and each is a fraction of what it is by itself.
  */
 #ifndef USHER_RULES_SQUEEZE_H
 #define USHER_RULES_SQUEEZE_H
 
 #include <pthread.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/uio.h>
 
 struct squeezed;
 
-/* For contents of one kind. */
+#define SQUEEZE_MODELS 12
+#define SQUEEZE_STRANGE 16
+
+/* For contents of one kind of thing: see rules/squeeze_models.h. */
 struct squeezer {
 	pthread_mutex_t lock;
-	struct squeeze_model *model; /* the content that the next ones are likened to */
-	unsigned poor;               /* contents since then that were not like it */
+	struct squeeze_model *model[SQUEEZE_MODELS]; /* the contents that the next ones are likened to; the one used last comes first */
+	uint32_t n_models;
+	uint32_t n_strange;                /* contents since the last model was taken that were like none */
+	size_t strange[SQUEEZE_STRANGE];   /* bytes of the last such ones */
 };
 
 void squeezer_init(struct squeezer *z);

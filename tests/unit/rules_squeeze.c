@@ -105,6 +105,50 @@ static void alike_takes_little(void **state)
 	squeezer_clear(&z);
 }
 
+/* Seven programs ask in turns, and each is alike within itself: their names are of other lengths, so that what follows moves. */
+static void alike_within_kinds(void **state)
+{
+	struct squeezer z;
+	struct squeezed *s;
+	char text[3000];
+
+	squeezer_init(&z);
+	for (unsigned n = 0; n < 280; n++) {
+		unsigned kind = n % 7, noise = kind + 1;
+		size_t len = sizeof(text) - 16 * kind;
+		for (size_t i = 0; i < len; i++)
+			text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+		snprintf(text + 1000, 20, "secret%u", n);
+		assert_int_equal(squeeze(&z, &(struct iovec){ text, len }, 1, &s), 0);
+		assert_true(n < 14 || squeezed_kept(s) < 150);
+		squeezed_free(s);
+	}
+	squeezer_clear(&z);
+}
+
+/* More kinds than there are models for, all as long: it goes on, and no model is kept that nobody uses. */
+static void unlike_ones_pass(void **state)
+{
+	struct squeezer z;
+	struct squeezed *s;
+	char text[3000];
+
+	squeezer_init(&z);
+	for (unsigned n = 0; n < 400; n++) {
+		unsigned noise = n % 40 + 1;
+		for (size_t i = 0; i < sizeof(text); i++)
+			text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+		assert_int_equal(squeeze(&z, &(struct iovec){ text, sizeof(text) }, 1, &s), 0);
+		assert_int_equal(squeezed_size(s), sizeof(text));
+		char back[sizeof(text)];
+		assert_int_equal(unsqueeze(s, &(struct iovec){ back, sizeof(back) }, 1), 0);
+		assert_memory_equal(back, text, sizeof(text));
+		squeezed_free(s);
+	}
+	assert_true(z.n_models <= SQUEEZE_MODELS);
+	squeezer_clear(&z);
+}
+
 static void *squeezes(void *z)
 {
 	for (unsigned n = 0; n < 100; n++) {
@@ -133,6 +177,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(all_come_back),
 		cmocka_unit_test(alike_takes_little),
+		cmocka_unit_test(alike_within_kinds),
+		cmocka_unit_test(unlike_ones_pass),
 		cmocka_unit_test(threads_share_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
