@@ -93,6 +93,15 @@ static int peer_outside(void *context, int fd, pid_t *pid, uid_t *uid)
 	return outside_peer_ask(s->peers, fd, pid, uid);
 }
 
+/* Of a word that is wrong the error says no more than WHY does. */
+static int no_questions(const char *channel, int rc, const char *why)
+{
+	if (!why || rc != -EINVAL)
+		return run_complain("--ask", rc, why);
+	fprintf(stderr, "usher: --ask=%s: %s\n", channel, why);
+	return rc;
+}
+
 static int start_questions(struct run *run, const struct run_options *o)
 {
 	const char *why = NULL;
@@ -114,7 +123,7 @@ static int start_questions(struct run *run, const struct run_options *o)
 		rc = questions_start(&qo, &run->s.questions, &why);
 	}
 	if (rc < 0)
-		return run_complain("--ask", rc, why);
+		return no_questions(qo.channel, rc, why);
 	if (policy_may_ask(run->s.policy) && strcmp(qo.channel, "deny") == 0)
 		unattended_start(run->s.policy, o->ask != NULL, stderr);
 	return 0;

@@ -134,6 +134,11 @@ static void print_findings(const struct check *c)
 	puts("\n]");
 }
 
+static const char *plural(size_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 static void summary(const struct check *c)
 {
 	size_t warnings = 0, rules = 0, expects = 0;
@@ -147,7 +152,8 @@ static void summary(const struct check *c)
 			expects += e->depth == 0;
 	}
 	if (!c->json)
-		printf("%zu rules, %zu expectations: %zu errors, %zu warnings\n", rules, expects, c->found.errors, warnings);
+		printf("%zu rule%s, %zu expectation%s: %zu error%s, %zu warning%s\n", rules, plural(rules), expects, plural(expects),
+		       (size_t)c->found.errors, plural(c->found.errors), warnings, plural(warnings));
 }
 
 static int run(struct check *c)

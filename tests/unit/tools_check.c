@@ -88,7 +88,7 @@ static void test_status(void **state)
 {
 	assert_int_equal(run(&tool_check, NULL), 0);
 	assert_int_equal(run(&tool_check, file("ok", "allow read /usr/**\ndefault deny\n"), NULL), 0);
-	says("1 rules, 0 expectations: 0 errors, 0 warnings");
+	says("1 rule, 0 expectations: 0 errors, 0 warnings");
 	assert_int_equal(run(&tool_check, file("bad", "alow read /usr/**\n"), NULL), 1);
 	says("/bad:1:1: error: ");
 	assert_int_equal(run(&tool_check, "/nowhere", NULL), 1);
@@ -112,7 +112,7 @@ static void test_own_process(void **state)
 	}
 	assert_int_equal(run(&tool_check, "--strict", file("w", "deny read /proc/[0-9]*/environ /proc/selfish/** /proc/1/**\n"), NULL), 1);
 	says("1:32: warning: /proc/selfish does not exist");
-	says("0 errors, 1 warnings");
+	says("0 errors, 1 warning\n");
 	static const char each[] = "deny read /proc/self/environ\nkill read /proc/thread-self/mem\nask read /proc/self\ndefault allow\n";
 	static const char strict[] = "deny read /proc/self/environ\nkill read /proc/thread-self/mem\ndefault allow\n";
 	static const struct {
