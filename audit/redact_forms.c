@@ -153,6 +153,32 @@ static size_t value_length(const char *bytes, const char *p, const char *end)
 	return (size_t)(q - p);
 }
 
+/* The rest of what is in quotes where they open right before the word that LEAD is in: "password=two words". 0 elsewhere, and where they do not end. */
+static size_t rest_of_quotes(const char *bytes, const char *lead, const char *p, const char *end)
+{
+	const char *word = lead;
+	size_t slashes = 0;
+	while (word > bytes && lead - word < TEXT_LOOK && in_token(word[-1]))
+		word--;
+	if (word == bytes || (word[-1] != '"' && word[-1] != '\''))
+		return 0;
+	const char *before = word - 1;
+	for (; before > bytes && before[-1] == '\\'; slashes++)
+		before--;
+	if (before > bytes && !strchr(" \t\n=", before[-1]))
+		return 0;
+	const char *stop = closing(p, end, word[-1], slashes), *q = p;
+	while (q < stop && !strchr("&;", *q))
+		q++;
+	return stop < end ? (size_t)(q - p) : 0;
+}
+
+static size_t length_behind(const char *bytes, const char *lead, const char *p, const char *end)
+{
+	size_t quoted = rest_of_quotes(bytes, lead, p, end);
+	return quoted ? quoted : value_length(bytes, p, end);
+}
+
 /* What follows "://": the password in it, or nothing. */
 static const char *userinfo(const char *p, const char *end, size_t *len)
 {
@@ -263,10 +289,10 @@ bool form_value(const struct form *f, const char *bytes, const char *p, const ch
 	case FORM_WORD:
 		if (p > bytes && in_word(p[-1]))
 			return false;
-		*len = value_length(bytes, behind, end);
+		*len = length_behind(bytes, p, behind, end);
 		break;
 	case FORM_VALUE:
-		*len = value_length(bytes, behind, end);
+		*len = length_behind(bytes, p, behind, end);
 		break;
 	case FORM_OPTION:
 		/* BEHIND is past the blank, which may have a backslash before it. */
