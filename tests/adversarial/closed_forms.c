@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows 3, 14, 34, 35, 37, 46, 62 and 65 to 71: one attack at least for each, on files and addresses that the rules close. The rules
- * are those of rules_for(); a process outside listens, and gives away a descriptor of the secret.
+ * are those of rules_for(); a process outside listens, and gives away a descriptor of the secret,
+ * and a fanotify group.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -11,6 +12,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/fanotify.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -246,20 +248,35 @@ static int by_mapping(void)
 	return result(is_changed());
 }
 
-static int given(void)
+/* What the process outside gives to who connects to GIVER, or -1. */
+static int from_outside(const char *giver)
 {
-	struct sockaddr_un at = { .sun_family = AF_UNIX, .sun_path = "donor" };
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
 	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), fd = -1;
 	char byte, space[CMSG_SPACE(sizeof(int))];
 	struct iovec v = { &byte, 1 };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space) };
 
+	strcpy(at.sun_path, giver);
 	if (connect(s, (struct sockaddr *)&at, sizeof(at)) < 0 || recvmsg(s, &m, 0) != 1)
-		return REFUSED;
+		return -1;
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
 	if (c && c->cmsg_type == SCM_RIGHTS)
 		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return result(secret(fd));
+	return fd;
+}
+
+static int given(void)
+{
+	return result(secret(from_outside("donor")));
+}
+
+/* A group that nobody inside can have made. */
+static int marked(void)
+{
+	int group = from_outside("watcher");
+
+	return group < 0 ? IMPOSSIBLE : result(fanotify_mark(group, FAN_MARK_ADD, FAN_OPEN, AT_FDCWD, "hidden") == 0);
 }
 
 static int core_dump(void)
@@ -496,6 +513,7 @@ static const struct attack attacks[] = {
 	{ "row 34: a hidden name is listed by a number that is given to another directory meanwhile", listed_by_turns, false },
 	{ "row 34: a hidden file is watched", watched, false },
 	{ "row 34: a hidden file is looked at", looked_at, false },
+	{ "row 34: a hidden file is watched by a group from outside", marked, false },
 	{ "row 35: append-only is undone", not_appended, false },
 	{ "row 37: copies between descriptors", by_copies, false },
 	{ "row 37: a mapping", by_mapping, false },
@@ -520,19 +538,22 @@ static const struct attack attacks[] = {
 
 /* --- outside --- */
 
-static void donate(int s)
+/* Gives FD, which is closed then, to who connects to S. */
+static void donate(int s, int fd)
 {
 	char space[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct iovec v = { (void *)(uintptr_t)"x", 1 };
 	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1, .msg_control = space, .msg_controllen = sizeof(space) };
 	struct cmsghdr *c = CMSG_FIRSTHDR(&m);
-	int to = accept(s, NULL, NULL), fd = open("secret", O_RDONLY);
+	int to = accept(s, NULL, NULL);
 
 	*c = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(int)), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS };
 	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
-	(void)!sendmsg(to, &m, MSG_NOSIGNAL);
+	if (fd >= 0)
+		(void)!sendmsg(to, &m, MSG_NOSIGNAL);
 	close(to);
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 static void answer(int s)
@@ -545,44 +566,56 @@ static void answer(int s)
 		(void)!sendto(s, "y", 1, 0, (struct sockaddr *)&from, len);
 }
 
-static _Noreturn void serve(int stream, int datagram, int unix_stream)
+static _Noreturn void serve(int stream, int datagram, int donor, int watcher)
 {
-	struct pollfd p[] = { { stream, POLLIN, 0 }, { datagram, POLLIN, 0 }, { unix_stream, POLLIN, 0 } };
+	struct pollfd p[] = { { stream, POLLIN, 0 }, { datagram, POLLIN, 0 }, { donor, POLLIN, 0 }, { watcher, POLLIN, 0 } };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;) {
-		poll(p, 3, -1);
+		poll(p, 4, -1);
 		if (p[0].revents)
 			close(accept(stream, NULL, NULL));
 		if (p[1].revents)
 			answer(datagram);
 		if (p[2].revents)
-			donate(unix_stream);
+			donate(donor, open("secret", O_RDONLY));
+		if (p[3].revents)
+			donate(watcher, fanotify_init(FAN_CLASS_NOTIF | FAN_REPORT_FID, 0));
 	}
+}
+
+/* A socket FILE in the working directory, to which everybody may connect. */
+static int listens(const char *file)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	int s = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	strcpy(at.sun_path, file);
+	return bind(s, (struct sockaddr *)&at, sizeof(at)) < 0 || chmod(file, 0777) < 0 || listen(s, 16) < 0 ? -1 : s;
 }
 
 /* Returns the server's number, with its port in the environment; the stage's working directory is where the donor is. */
 static int start_server(const struct stage *s)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	struct sockaddr_un un = { .sun_family = AF_UNIX, .sun_path = "donor" };
 	int stream = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), datagram = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int donor = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int donor, watcher;
 	socklen_t len = sizeof(at);
 	char text[16];
 
 	if (bind(stream, (struct sockaddr *)&at, sizeof(at)) < 0 || listen(stream, 16) < 0 || getsockname(stream, (struct sockaddr *)&at, &len) < 0 ||
-	    bind(datagram, (struct sockaddr *)&at, sizeof(at)) < 0 || chdir(s->work) < 0 || bind(donor, (struct sockaddr *)&un, sizeof(un)) < 0 ||
-	    chmod("donor", 0777) < 0 || listen(donor, 16) < 0)
+	    bind(datagram, (struct sockaddr *)&at, sizeof(at)) < 0 || chdir(s->work) < 0 || (donor = listens("donor")) < 0 ||
+	    (watcher = listens("watcher")) < 0)
 		return -1;
 	snprintf(text, sizeof(text), "%d", ntohs(at.sin_port));
 	setenv("PORT", text, 1);
 	int pid = fork();
 	if (pid == 0)
-		serve(stream, datagram, donor);
+		serve(stream, datagram, donor, watcher);
 	close(stream);
 	close(datagram);
 	close(donor);
+	close(watcher);
 	return pid;
 }
 
