@@ -56,7 +56,7 @@ int resolve_describe(struct job *j, struct target *t);
 
 /*
  * Whether FD is something in the caller's own directory of /proc that the kernel shows a process of itself whatever its users are, and
- * others (usher with the caller's credentials) only where they may trace it. OWN_FD: fd, whose mode counts for nothing;
+ * others (usher with the caller's credentials) only where they may trace it. OWN_FD: fd and map_files, whose mode counts for nothing;
  * OWN_DESCRIPTORS: fd and fdinfo, directories it may search and list; OWN_READABLE: those, and what everybody's mode lets read (maps).
  */
 enum own_kind { OWN_FD, OWN_DESCRIPTORS, OWN_READABLE };

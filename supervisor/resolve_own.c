@@ -41,7 +41,7 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 	size_t len;
 	struct stat st;
 
-	/* An ordinary user's are that user's in /proc: there is only the directory of descriptors, which nobody may write but itself. */
+	/* An ordinary user's are that user's in /proc: there are only the directories of descriptors and maps, which nobody may write but itself. */
 	if ((!j->session->privileged && kind != OWN_FD) || fstat(fd, &st) < 0 || st.st_dev != j->session->proc_dev)
 		return false;
 	snprintf(number, sizeof(number), "%d", fd);
@@ -50,5 +50,5 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind)
 		return false;
 	const char *entry = name_proc_entry(rest, &len);
 	struct span name = { entry, (uint32_t)len };
-	return is(name, "fd") || (kind != OWN_FD && is(name, "fdinfo")) || (kind == OWN_READABLE && own_file(name, &st));
+	return is(name, "fd") || is(name, kind == OWN_FD ? "map_files" : "fdinfo") || (kind == OWN_READABLE && own_file(name, &st));
 }

@@ -568,6 +568,7 @@ static void try_watches(void)
 	for (int mode = 0; mode < 8; mode++) {
 		snprintf(label, sizeof(label), "%d", mode);
 		say("one's own descriptors", label, faccessat(AT_FDCWD, "/proc/self/fd", mode, 0));
+		say("one's own maps", label, faccessat(AT_FDCWD, "/proc/self/map_files", mode, 0));
 		say("one's own descriptors, in effect", label, faccessat(AT_FDCWD, "/proc/thread-self/fd", mode, AT_EACCESS));
 	}
 	say("getdents64", "no room", syscall(SYS_getdents64, dir, buf, 1));
