@@ -11,12 +11,18 @@
 
 /* MAX_RW_COUNT: the kernel sends no more in one call. */
 #define MOST 0x7ffff000u
+/* No process has so much to send from: the kernel asks that of each of several, and cuts a single one short first. */
+#define ROOM ((size_t)1 << 56)
 
 static int check(struct payload *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
 		if ((ssize_t)p->iov[i].iov_len < 0)
 			return -EINVAL;
+	}
+	for (size_t i = 0; i < p->n; i++) {
+		if (p->n > 1 && p->iov[i].iov_len > ROOM)
+			return -EFAULT;
 		if (p->iov[i].iov_len > MOST - p->total)
 			p->iov[i].iov_len = MOST - p->total;
 		p->total += p->iov[i].iov_len;

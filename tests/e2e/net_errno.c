@@ -192,6 +192,15 @@ static void unreadable(void)
 	m.msg_iov = iov;
 	m.msg_iovlen = 2;
 	say("negative length", sendmsg(s, &m, 0));
+	iov[0].iov_len = SIZE_MAX / 4;
+	say("negative length behind one that is too long", sendmsg(s, &m, 0));
+	iov[1].iov_len = 1;
+	say("too long", sendmsg(s, &m, 0));
+	say("too long, in the first of two messages", (mm[0].msg_hdr = m, sendmmsg(s, mm, 2, 0)));
+	m.msg_iovlen = 1;
+	say("too long, alone", sendmsg(s, &m, 0));
+	m.msg_iovlen = 2;
+	iov[0].iov_len = 1;
 	iov[1].iov_len = 0;
 	say("empty element", sendmsg(s, &m, 0));
 	m.msg_name = FAR;
