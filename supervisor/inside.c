@@ -67,18 +67,49 @@ int inside_begin(struct job *j, struct inside *in, int fd, bool cloexec, int *nu
 	return -ESRCH;
 }
 
+/*
+ * Whether the thread, which stopped, still has to make call NR as it was put into its registers, or is on its way into it (IN_CALL). Else it runs code
+ * of its own: another thread has written over the instruction, or had the kernel hand the call to a handler (PR_SET_SYSCALL_USER_DISPATCH).
+ */
+static bool on_its_way(const struct inside *in, const exec_regs *put, long nr, bool in_call)
+{
+	exec_regs now;
+
+	if (trace_regs(in->tid, &now) < 0)
+		return true; /* the next request says so */
+	return in_call ? regs_number(&now) == nr && REGS_IP(&now) == REGS_IP(&in->before) : REGS_IP(&now) == REGS_IP(put);
+}
+
+/* Nothing of what it does meanwhile counts: a call of its own that it is on its way into (IN_CALL) is none. */
+static int astray(struct inside *in, bool in_call, int64_t *result)
+{
+	static const uint64_t none[6];
+	exec_regs regs = in->before;
+	int sig;
+
+	*result = -EAGAIN;
+	if (!in_call)
+		return 0;
+	regs_exchange(&regs, -1, none);
+	if (trace_set_regs(in->tid, &regs) < 0)
+		return -ESRCH;
+	return trace_to_call(&in->tid, &sig) == -ESRCH ? -ESRCH : 0;
+}
+
 static int call(struct inside *in, long nr, const uint64_t arg[6], int64_t *result)
 {
-	exec_regs regs = in->before;
+	exec_regs put = in->before, regs;
 	int sig, done = 0;
 
-	regs_call(&regs, nr, arg);
-	if (trace_set_regs(in->tid, &regs) < 0)
+	regs_call(&put, nr, arg);
+	if (trace_set_regs(in->tid, &put) < 0)
 		return -ESRCH;
 	for (int i = 0; i < STOPS_MOST && done < 2; i++) {
 		int rc = trace_to_call(&in->tid, &sig);
 		if (rc == -ESRCH)
 			return rc;
+		if (!done && !on_its_way(in, &put, nr, rc == 0))
+			return astray(in, rc == 0, result);
 		if (rc == 0)
 			done++;
 		else

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Rows 9 and 34: what usher gives a caller to go on by, while another thread looks. The directory closed may be stood in (a rule
- * leads to it from there) and not be listed; file2 may not be looked at.
+ * leads to it from there) and not be listed; file2 may not be looked at. And row 14: the calls that usher has the caller make are handed to
+ * its own handler meanwhile, so that it runs its own code where usher waits for a result.
  */
 #include <dirent.h>
+#include <linux/openat2.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/syscall.h>
@@ -100,9 +102,57 @@ static int looked_at_by_path(void)
 	return beside(exchange, look);
 }
 
+static volatile char handed_over; /* what the kernel looks at, at each call */
+static atomic_int turn;
+
+static void take_back(int sig)
+{
+	(void)sig;
+	handed_over = SYSCALL_DISPATCH_FILTER_ALLOW;
+}
+
+static void *hand_over(void *arg)
+{
+	for (unsigned i = 0; !atomic_load(&stop); i++) {
+		int one = 1;
+		for (volatile unsigned k = 0; k < i * 131 % 60000; k++)
+			;
+		if (atomic_compare_exchange_strong(&turn, &one, 2))
+			handed_over = SYSCALL_DISPATCH_FILTER_BLOCK;
+	}
+	return arg;
+}
+
+/* A call of its own that is handed over gives its number. */
+static void open_nothing(void)
+{
+	struct open_how how = { .flags = O_PATH };
+	struct stat st;
+
+	atomic_store(&turn, 1);
+	long fd = syscall(SYS_openat2, AT_FDCWD, "file1", &how, sizeof(how));
+	atomic_store(&turn, 0);
+	handed_over = SYSCALL_DISPATCH_FILTER_ALLOW;
+	if (fd < 0 || fd == SYS_openat2)
+		return;
+	if (syscall(SYS_fstat, (int)fd, &st) < 0)
+		atomic_store(&got, true);
+	close((int)fd);
+}
+
+/* Without a control: natively there are no such calls. */
+static int opened_without_descriptor(void)
+{
+	signal(SIGSYS, take_back);
+	if (prctl(PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, 0, 0, &handed_over) < 0)
+		return IMPOSSIBLE;
+	return beside(hand_over, open_nothing);
+}
+
 static const struct attack attacks[] = {
 	{ "row 9: a directory is listed while its caller goes there", listed_on_the_way, false },
 	{ "row 34: a hidden file is looked at by a path descriptor", looked_at_by_path, false },
+	{ "row 14: an open gives a descriptor that is not there", opened_without_descriptor, true },
 };
 
 static bool make_files(const struct stage *s)
