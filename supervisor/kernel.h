@@ -56,5 +56,9 @@
 #ifndef PIDFD_THREAD
 #define PIDFD_THREAD 0200 /* O_EXCL */
 #endif
+/* Linux 6.12 */
+#ifndef F_CREATED_QUERY
+#define F_CREATED_QUERY (1024 + 4)
+#endif
 
 #endif

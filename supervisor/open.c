@@ -25,6 +25,7 @@
 #include "supervisor/file.h"
 #include "supervisor/fs.h"
 #include "supervisor/gains.h"
+#include "supervisor/kernel.h"
 #include "supervisor/making.h"
 #include "supervisor/pool.h"
 #include "supervisor/procs.h"
@@ -325,6 +326,12 @@ static int empty(struct job *j, int fd)
 	return rc;
 }
 
+/* Whether this very open has made FD's file, of which O_TRUNC says nothing then. Linux 6.12 tells; before, the caller had to insist on it. */
+static bool made_by_this(const struct job *j, int fd)
+{
+	return temporary(j) || makes_new(j) || (creates(j) && fcntl(fd, F_CREATED_QUERY) == 1);
+}
+
 /* Opened from a held directory, which may have moved since it was named: only then can it be what lies elsewhere. What makes a name has seen to that. */
 static bool may_stray(const struct job *j, const struct target *t)
 {
@@ -365,7 +372,7 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (!temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
-	int rc = truncates && S_ISREG(st.st_mode) ? empty(j, fd) : 0;
+	int rc = truncates && S_ISREG(st.st_mode) && !made_by_this(j, fd) ? empty(j, fd) : 0;
 	if (rc < 0)
 		return job_error(j, rc);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))

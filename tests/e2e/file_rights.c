@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdint.h>
 #include <sys/fsuid.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -391,6 +392,35 @@ static void sticky(void)
 	}
 }
 
+/*
+ * O_TRUNC says nothing of a file that the open makes: it keeps its setuid bit, and who watches is told of nothing that is written.
+ * Before Linux 6.12 usher cannot tell where the caller has not insisted on a new one.
+ */
+static void made_to_be_emptied(void)
+{
+	static const int how[] = { O_CREAT, O_CREAT | O_EXCL, O_CREAT | O_TRUNC, O_CREAT | O_EXCL | O_TRUNC, O_TMPFILE | O_TRUNC };
+	const int created_query = 1024 + 4; /* F_CREATED_QUERY */
+	int in = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	struct stat st = { 0 };
+	char events[4096];
+
+	for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+		int watch = inotify_add_watch(in, ".", IN_CREATE | IN_MODIFY);
+		int fd = open(how[i] & O_CREAT ? "made" : ".", O_WRONLY | how[i], 06755);
+		ssize_t n = read(in, events, sizeof(events));
+		if (fd < 0 || watch < 0 || fstat(fd, &st) < 0)
+			_exit(2);
+		if (how[i] != (O_CREAT | O_TRUNC) || fcntl(fd, created_query) == 1)
+			printf("made by %o: %o, events %zd\n", (unsigned)how[i], (unsigned)st.st_mode, n);
+		inotify_rm_watch(in, watch);
+		while (read(in, events, sizeof(events)) > 0)
+			;
+		close(fd);
+		unlink("made");
+	}
+	close(in);
+}
+
 /* What is emptied keeps its setuid and setgid bits and its capabilities for root alone, and these not even for root. */
 static void emptied(void)
 {
@@ -448,7 +478,7 @@ static void real_ids(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, emptied,
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, made_to_be_emptied, emptied,
 		real_ids };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
