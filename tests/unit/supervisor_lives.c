@@ -105,6 +105,8 @@ static void noted_where_nobody_tells(void **state)
 	assert_int_equal(fcntl(ended, F_GETFD), -1);
 	assert_int_equal(round_writes(&s), 0);
 	assert_int_not_equal(fcntl(lives, F_GETFD), -1);
+	assert_int_equal(eventfd_write(lives, 1), 0);
+	assert_int_equal(round_writes(&s), 1);
 	end(&s);
 }
 
