@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "supervisor/kernel.h"
 #include "supervisor/memory.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/proc_text.h"
@@ -16,6 +17,9 @@
 #include "supervisor/session.h"
 
 #define TO_GROUP 4 /* PIDFD_SIGNAL_PROCESS_GROUP, Linux 6.9 */
+/* PIDFD_SELF_THREAD and PIDFD_SELF_THREAD_GROUP, Linux 6.14: no descriptors, and usher's would be usher itself */
+#define SELF_THREAD (-10000)
+#define SELF_PROCESS (-10001)
 
 /* The process a pidfd stands for: its number, -EBADF when it is no pidfd, -ESRCH when the process is gone. */
 static int pidfd_pid(int pidfd)
@@ -30,6 +34,18 @@ static int pidfd_pid(int pidfd)
 	return pid > 0 ? pid : -ESRCH;
 }
 
+/* The process that the caller names, by a descriptor of usher's own. */
+static int named(struct job *j, int fd)
+{
+	if (fd != SELF_THREAD && fd != SELF_PROCESS)
+		return caller_fd(j, fd);
+	if (syscall(__NR_pidfd_send_signal, fd, 0, NULL, 0) < 0)
+		return -EBADF; /* this kernel does not know it */
+	int got = fd == SELF_THREAD ? (int)syscall(SYS_pidfd_open, (pid_t)j->notif.pid, PIDFD_THREAD)
+				    : (int)syscall(SYS_pidfd_open, proc_pid(j->proc), 0);
+	return got < 0 ? -errno : got;
+}
+
 int guard_pidfd(struct job *j)
 {
 	siginfo_t info;
@@ -42,7 +58,7 @@ int guard_pidfd(struct job *j)
 		if (!j->data[0].off)
 			return -ENOMEM;
 	}
-	j->sock = caller_fd(j, (int)j->arg[0]);
+	j->sock = named(j, (int)j->arg[0]);
 	if (j->sock < 0)
 		return j->sock;
 	int pid = pidfd_pid(j->sock);

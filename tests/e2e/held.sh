@@ -43,6 +43,19 @@ true | bash -c 'p=$(cut -d" " -f5 /proc/self/stat); while [ -e "/proc/$p" ]; do 
 begun; ended
 kill -- -4194000; echo "none $?"
 G
+	OPTIONS=$floor MODES=allow both "signals to oneself by PIDFD_SELF $floor" <<'O'
+python3 - <<'P'
+import ctypes, os, signal
+libc = ctypes.CDLL(None, use_errno=True)
+got = []
+signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+os.setpgid(0, 0)
+for own in -10000, -10001:  # the thread, the process
+    for flags in 0, 1, 2, 4:  # as it is, thread, process, group
+        ok = libc.syscall(424, own, signal.SIGUSR1, None, ctypes.c_uint(flags)) == 0
+        print(own, flags, "sent" if ok else os.strerror(ctypes.get_errno()), len(got))
+P
+O
 done
 MODES=allow both "numbers of those who have ended" <<'N'
 "$BIN/held" none ended
