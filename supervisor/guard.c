@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -110,12 +111,12 @@ int guard_kill(struct job *j)
 	return settle_on(j, (int64_t)j->arg[0], signalled_inside(j, (int64_t)j->arg[0]));
 }
 
-/* fcntl F_SETOWN, the only command that is sent here; 0 takes the owner away. */
+/* fcntl F_SETOWN, the only command that is sent here; 0 takes the owner away, and INT_MIN is EINVAL by the kernel. */
 int guard_owner(struct job *j)
 {
 	int owner = (int)j->arg[2];
 
-	if (owner == 0)
+	if (owner == 0 || owner == INT_MIN)
 		return settle(j, 0);
 	return settle_on(j, owner, signalled_inside(j, owner));
 }

@@ -43,9 +43,9 @@ true | bash -c 'p=$(cut -d" " -f5 /proc/self/stat); while [ -e "/proc/$p" ]; do 
 begun; ended
 kill -- -4194000; echo "none $?"
 G
-	OPTIONS=$floor MODES=allow both "signals to oneself by PIDFD_SELF $floor" <<'O'
+	OPTIONS=$floor MODES=allow both "signals to oneself by PIDFD_SELF, and owners of a pipe $floor" <<'O'
 python3 - <<'P'
-import ctypes, os, signal
+import ctypes, fcntl, os, signal
 libc = ctypes.CDLL(None, use_errno=True)
 got = []
 signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
@@ -54,6 +54,9 @@ for own in -10000, -10001:  # the thread, the process
     for flags in 0, 1, 2, 4:  # as it is, thread, process, group
         ok = libc.syscall(424, own, signal.SIGUSR1, None, ctypes.c_uint(flags)) == 0
         print(own, flags, "sent" if ok else os.strerror(ctypes.get_errno()), len(got))
+for owner in -2**31, 0, os.getpid(), -os.getpid():
+    try: print(owner == -2**31, fcntl.fcntl(os.pipe()[0], fcntl.F_SETOWN, owner))
+    except OSError as e: print(owner == -2**31, e.strerror)
 P
 O
 done
