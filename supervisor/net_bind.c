@@ -88,6 +88,8 @@ static int redirect_path(struct job *j, const struct object *to)
 		return rc == -EEXIST ? -EADDRINUSE : rc;
 	if (file->exists || file->dir < 0)
 		return file->exists ? -EADDRINUSE : -ENOENT;
+	if (file->want_dir) /* which a socket never is */
+		return -ENOENT;
 	j->target[1].name = file->name;
 	j->target[1].named = file->named;
 	j->target[1].astray = file->astray;

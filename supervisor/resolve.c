@@ -370,10 +370,23 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 	return 0;
 }
 
+/* NAME, in whose place T was asked for, with the slash or "." behind it that T was asked with: what they want is wanted there. */
+static struct text with_ending(struct job *j, const struct target *t, struct text name)
+{
+	const char *asked = job_text(j, t->named);
+	size_t end = t->named.len;
+
+	while (end && asked[end - 1] == '/')
+		end--;
+	bool dot = end && asked[end - 1] == '.' && (end == 1 || asked[end - 2] == '/');
+	return name.off && (dot || end < t->named.len) ? join_name(j, name, ".", dot) : name;
+}
+
 int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned flags)
 {
-	struct look l = { .dirfd = AT_FDCWD, .path = job_copy(j, name.bytes, name.len), .flags = flags };
-	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l.path), .len = name.len };
+	struct text led = job_copy(j, name.bytes, name.len);
+	struct look l = { .dirfd = AT_FDCWD, .path = with_ending(j, t, led), .flags = flags };
+	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l.path), .len = l.path.len };
 
 	if (!l.path.off)
 		return -ENOMEM;
@@ -385,7 +398,7 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	t->astray = NULL;
 	int rc = flags & LOOK_PARENT ? look_parent(j, &l, &s, t) : look_object(j, &l, &s, t);
 	struct span there = job_span(j, t->name);
-	if (rc == 0 && !span_equal(there, job_span(j, l.path)))
+	if (rc == 0 && !span_equal(there, job_span(j, led)))
 		t->astray = j->led_by;
 	return rc;
 }

@@ -249,6 +249,14 @@ static int missing(struct steps *w, struct target *t)
 	return set_leaf(w->j, t, dir.name, w->comp, w->comp_len, w->slash);
 }
 
+/* How much of NAME is left without the slashes and "." at its end. */
+static size_t without_ending(const char *name, size_t len)
+{
+	while (len && (name[len - 1] == '/' || (name[len - 1] == '.' && (len == 1 || name[len - 2] == '/'))))
+		len--;
+	return len;
+}
+
 /* A directory on the way is not there: what the name would be. */
 static int absent(struct steps *w, struct target *t)
 {
@@ -259,16 +267,14 @@ static int absent(struct steps *w, struct target *t)
 	if (rc < 0)
 		return rc;
 	struct text t1 = join_name(w->j, dir.name, w->comp, w->comp_len);
-	struct text rest = job_copy(w->j, w->pending, w->len);
+	struct text rest = job_copy(w->j, w->pending, without_ending(w->pending, w->len));
 	char *below = job_text(w->j, rest);
 	if (!t1.off || !below)
 		return -ENOMEM;
-	while (rest.len && below[rest.len - 1] == '/')
-		rest.len--;
-	if (!name_fold(below, rest.len, below, &n))
+	if (rest.len && !name_fold(below, rest.len, below, &n))
 		return -ENOENT;
-	t->name = join_name(w->j, t1, below, n);
-	t->leaf = job_copy(w->j, below, n);
+	t->name = rest.len ? join_name(w->j, t1, below, n) : t1;
+	t->leaf = rest.len ? job_copy(w->j, below, n) : job_copy(w->j, w->comp, w->comp_len);
 	t->kind = OBJECT_FILE;
 	t->exists = false;
 	return t->name.off && t->leaf.off ? 0 : -ENOMEM;

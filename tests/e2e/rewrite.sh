@@ -39,6 +39,24 @@ except OSError as e: print(e.strerror)
 try: os.chdir("in")
 except OSError as e: print(e.strerror)
 S
+cat >"$T/etc/ends" <<'S'
+mkdir -p real/d/e; echo f >real/d/f; echo f >real/f; ln -s d real/l; ln -s f real/lf; python3 "$T/etc/ends.py"; find real | sort
+S
+cat >"$T/etc/ends.py" <<'S'
+import os
+def on(*how):
+    try: return str(how[0](*how[1:]) or "done")
+    except OSError as e: return e.strerror
+def opened(n): return os.close(os.open(n, os.O_RDONLY))
+def made(n): return os.close(os.open(n, os.O_WRONLY | os.O_CREAT, 0o644))
+def kind(n): return oct(os.stat(n).st_mode >> 12) + oct(os.lstat(n).st_mode >> 12)
+for name in "real/f", "real/lf", "real/d", "real/d/f", "real/d/e", "real/l", "real/no", "real/d/no":
+    for end in "/", "/.", "//", "/./", "/.//.":
+        n = name + end
+        print(n, "|".join([on(kind, n), on(opened, n), on(made, n), on(os.readlink, n), on(os.chmod, n, 0o755), on(os.utime, n, (1, 2)), on(os.listdir, n),
+            on(os.truncate, n, 1), on(os.symlink, "x", n), on(os.mkfifo, n), on(os.link, "real/f", n), on(os.rename, "real/f", n), on(os.rename, n, "real/new"), on(os.rename, "real/new", name),
+            on(os.unlink, n), on(os.mkdir, n), on(os.rmdir, n)]))
+S
 cat >"$T/etc/git" <<'S'
 git init -q real/repo && cd real/repo && git config user.email a@b && git config user.name n && echo a >a && git add a && git commit -qm m
 git mv a b && git commit -qm n && git log --format=%s && git status --short && git gc -q && git fsck 2>&1 | tail -n 1
@@ -66,6 +84,17 @@ moved() { # NAME SCRIPT
 	[ ! -e real ] && [ -n "$(ls store)" ] && ok "$1: all of it is where the rule leads" || not_ok "$1: all of it is where the rule leads" "$(ls -R)"
 }
 moved "every call" calls
+moved "a slash or a dot behind a name" ends
+fresh; mkdir real store
+printf 'rewrite create %s/real/** -> %s/store/**\nrewrite bind unix:%s/real/** -> unix:%s/store/**\ndefault allow\n' "$PWD" "$PWD" "$PWD" "$PWD" >"$T/etc/bound.rules"; chmod 600 "$T/etc/bound.rules"
+cat >"$T/etc/bound.py" <<'S'
+import socket
+for name in "real/s/", "real/s":
+    try: print(socket.socket(socket.AF_UNIX).bind(name))
+    except OSError as e: print(e.strerror)
+S
+same "natively no socket has a slash behind its name" "No such file or directory None" "$(python3 "$T/etc/bound.py" | xargs)"; rm real/s
+same "nor where a rule leads" "No such file or directory None store/s" "$(supervise "$T/etc/bound.rules" python3 "$T/etc/bound.py" 2>/dev/null | xargs) $(ls -d real/s store/s 2>/dev/null)"
 if command -v git >/dev/null; then moved git git; else skip git "no git"; fi
 if command -v sqlite3 >/dev/null; then moved sqlite sqlite; else skip sqlite "no sqlite3"; fi
 
