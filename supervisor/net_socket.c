@@ -215,6 +215,8 @@ static int bind_target(struct job *j, struct span name)
 	look.path = job_copy(j, name.bytes, name.len);
 	if (!look.path.off)
 		return -ENOMEM;
+	if (file_may_rewrite(j))
+		look.flags |= LOOK_ABSENT;
 	int rc = resolve(j, &look, OP_CREATE, &file);
 	if (rc < 0)
 		return rc == -EEXIST ? -EADDRINUSE : rc;
@@ -224,7 +226,8 @@ static int bind_target(struct job *j, struct span name)
 	t->name = file->name;
 	t->named = file->named;
 	t->inet.proto = PROTO_UNIX;
-	return 0;
+	/* its directory is missing, which matters only where it is not led elsewhere */
+	return file->dir < 0 && !file_rewritten(j) ? -ENOENT : 0;
 }
 
 static enum address_use use_of(op_set op)

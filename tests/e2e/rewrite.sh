@@ -85,16 +85,17 @@ moved() { # NAME SCRIPT
 }
 moved "every call" calls
 moved "a slash or a dot behind a name" ends
-fresh; mkdir real store
+fresh; mkdir -p real/sub store/sub
 printf 'rewrite create %s/real/** -> %s/store/**\nrewrite bind unix:%s/real/** -> unix:%s/store/**\ndefault allow\n' "$PWD" "$PWD" "$PWD" "$PWD" >"$T/etc/bound.rules"; chmod 600 "$T/etc/bound.rules"
 cat >"$T/etc/bound.py" <<'S'
 import socket
-for name in "real/s/", "real/s":
+for name in "real/s/", "real/s", "real/sub/s", "real/nosub/s", "nodir/s":
     try: print(socket.socket(socket.AF_UNIX).bind(name))
     except OSError as e: print(e.strerror)
 S
-same "natively no socket has a slash behind its name" "No such file or directory None" "$(python3 "$T/etc/bound.py" | xargs)"; rm real/s
-same "nor where a rule leads" "No such file or directory None store/s" "$(supervise "$T/etc/bound.rules" python3 "$T/etc/bound.py" 2>/dev/null | xargs) $(ls -d real/s store/s 2>/dev/null)"
+same "natively no socket has a slash behind its name" "No such file or directory None None No such file or directory No such file or directory" "$(python3 "$T/etc/bound.py" | xargs)"; rm -r real/s real/sub
+same "nor where a rule leads" "No such file or directory None None No such file or directory No such file or directory" "$(supervise "$T/etc/bound.rules" python3 "$T/etc/bound.py" 2>/dev/null | xargs)"
+same "the sockets are there" "real store store/s store/sub store/sub/s" "$(find real store | sort | xargs)"
 if command -v git >/dev/null; then moved git git; else skip git "no git"; fi
 if command -v sqlite3 >/dev/null; then moved sqlite sqlite; else skip sqlite "no sqlite3"; fi
 
