@@ -25,6 +25,7 @@
 #include "supervisor/exec_script.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/exec_traced.h"
+#include "supervisor/file.h"
 #include "supervisor/hidden.h"
 #include "supervisor/memory.h"
 #include "supervisor/patience.h"
@@ -84,10 +85,15 @@ int exec_resolve(struct job *j)
 	if (handover_give(j))
 		return -ESRCH; /* a call that another worker restarted and waits for: not ours */
 	int err = look_of(j, &look);
+	if (file_may_rewrite(j))
+		look.flags |= LOOK_MISSING | LOOK_ABSENT;
 	if (!err)
 		err = resolve(j, &look, OP_EXEC, &t);
-	if (!err)
-		err = plan_new(j, j->arg[exec_is_at(j) ? 2 : 1], j->arg[exec_is_at(j) ? 3 : 2]);
+	if (err)
+		return err;
+	err = plan_new(j, j->arg[exec_is_at(j) ? 2 : 1], j->arg[exec_is_at(j) ? 3 : 2]);
+	if (!t->exists) /* the kernel says so before it reads the arguments, which tell where a rule leads */
+		return !err && file_rewritten(j) ? 0 : -ENOENT;
 	return err ? err : chain_follow(j, filename_of(j, filename));
 }
 
@@ -372,6 +378,8 @@ static int exec_held(struct job *j)
 
 int exec_perform(struct job *j)
 {
+	if (!j->target[0].exists)
+		return job_error(j, -ENOENT); /* it would have been led elsewhere when it was looked for, and is not any more */
 	if (exec_only_asks(j))
 		record_text(&j->worker->evidence, "check", "AT_EXECVE_CHECK");
 	if (j->answered && chain_unchanged(j)) {

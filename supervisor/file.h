@@ -51,9 +51,9 @@ int file_act(struct job *j, bool creates, long (*act)(struct job *j));
 /* After J, which removes directory INO, was performed. */
 void file_removed_directory(struct job *j, uint64_t ino);
 
-#define PROC_PATH 32
+#define FILE_PROC_PATH 32
 /* The name through which a held object is reached by calls that only take names. Never followed further, even if it is a link. */
-const char *file_proc_path(int fd, char out[PROC_PATH]);
+const char *file_proc_path(int fd, char out[FILE_PROC_PATH]);
 
 /* Whether some rule may lead a file's name elsewhere: then a name is decided on even if nothing has it. */
 bool file_may_rewrite(const struct job *j);

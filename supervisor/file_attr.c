@@ -77,7 +77,7 @@ int fchmod_resolve(struct job *j)
 
 static long do_chmod(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 
 	if (j->sock >= 0)
 		return fchmod(j->sock, (mode_t)j->word[FILE_A]);

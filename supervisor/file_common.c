@@ -224,9 +224,9 @@ void file_removed_directory(struct job *j, uint64_t ino)
 		pool_removed(j->worker, ino);
 }
 
-const char *file_proc_path(int fd, char out[PROC_PATH])
+const char *file_proc_path(int fd, char out[FILE_PROC_PATH])
 {
-	snprintf(out, PROC_PATH, "/proc/self/fd/%d", fd);
+	snprintf(out, FILE_PROC_PATH, "/proc/self/fd/%d", fd);
 	return out;
 }
 

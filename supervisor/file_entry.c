@@ -290,7 +290,7 @@ int linkat_resolve(struct job *j)
 
 static long do_link(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 
 	return linkat(AT_FDCWD, file_proc_path(j->target[0].fd, path), j->target[1].dir, leaf(j, 1),
 		      AT_SYMLINK_FOLLOW);

@@ -182,7 +182,7 @@ int inotify_resolve(struct job *j)
 
 int inotify_perform(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 	struct creds saved;
 	int fd CLEANUP_FD = caller_fd(j, (int)j->arg[0]);
 

@@ -166,7 +166,7 @@ static bool may_as_itself(struct job *j)
 /* Asked through /proc, as the older call takes no descriptor. */
 int access_perform(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 	struct creds saved;
 	bool effective = j->word[FILE_B] & AT_EACCESS;
 	int rc = creds_enter(j, effective ? CREDS_FS : CREDS_REAL, &saved);

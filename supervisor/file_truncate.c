@@ -44,7 +44,7 @@ static bool beyond_limit(const struct job *j)
 /* Under a lease: nothing has happened yet where that wait was interrupted. */
 static long truncate_waiting(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 	long rc;
 
 	file_proc_path(j->target[0].fd, path);

@@ -155,7 +155,7 @@ int setxattrat_resolve(struct job *j)
 
 static long do_setxattr(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 
 	if (j->sock >= 0)
 		return fsetxattr(j->sock, job_text(j, j->data[0]), j->heap ? j->heap : "", j->word[FILE_A], (int)j->word[FILE_FLAGS]);
@@ -207,7 +207,7 @@ int removexattrat_resolve(struct job *j)
 
 static long do_removexattr(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 
 	if (j->sock >= 0)
 		return fremovexattr(j->sock, job_text(j, j->data[0]));
@@ -250,7 +250,7 @@ int file_setattr_resolve(struct job *j)
 
 static long do_file_setattr(struct job *j)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 
 	/* By name: an empty one with a path descriptor is EBADF. */
 	return set_attr(j, AT_FDCWD, file_proc_path(j->target[0].fd, path));

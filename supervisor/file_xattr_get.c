@@ -113,7 +113,7 @@ int listxattrat_resolve(struct job *j)
 /* Asks with NAME (getxattr) or without (listxattr), and hands the answer over. */
 static int ask_and_give(struct job *j, const char *name)
 {
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 	struct creds saved;
 	size_t size = j->word[FILE_B] < XATTR_SIZE_MAX ? j->word[FILE_B] : XATTR_SIZE_MAX;
 	char *buf CLEANUP_FREE = malloc(size + 1);
@@ -153,7 +153,7 @@ int file_getattr_resolve(struct job *j)
 
 int file_getattr_perform(struct job *j)
 {
-	char attr[ATTR_MAX] __attribute__((aligned(8))) = { 0 }, path[PROC_PATH];
+	char attr[ATTR_MAX] __attribute__((aligned(8))) = { 0 }, path[FILE_PROC_PATH];
 	/* By name: an empty one with a path descriptor is EBADF. */
 	long rc = syscall(__NR_file_getattr, AT_FDCWD, file_proc_path(j->target[0].fd, path), attr, (size_t)j->arg[3], 0);
 

@@ -222,7 +222,7 @@ static int terminal_name(dev_t dev, char *out, size_t cap)
 static int may_open(struct job *j, int node)
 {
 	static const int wanted[] = { R_OK, W_OK, R_OK | W_OK, R_OK | W_OK };
-	char path[PROC_PATH];
+	char path[FILE_PROC_PATH];
 	struct creds saved;
 	int rc = creds_enter(j, CREDS_FS, &saved);
 

@@ -278,6 +278,36 @@ same "each refusal is recorded" "a rename deny EACCES
 b openat deny EROFS
 b rename deny EROFS" "$(records "$JOURNAL" | jq -r 'select(.verdict == "deny") | (if .result == "EROFS" then "b " else "a " end) + .call + " deny " + .result' | sort -u)"
 
+# A program that is only where the rule leads runs as one that is at both places does.
+fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
+printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text
+cat >"$T/etc/runs.rules" <<S
+default allow
+rewrite exec $T/project/asked/** -> $T/project/led/**
+rewrite exec $T/project/gone argv="a **" -> $T/project/led/script args="2"
+S
+chmod 600 "$T/etc/runs.rules"
+cat >"$T/etc/runs.py" <<'S'
+import os, sys
+def t(name, *argv):
+    pid = os.fork()
+    if not pid:
+        try: os.execv(name, [name, *argv])
+        except OSError as e: print(name, os.strerror(e.errno), flush=True)
+        os._exit(1)
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    if status != 1: print(name, status, flush=True)
+for name in sys.argv[2:]: t(sys.argv[1] + "/" + name, "1")
+S
+names="both deep/there script text deep none none/there both/"
+# shellcheck disable=SC2086
+supervise "$T/etc/runs.rules" python3 "$T/etc/runs.py" asked $names >"$T/seen" 2>&1
+# shellcheck disable=SC2086
+same "programs that are only where a rule leads" "$(python3 "$T/etc/runs.py" led $names | sed 's/^led/asked/')" "$(cat "$T/seen")"
+same "as they are recorded" "$T/project/asked/deep/there $T/project/led/deep/there 0" \
+	"$(records "$JOURNAL" | jq -r 'select(.call == "execve" and .verdict == "rewrite" and (.object | endswith("deep/there"))) | "\(.object) \(.to) \(.result)"')"
+same "by arguments" "42 127" "$(supervise "$T/etc/runs.rules" sh -c './gone a b; a=$?; ./gone b; echo $a $?' 2>/dev/null)"
+
 # Where root, or whoever wrote the rules, has laid the link, the rule means what is behind it.
 if is_root; then
 	fresh; mkdir "$T/etc/led"; ln -s led "$T/etc/link"; echo led >"$T/etc/led/f"
