@@ -13,7 +13,7 @@
 
 struct squeezed;
 
-#define SQUEEZE_MODELS 12
+#define SQUEEZE_MODELS 12 /* of up to 8 KiB: more kinds of questions at once are rare */
 #define SQUEEZE_STRANGE 16
 
 /* For contents of one kind of thing: see rules/squeeze_models.h. */

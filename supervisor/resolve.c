@@ -373,13 +373,12 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 /* NAME, in whose place T was asked for, with the slash or "." behind it that T was asked with: what they want is wanted there. */
 static struct text with_ending(struct job *j, const struct target *t, struct text name)
 {
-	const char *asked = job_text(j, t->named);
-	size_t end = t->named.len;
+	struct span asked = job_span(j, t->named);
+	size_t end = name_without_ending(asked.bytes, asked.len);
 
-	while (end && asked[end - 1] == '/')
-		end--;
-	bool dot = end && asked[end - 1] == '.' && (end == 1 || asked[end - 2] == '/');
-	return name.off && (dot || end < t->named.len) ? join_name(j, name, ".", dot) : name;
+	if (!name.off || end == asked.len)
+		return name;
+	return join_name(j, name, ".", memchr(asked.bytes + end, '.', asked.len - end) != NULL);
 }
 
 int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned flags)

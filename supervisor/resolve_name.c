@@ -69,6 +69,13 @@ bool name_fold(const char *path, size_t len, char *out, size_t *out_len)
 	return true;
 }
 
+size_t name_without_ending(const char *path, size_t len)
+{
+	while (len && (path[len - 1] == '/' || (path[len - 1] == '.' && (len == 1 || path[len - 2] == '/'))))
+		len--;
+	return len;
+}
+
 void name_split(const char *path, size_t len, struct split *out)
 {
 	size_t end = len, start;

@@ -14,6 +14,9 @@
  */
 bool name_fold(const char *path, size_t len, char *out, size_t *out_len);
 
+/* How much of PATH is left without the slashes and "." components at its end. */
+size_t name_without_ending(const char *path, size_t len);
+
 /* A path split at its last component. */
 struct split {
 	size_t dir;    /* length of what precedes the last component, slashes between them excluded; 0: none */

@@ -249,14 +249,6 @@ static int missing(struct steps *w, struct target *t)
 	return set_leaf(w->j, t, dir.name, w->comp, w->comp_len, w->slash);
 }
 
-/* How much of NAME is left without the slashes and "." at its end. */
-static size_t without_ending(const char *name, size_t len)
-{
-	while (len && (name[len - 1] == '/' || (name[len - 1] == '.' && (len == 1 || name[len - 2] == '/'))))
-		len--;
-	return len;
-}
-
 /* A directory on the way is not there: what the name would be. */
 static int absent(struct steps *w, struct target *t)
 {
@@ -267,7 +259,7 @@ static int absent(struct steps *w, struct target *t)
 	if (rc < 0)
 		return rc;
 	struct text t1 = join_name(w->j, dir.name, w->comp, w->comp_len);
-	struct text rest = job_copy(w->j, w->pending, without_ending(w->pending, w->len));
+	struct text rest = job_copy(w->j, w->pending, name_without_ending(w->pending, w->len));
 	char *below = job_text(w->j, rest);
 	if (!t1.off || !below)
 		return -ENOMEM;

@@ -153,7 +153,7 @@ static void summary(const struct check *c)
 	}
 	if (!c->json)
 		printf("%zu rule%s, %zu expectation%s: %zu error%s, %zu warning%s\n", rules, plural(rules), expects, plural(expects),
-		       (size_t)c->found.errors, plural(c->found.errors), warnings, plural(warnings));
+		       c->found.errors, plural(c->found.errors), warnings, plural(warnings));
 }
 
 static int run(struct check *c)

@@ -82,6 +82,12 @@ static void all_come_back(void **state)
 	squeezed_free(NULL);
 }
 
+static void make_noise(char *text, size_t len, unsigned noise)
+{
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+}
+
 /* Also where the first was of another kind: then that of a later one is the model. */
 static void alike_takes_little(void **state)
 {
@@ -93,9 +99,7 @@ static void alike_takes_little(void **state)
 	assert_true(squeezed_kept(s) > 3000);
 	squeezed_free(s);
 	for (unsigned n = 0; n < 200; n++) {
-		unsigned noise = 1;
-		for (size_t i = 0; i < sizeof(text); i++)
-			text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+		make_noise(text, sizeof(text), 1);
 		snprintf(text + 1000, 20, "secret%u", n);
 		struct iovec part = { text, sizeof(text) };
 		assert_int_equal(squeeze(&z, &part, 1, &s), 0);
@@ -114,10 +118,9 @@ static void alike_within_kinds(void **state)
 
 	squeezer_init(&z);
 	for (unsigned n = 0; n < 280; n++) {
-		unsigned kind = n % 7, noise = kind + 1;
+		unsigned kind = n % 7;
 		size_t len = sizeof(text) - 16 * kind;
-		for (size_t i = 0; i < len; i++)
-			text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+		make_noise(text, len, kind + 1);
 		snprintf(text + 1000, 20, "secret%u", n);
 		assert_int_equal(squeeze(&z, &(struct iovec){ text, len }, 1, &s), 0);
 		assert_true(n < 14 || squeezed_kept(s) < 150);
@@ -135,9 +138,7 @@ static void unlike_ones_pass(void **state)
 
 	squeezer_init(&z);
 	for (unsigned n = 0; n < 400; n++) {
-		unsigned noise = n % 40 + 1;
-		for (size_t i = 0; i < sizeof(text); i++)
-			text[i] = (char)((noise = noise * 1664525u + 1013904223u) >> 24);
+		make_noise(text, sizeof(text), n % 40 + 1);
 		assert_int_equal(squeeze(&z, &(struct iovec){ text, sizeof(text) }, 1, &s), 0);
 		assert_int_equal(squeezed_size(s), sizeof(text));
 		char back[sizeof(text)];

@@ -109,6 +109,18 @@ static void splits(void **state)
 	}
 }
 
+static void leaves_endings(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t left;
+	} cases[] = { { "", 0 }, { "/", 0 }, { ".", 0 }, { "./", 0 }, { "a", 1 }, { "a.", 2 }, { "a/", 1 }, { "a//", 1 }, { "a/.", 1 }, { "a/.//./", 1 },
+		      { "a/..", 4 }, { "a/../", 4 }, { "/a/.b", 5 }, { "/a/b./", 5 } };
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(name_without_ending(cases[i].path, strlen(cases[i].path)), cases[i].left);
+}
+
 static void finds_processes(void **state)
 {
 	static const struct { const char *name; int pid; const char *rest; } cases[] = {
@@ -173,6 +185,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folds), cmocka_unit_test(folds_any_name),
 		cmocka_unit_test(splits),
+		cmocka_unit_test(leaves_endings),
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(opens_little_of_others),
 		cmocka_unit_test(knows_what_shows_no_process_from_within),
