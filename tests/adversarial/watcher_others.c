@@ -2,9 +2,11 @@
 /* Rows 18, 54 to 58 and 63: processes outside the tree, usher among them, cannot be touched. */
 #include <sched.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/un.h>
 
 #include "probe.h"
@@ -161,6 +163,20 @@ static long disk_idle(int pid)
 static int disk_priority(void)
 {
 	return at_victims(disk_idle);
+}
+
+/* To say what memory is not needed makes its owner slow. */
+static long advise(int pid)
+{
+	struct iovec none = { NULL, 0 };
+	int fd = (int)syscall(__NR_pidfd_open, pid, 0);
+
+	return fd < 0 ? -1 : syscall(__NR_process_madvise, fd, &none, 1, MADV_COLD, 0);
+}
+
+static int memory_advice(void)
+{
+	return at_victims(advise);
 }
 
 static long proc_open(int pid, const char *what, int flags)
@@ -351,6 +367,7 @@ static const struct attack attacks[] = {
 	{ "row 56: sched_setaffinity", affinity, false },
 	{ "row 56: sched_setscheduler", scheduler, false },
 	{ "row 56: ioprio_set", disk_priority, false },
+	{ "row 56: process_madvise", memory_advice, false },
 	{ "row 56: the weight of the session", session_weight, false },
 	{ "row 57: oom_score_adj", oom_score, false },
 	{ "row 57: no likelier victim than others", spared, false },
