@@ -85,12 +85,9 @@ static int tell(struct job *j, struct span name, op_set ops, const struct stat *
 
 static int refuse(struct tree *w, struct span name, op_set ops, const struct stat *st)
 {
-	enum verdict_kind kind = gains_decided(w->j, ops, name, st);
-
 	if (w->again)
 		return PERFORM_AGAIN;
-	if (kind != VERDICT_DENY && kind != VERDICT_KILL)
-		return -EACCES;
+	w->j->unasked = true;
 	return tell(w->j, name, ops, st) < 0 ? -EACCES : TOLD;
 }
 

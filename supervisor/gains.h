@@ -24,7 +24,7 @@ enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, con
 /* What the rules make of reaching socket T by the name that it has: every other name gives that as well. No allocation, no lock. */
 enum verdict_kind gains_reach(struct job *j, const struct target *t);
 
-/* Socket T may not be reached by the name that it has, and would get another. 0: the rules refuse it, and J has a target more that says so; or -EACCES. */
+/* Socket T may not be reached by the name that it has, and would get another. 0: J has a target more that says so, and is refused; or -EACCES: no room. */
 int gains_unreached(struct job *j, const struct target *t);
 
 /*

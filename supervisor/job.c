@@ -53,6 +53,7 @@ void job_drop_targets(struct job *j)
 		target_release(&j->target[i]);
 	j->n_targets = 0;
 	j->guarded = false;
+	j->unasked = false;
 	j->redirected = false;
 	j->rewritten = (struct text){ 0, 0 };
 	j->led_by = NULL;

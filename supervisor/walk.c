@@ -211,6 +211,8 @@ static int resolve_and_decide(struct worker *w, struct call *call)
 			return 0;
 		}
 		policy_decide(w->session->policy, call, &j->verdict);
+		if (j->unasked && verdict_compare(j->verdict.kind, VERDICT_DENY) < 0)
+			j->verdict.kind = VERDICT_DENY;
 		/* What a person will look at afterwards has to be seen before the call: it is held, too. */
 		if ((j->verdict.kind == VERDICT_ALLOW && !j->verdict.review) || j->full || !tentative(j))
 			return 0;

@@ -278,6 +278,19 @@ same "each refusal is recorded" "a rename deny EACCES
 b openat deny EROFS
 b rename deny EROFS" "$(records "$JOURNAL" | jq -r 'select(.verdict == "deny") | (if .result == "EROFS" then "b " else "a " end) + .call + " deny " + .result' | sort -u)"
 
+# A directory above what is led elsewhere, or asked about, takes it along to a name that says nothing of it: the rule refuses that, and the record names it and what lies there.
+for verdict in "rewrite read,write $T/project/dir/kept/** -> $T/project/store/**" "ask read $T/project/dir/kept/**"; do
+	fresh; mkdir -p dir/kept store; echo kept >dir/kept/f
+	check "natively a directory above moves" mv dir moved; mv moved dir
+	printf '%s\ndefault allow\n' "$verdict" >"$T/etc/above.rules"; chmod 600 "$T/etc/above.rules"
+	supervise "$T/etc/above.rules" python3 -c '
+import os
+try: os.rename("dir", "moved")
+except OSError as e: print(e.strerror)' >"$T/out" 2>/dev/null
+	same "${verdict%% *}: a directory above stays" "Permission denied" "$(cat "$T/out")"
+	same "${verdict%% *}: by the rule" "deny above.rules:1 EACCES dir/kept" "$(records "$JOURNAL" | jq -r 'select(.call == "rename") | [.verdict, .rule, .result, .objects[-1].object] | join(" ")' | sed "s,$T/etc/,,;s,$T/project/,,")"
+done
+
 # A program that is only where the rule leads runs as one that is at both places does.
 fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
 printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text
