@@ -96,6 +96,10 @@ S
 same "natively no socket has a slash behind its name" "No such file or directory None None No such file or directory No such file or directory" "$(python3 "$T/etc/bound.py" | xargs)"; rm -r real/s real/sub
 same "nor where a rule leads" "No such file or directory None None No such file or directory No such file or directory" "$(supervise "$T/etc/bound.rules" python3 "$T/etc/bound.py" 2>/dev/null | xargs)"
 same "the sockets are there" "real store store/s store/sub store/sub/s" "$(find real store | sort | xargs)"
+fresh; mkdir -p real/d store/d
+up='import os; os.chdir("real/d"); os.mkdir("new"); os.chdir("new"); os.chdir(".."); print(os.path.relpath(os.getcwd(), os.environ["T"] + "/project")); os.rmdir("new")'
+same "natively .. leads out of a new directory to the one that was named" "real/d" "$(python3 -c "$up")"
+same "where it is only there, to the one where the rule leads" "store/d" "$(supervise "$T/etc/rewrite.rules" python3 -c "$up" 2>/dev/null)"
 if command -v git >/dev/null; then moved git git; else skip git "no git"; fi
 if command -v sqlite3 >/dev/null; then moved sqlite sqlite; else skip sqlite "no sqlite3"; fi
 
