@@ -471,6 +471,8 @@ int open_redirect(struct job *j, uint32_t index, const struct object *to)
 	bool exclusive = makes_new(j);
 	unsigned flags = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
 
+	if (j->word[OPEN_FLAGS] & O_DIRECTORY)
+		flags |= LOOK_DIRECTORY;
 	struct target *t = &j->target[index];
 	struct span asked = job_span(j, t->name);
 	int rc = resolve_redirect(j, t, to->name, flags | (creates(j) ? LOOK_MISSING : 0));

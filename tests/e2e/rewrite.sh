@@ -6,7 +6,7 @@
 need python3 tar jq
 
 cat >"$T/etc/calls" <<'S'
-ls -d real; stat -c %F real; echo one >real/f; cat real/f; echo two >>real/f; wc -l <real/f
+ls -d real; stat -c %F real; mkdir real/to; ln -s nowhere real/n; ln -sfn to real/n; ln -sfn ../real real/n; readlink real/n; rm -r real/n real/to; echo one >real/f; cat real/f; echo two >>real/f; wc -l <real/f
 mkdir real/d && mkdir -p real/d/e/g; rmdir real/d/e/g; ls real/d
 mv real/f real/d/f; cat real/d/f; mv real/d/f out; cat out; mv out real/in; cat real/in
 ln real/in real/hard; stat -c %h real/in; echo o >outside; ln outside real/hl; stat -c %h outside; ln real/in hl2; stat -c %h hl2
@@ -30,6 +30,11 @@ print(os.stat("new/c", dir_fd=fd).st_size, os.access("real/py/new/c", os.R_OK), 
 os.replace("real/py/new/c", "plain"); print(open("plain").read()); shutil.move("plain", "real/py/back"); print(open("real/py/back").read())
 p = os.open("real/py/back", os.O_PATH); print(os.fstat(p).st_size); os.symlink("back", "real/py/l")
 p = os.open("real/py/l", os.O_PATH | os.O_NOFOLLOW); print(oct(os.fstat(p).st_mode)); print(os.lstat("real/py/l").st_size, os.readlink("real/py/l"))
+def kind(name, flags):
+    try: fd = os.open("real/py/" + name, flags); r = oct(os.fstat(fd).st_mode); os.close(fd); return r
+    except OSError as e: return e.strerror
+os.mkdir("real/py/dir"); os.symlink("dir", "real/py/ld"); insist = os.O_DIRECTORY | os.O_NOFOLLOW
+for n in ("l", "ld", "back", "dir", "new"): print(n, *(kind(n, f) for f in (insist, insist | os.O_PATH, os.O_DIRECTORY, os.O_DIRECTORY | os.O_PATH, os.O_NOFOLLOW)))
 os.utime("real/py/l", (3, 4), follow_symlinks=False); print(os.lstat("real/py/l").st_mtime, os.stat("real/py/l").st_mtime > 4)
 shutil.rmtree("real/py"); print(os.path.exists("real/py"))
 t = tempfile.NamedTemporaryFile(dir="real"); t.write(b"q"); t.flush(); print(os.path.exists(t.name)); t.close(); print(os.path.exists(t.name))
