@@ -88,6 +88,7 @@ struct pool {
 	unsigned quiet_looks;     /* of it, without a new one */
 	atomic_uint distrusted;   /* waits that will not be trusted to be short */
 	atomic_bool dozing;       /* the watchdog sleeps until the next call */
+	atomic_bool wary;         /* a call got stuck a moment ago, as the next may */
 	unsigned calls_seen;      /* how many calls it knew of */
 	unsigned quiet;           /* its looks since something happened */
 	atomic_bool stopping;

@@ -37,6 +37,15 @@ void watchdog_end_adopted(struct worker *w, struct pool *p)
 	pthread_mutex_unlock(&p->lock);
 }
 
+/* The main thread may have been first. */
+void watchdog_hand_on(struct worker *w, struct pool *p)
+{
+	pthread_mutex_lock(&p->lock);
+	if (!(atomic_fetch_or(&w->serving, WORKER_ADOPTED) & WORKER_ADOPTED))
+		worker_hand_on_locked(w);
+	pthread_mutex_unlock(&p->lock);
+}
+
 static void report(struct pool *p, unsigned worker, int tid, const char *call, uint64_t ms)
 {
 	char buf[512];
@@ -64,7 +73,7 @@ static void hand_on_locked(struct worker *w, uint64_t id, uint64_t now)
 		worker_hand_on_locked(w);
 }
 
-enum sight { NOTHING, BUSY, STUCK };
+enum sight { NOTHING, BUSY, OVERDUE, STUCK };
 
 static enum sight look_locked(struct worker *w, uint64_t now)
 {
@@ -81,15 +90,17 @@ static enum sight look_locked(struct worker *w, uint64_t now)
 	if (w->told || w->blocking || w->aside)
 		return NOTHING;
 	hand_on_locked(w, id, now);
-	if (now - w->seen_ms < WATCHDOG_MS || !(atomic_load(&w->serving) & WORKER_ADOPTED))
+	if (now - w->seen_ms < HAND_ON_MS || !(atomic_load(&w->serving) & WORKER_ADOPTED))
 		return BUSY;
+	if (now - w->seen_ms < WATCHDOG_MS)
+		return OVERDUE;
 	w->told = true;
 	return STUCK;
 }
 
 static bool look_at_all(struct pool *p, uint64_t now)
 {
-	bool busy = false;
+	bool busy = false, wary = false;
 
 	pthread_mutex_lock(&p->lock);
 	unsigned calls = atomic_load(&p->arrangement.calls);
@@ -99,6 +110,7 @@ static bool look_at_all(struct pool *p, uint64_t now)
 		enum sight sight = look_locked(w, now);
 
 		busy = busy || sight != NOTHING;
+		wary = wary || sight == OVERDUE;
 		if (sight != STUCK)
 			continue;
 		const struct sysrow *row = table_row(w->serving_nr);
@@ -109,6 +121,7 @@ static bool look_at_all(struct pool *p, uint64_t now)
 		report(p, index, tid, row ? row->name : "call", ms);
 		pthread_mutex_lock(&p->lock);
 	}
+	atomic_store_explicit(&p->wary, wary, memory_order_relaxed);
 	pthread_mutex_unlock(&p->lock);
 	return busy;
 }

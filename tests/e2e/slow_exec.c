@@ -3,6 +3,8 @@
  * slow_exec DIR PROGRAM GATE READS COMMAND...: runs COMMAND where DIR is a file system with one file, prog, PROGRAM's content. All reads of it but
  * the first READS wait while the file GATE exists; so does whoever looks a name up that begins with "slow", and there is none. GATE.reached is made when one does.
  *
+ * slow_exec --names FILE COUNT: makes as many opens at once, each of a name that lies in FILE's content.
+ *
  * slow_exec --threads SLOW FAST REACHED SECOND: execs SLOW from one thread and, once REACHED exists, FAST from another; makes SECOND just before.
  */
 #include <errno.h>
@@ -14,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -21,6 +24,8 @@
 
 #define READ_MOST (256 * 1024)
 #define FILE_INO 2
+#define NAME_APART 4096
+#define NAMES_MOST 128
 
 static int fuse;
 static char *content, *gate;
@@ -230,8 +235,38 @@ static int threads(char **argv)
 	return 1;
 }
 
+static void *open_name(void *name)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static int names(const char *file, size_t count)
+{
+	pthread_t thread[NAMES_MOST];
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
+	char *m = mmap(NULL, count * NAME_APART, PROT_READ, MAP_PRIVATE, fd, 0);
+
+	if (count > NAMES_MOST || m == MAP_FAILED) {
+		perror(file);
+		return 1;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (pthread_create(&thread[i], NULL, open_name, m + i * NAME_APART))
+			return 1;
+	}
+	for (size_t i = 0; i < count; i++)
+		pthread_join(thread[i], NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && !strcmp(argv[1], "--names"))
+		return names(argv[2], (size_t)atoi(argv[3]));
 	if (argc == 6 && !strcmp(argv[1], "--threads"))
 		return threads(argv + 2);
 	if (argc < 6)

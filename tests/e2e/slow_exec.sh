@@ -3,7 +3,7 @@
 # users: root
 # A program that lies on a file system whose server does not answer delays who execs it, and nobody else: neither while usher reads the file,
 # nor while another thread of the caller, which the kernel lets nobody trace meanwhile, makes an exec. Nor do names delay others that are looked up there,
-# by one or by many. Told by the watchdog, which has nothing to say.
+# by one or by many, and names that lie in its content. Told by the watchdog, which has nothing to say.
 . "$(dirname "$0")/lib.sh"
 need gcc
 is_root || skip_all "needs root"
@@ -16,6 +16,7 @@ cat >"$T/etc/others.sh" <<'EOS'
 case $1 in
 lookup) cat "$T/slow/slow" 2>/dev/null & ;;
 lookups) for ((i = 0; i < 12; i++)); do cat "$T/slow/slow$i" 2>/dev/null & done ;;
+names) "$BIN/slow_exec" --names "$T/slow/prog" 100 & ;;
 threads) "$BIN/slow_exec" --threads "$T/slow/prog" /bin/true "$T/gate.reached" "$T/second" & ;;
 *) "$T/slow/prog" & ;;
 esac
@@ -36,11 +37,12 @@ slow() { # MODE READS
 	"$BIN/slow_exec" "$T/slow" "$T/etc/seven" "$T/gate" "$2" "$USHER" run -p "$T/etc/allow.rules" -- bash "$T/etc/others.sh" "$1" >"$T/out" 2>"$T/err"
 	[ $? != 77 ] || skip_all "no file system can be mounted"
 }
-for c in "reading 0" "exec 1" "threads 1" "lookup 0" "lookups 0"; do
+for c in "reading 0" "exec 1" "threads 1" "lookup 0" "lookups 0" "names 0"; do
 	slow $c
-	case $c in
-	threads*) ended='ended [07]' ;; # of two threads that exec either may be the last
+	case ${c% *} in
+	threads) ended='ended [07]' ;; # of two threads that exec either may be the last
 	lookup*) ended='ended 1' ;;
+	names) ended='ended 0' ;;
 	*) ended='ended 7' ;;
 	esac
 	check "$c: it ends as natively" grep -qx "$ended" "$T/out"
