@@ -466,6 +466,14 @@ int open_perform(struct job *j)
 	return perform_existing(j, t);
 }
 
+/* What T was led to, NAME, is no directory: as leads_to_file() of what was asked for. */
+static int led_to_file(struct job *j, struct target *t, struct span name, unsigned flags)
+{
+	int rc = resolve_redirect(j, t, name, flags | LOOK_STEPS);
+
+	return rc == -ENOTDIR && t->fd >= 0 ? -EISDIR : -ENOTDIR;
+}
+
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
 	bool exclusive = makes_new(j);
@@ -475,7 +483,11 @@ int open_redirect(struct job *j, uint32_t index, const struct object *to)
 		flags |= LOOK_DIRECTORY;
 	struct target *t = &j->target[index];
 	struct span asked = job_span(j, t->name);
-	int rc = resolve_redirect(j, t, to->name, flags | (creates(j) ? LOOK_MISSING : 0));
+	if (creates(j))
+		flags |= LOOK_MISSING;
+	int rc = resolve_redirect(j, t, to->name, flags);
+	if (rc == -ENOTDIR && creates(j))
+		return led_to_file(j, t, to->name, flags & LOOK_NOFOLLOW);
 	/* What is made there may be there, and what was there may have to be made. */
 	return rc == 0 && creates(j) && !exclusive ? gains_led(j, t, asked, t->exists ? access_ops(j) : new_ops(j)) : rc;
 }

@@ -395,7 +395,7 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	t->tentative = false;
 	t->magic = false;
 	t->astray = NULL;
-	int rc = flags & LOOK_PARENT ? look_parent(j, &l, &s, t) : look_object(j, &l, &s, t);
+	int rc = look_as_told(j, &l, &s, t);
 	struct span there = job_span(j, t->name);
 	if (rc == 0 && !span_equal(there, job_span(j, led)))
 		t->astray = j->led_by;

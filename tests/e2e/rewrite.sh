@@ -35,6 +35,8 @@ def kind(name, flags):
     except OSError as e: return e.strerror
 os.mkdir("real/py/dir"); os.symlink("dir", "real/py/ld"); insist = os.O_DIRECTORY | os.O_NOFOLLOW
 for n in ("l", "ld", "back", "dir", "new"): print(n, *(kind(n, f) for f in (insist, insist | os.O_PATH, os.O_DIRECTORY, os.O_DIRECTORY | os.O_PATH, os.O_NOFOLLOW)))
+os.symlink("back/", "real/py/slash"); os.symlink("back/x", "real/py/under")
+print(*(kind(n, f) for n in ("slash", "under", "back/x") for f in (os.O_CREAT, os.O_CREAT | os.O_WRONLY, os.O_CREAT | os.O_EXCL, os.O_RDONLY)))
 os.utime("real/py/l", (3, 4), follow_symlinks=False); print(os.lstat("real/py/l").st_mtime, os.stat("real/py/l").st_mtime > 4)
 shutil.rmtree("real/py"); print(os.path.exists("real/py"))
 t = tempfile.NamedTemporaryFile(dir="real"); t.write(b"q"); t.flush(); print(os.path.exists(t.name)); t.close(); print(os.path.exists(t.name))
