@@ -137,7 +137,7 @@ struct job {
 	bool answered;           /* a person has answered: verdict is final */
 	bool recorded;           /* the final record is in the journal */
 	bool guarded;            /* resolve refused what no rule can allow: a process outside, for the record */
-	bool unasked;            /* resolve found what the call would open for later: what is less than allowed now is refused, nobody is asked about it */
+	bool unasked;            /* resolve refused what the call would open up for later, for the record: nobody is asked about that, nor is it led elsewhere */
 	struct charged charged;  /* limits that were taken into account */
 	uint32_t intent;         /* while it is performed: the slot of its intent in the journal */
 	struct text answer;      /* who answered, for the record */

@@ -102,7 +102,12 @@ static int resolve_path_only(struct job *j)
 	return rc == 0 && !t->exists && !file_rewritten(j) ? -ENOENT : rc;
 }
 
-/* Something is no directory: EISDIR where the last link has a slash behind the name that it says, and leads to a file. */
+/* RC of a walk by hand after ENOTDIR, to FD: EISDIR where the last link has a slash behind the name that it says, and leads to a file. */
+static int to_file(int rc, int fd)
+{
+	return rc == -ENOTDIR && fd >= 0 ? -EISDIR : -ENOTDIR;
+}
+
 static int leads_to_file(struct job *j, struct look l)
 {
 	struct target *t;
@@ -110,7 +115,7 @@ static int leads_to_file(struct job *j, struct look l)
 	job_drop_targets(j);
 	l.flags = (l.flags & LOOK_NOFOLLOW) | LOOK_STEPS;
 	int rc = resolve(j, &l, ops_before(j), &t);
-	return rc == -ENOTDIR && j->n_targets && j->target[0].fd >= 0 ? -EISDIR : -ENOTDIR;
+	return to_file(rc, j->n_targets ? j->target[0].fd : -1);
 }
 
 int open_resolve(struct job *j)
@@ -466,28 +471,19 @@ int open_perform(struct job *j)
 	return perform_existing(j, t);
 }
 
-/* What T was led to, NAME, is no directory: as leads_to_file() of what was asked for. */
-static int led_to_file(struct job *j, struct target *t, struct span name, unsigned flags)
-{
-	int rc = resolve_redirect(j, t, name, flags | LOOK_STEPS);
-
-	return rc == -ENOTDIR && t->fd >= 0 ? -EISDIR : -ENOTDIR;
-}
-
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
 	bool exclusive = makes_new(j);
-	unsigned flags = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
-
-	if (j->word[OPEN_FLAGS] & O_DIRECTORY)
-		flags |= LOOK_DIRECTORY;
+	unsigned follows = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
+	unsigned wants = (j->word[OPEN_FLAGS] & O_DIRECTORY ? LOOK_DIRECTORY : 0) | (creates(j) ? LOOK_MISSING : 0);
 	struct target *t = &j->target[index];
 	struct span asked = job_span(j, t->name);
-	if (creates(j))
-		flags |= LOOK_MISSING;
-	int rc = resolve_redirect(j, t, to->name, flags);
-	if (rc == -ENOTDIR && creates(j))
-		return led_to_file(j, t, to->name, flags & LOOK_NOFOLLOW);
+	int rc = resolve_redirect(j, t, to->name, follows | wants);
+
+	if (rc == -ENOTDIR && creates(j)) {
+		rc = resolve_redirect(j, t, to->name, follows | LOOK_STEPS);
+		return to_file(rc, t->fd);
+	}
 	/* What is made there may be there, and what was there may have to be made. */
 	return rc == 0 && creates(j) && !exclusive ? gains_led(j, t, asked, t->exists ? access_ops(j) : new_ops(j)) : rc;
 }

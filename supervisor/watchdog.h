@@ -2,7 +2,8 @@
 /*
  * A worker that neither answers nor says that it may wait (a file server that is slow or gone, a page that never comes) would keep all other
  * callers waiting. When it has served one call for HAND_ON_MS another one takes over its part; after WATCHDOG_MS a note in the journal and a line on standard
- * error say what it is stuck in. Until then every worker hands on before it serves: what holds one call may hold hundreds, one after another. Looked at by the main thread, and only while calls come: an idle session wakes nobody.
+ * error say what it is stuck in. Until then every worker hands on before it serves: what holds one call may hold hundreds, one after another.
+ * Looked at by the main thread, and only while calls come: an idle session wakes nobody.
  */
 #ifndef USHER_SUPERVISOR_WATCHDOG_H
 #define USHER_SUPERVISOR_WATCHDOG_H
