@@ -19,8 +19,8 @@ struct json_object;
 struct paper {
 	struct paper *next;
 	struct filed *asked; /* NULL: question ID has gone */
-	uint64_t id;
-	bool review;         /* it was allowed: the news is that somebody may look at it */
+	uint64_t id : 63;
+	bool review : 1;     /* it was allowed: the news is that somebody may look at it */
 };
 
 struct client {

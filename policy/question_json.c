@@ -110,7 +110,8 @@ static void add_facts(struct json_build *b, const struct asked *a)
 static void add_filed(struct json_build *b, const struct filed *f)
 {
 	uint64_t now = clock_now_ns();
-	int64_t left = f->deadline_ns > now ? (int64_t)((f->deadline_ns - now) / 1000000000u) : 0;
+	uint64_t end = filed_deadline_ns(f);
+	int64_t left = end > now ? (int64_t)((end - now) / 1000000000u) : 0;
 	json_put(b, "id", json_object_new_uint64(f->id));
 	add_text(b, "session", f->session);
 	json_put(b, "asked", json_object_new_int64(f->asked_at));

@@ -29,7 +29,7 @@ static uint64_t stage_end(const struct questions *qs, const struct filed *a, int
 {
 	if (qs->together || stage + 1 >= qs->n_stages)
 		return 0;
-	uint64_t span = a->deadline_ns - a->asked_ns;
+	uint64_t span = a->timeout_s * NS;
 	return a->asked_ns + span / (unsigned)qs->n_stages * (unsigned)(stage + 1);
 }
 
@@ -148,8 +148,8 @@ static bool pass_time(struct questions *qs, uint64_t *next)
 		struct waiter *rest;
 		for (struct waiter *w = g->waiters; w; w = rest) {
 			rest = w->next;
-			if (now < w->deadline_ns) {
-				earlier(next, w->deadline_ns);
+			if (now < waiter_deadline_ns(w)) {
+				earlier(next, waiter_deadline_ns(w));
 				continue;
 			}
 			did = true;

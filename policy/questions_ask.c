@@ -16,8 +16,6 @@
 #include "rules/cleanup.h"
 #include "rules/rule.h"
 
-#define NS 1000000000ull
-
 /* A question on its way in. */
 struct asking {
 	const struct question *q;
@@ -47,7 +45,7 @@ static struct waiter *waiter_new(struct questions *qs, const struct question *q,
 	w->token = token;
 	w->tree = tree_of(&q->call->by);
 	w->asked_ns = clock_now_ns();
-	w->deadline_ns = w->asked_ns + timeout_of(qs, q->verdict) * NS;
+	w->timeout_s = timeout_of(qs, q->verdict);
 	return w;
 }
 
@@ -59,7 +57,7 @@ static struct group *group_new(struct questions *qs, struct asking *a)
 	g->asked = steal_pointer(&a->filed);
 	g->asked->session = qs->options.session;
 	g->asked->asked_ns = a->waiter->asked_ns;
-	g->asked->deadline_ns = a->waiter->deadline_ns;
+	g->asked->timeout_s = a->waiter->timeout_s;
 	g->asked->asked_at = time(NULL);
 	return g;
 }
@@ -118,7 +116,7 @@ static int ask_locked(struct questions *qs, struct asking *a, uint64_t *id)
 	queue_add_waiter(qs, g, w);
 	if (answered)
 		queue_deliver_group(qs, g, &granted);
-	if (qs->fresh || !qs->sleeps_until || w->deadline_ns < qs->sleeps_until)
+	if (qs->fresh || !qs->sleeps_until || waiter_deadline_ns(w) < qs->sleeps_until)
 		pthread_cond_signal(&qs->wake);
 	return 0;
 }

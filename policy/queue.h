@@ -28,10 +28,15 @@ struct waiter {
 	uint64_t id;
 	uint64_t token;
 	uint64_t asked_ns;
-	uint64_t deadline_ns;
+	uint32_t timeout_s;
 	pid_t tree;              /* the branch of the session it belongs to */
 	struct shared_answer *answer; /* set when it is to be delivered */
 };
+
+static inline uint64_t waiter_deadline_ns(const struct waiter *w)
+{
+	return w->asked_ns + w->timeout_s * UINT64_C(1000000000);
+}
 
 enum group_state {
 	GROUP_NEW = 0,   /* not yet put to the channel of its stage */
@@ -46,10 +51,10 @@ struct group {
 	struct group *prev;
 	struct filed *asked;    /* id is the group's */
 	struct waiter *waiters;
-	enum group_state state;
-	int stage;              /* the channel that is asked now */
-	int shown;              /* channels below this number have been put the question */
-	unsigned passed;        /* bits of the channels that cannot bring an answer */
+	uint8_t state;          /* enum group_state */
+	uint8_t stage;          /* the channel that is asked now */
+	uint8_t shown;          /* channels below this number have been put the question */
+	uint32_t passed;        /* bits of the channels that cannot bring an answer */
 	uint64_t stage_end_ns;  /* the next one is asked then; 0: this is the last */
 };
 

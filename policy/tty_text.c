@@ -103,7 +103,7 @@ static unsigned key_rows(const struct tty_frame *f)
 static unsigned seconds_left(const struct asked *a)
 {
 	uint64_t now = clock_now_ns();
-	uint64_t end = a->of ? a->of->deadline_ns : 0;
+	uint64_t end = a->of ? filed_deadline_ns(a->of) : 0;
 	return end > now ? (unsigned)((end - now) / 1000000000u) : 0;
 }
 

@@ -60,6 +60,7 @@ void pages_ahead(size_t stack, size_t heap)
 {
 	char *here = __builtin_frame_address(0);
 
+	(void)mallopt(M_ARENA_MAX, 1); /* what one thread needs for a moment serves the next: each in an arena of its own would keep as much */
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT);
 	(void)mallopt(M_MMAP_THRESHOLD, KEPT);
 	char *at = malloc(heap);

@@ -6,7 +6,6 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "rules/cleanup.h"
 #include "rules/squeeze_models.h"
@@ -25,11 +24,15 @@ void squeezer_init(struct squeezer *z)
 {
 	*z = (struct squeezer){ .n_models = 0 };
 	pthread_mutex_init(&z->lock, NULL);
+	pthread_mutex_init(&z->at_work, NULL);
 }
 
 void squeezer_clear(struct squeezer *z)
 {
 	models_clear(z);
+	if (z->ready)
+		(void)deflateEnd(&z->deflate);
+	pthread_mutex_destroy(&z->at_work);
 	pthread_mutex_destroy(&z->lock);
 }
 
@@ -42,94 +45,94 @@ static void lay_out(const struct iovec *parts, int n, unsigned char *to)
 	}
 }
 
-/* The bytes that were written to OUT, of which there are enough by deflateBound(); 0 without memory. */
-static size_t deflated(z_stream *d, const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char *out, size_t cap)
+/* Ready for the next content. */
+static bool deflate_ready(struct squeezer *z)
 {
-	if (m && deflateSetDictionary(d, m->bytes, m->len) != Z_OK)
+	if (!z->ready)
+		z->ready = deflateInit2(&z->deflate, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -SQUEEZE_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
+	return z->ready && deflateReset(&z->deflate) == Z_OK;
+}
+
+/* The bytes that were written to *OUT; 0 without memory. */
+static size_t deflated(struct squeezer *z, const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char **out)
+{
+	z_stream *d = &z->deflate;
+
+	if (!deflate_ready(z) || (m && deflateSetDictionary(d, m->bytes, m->len) != Z_OK))
 		return 0;
-	d->next_out = out;
+	size_t cap = deflateBound(d, size);
+	*out = malloc(cap);
+	if (!*out)
+		return 0;
+	d->next_out = *out;
 	d->avail_out = (uInt)cap;
 	d->next_in = (unsigned char *)content;
 	d->avail_in = (uInt)size;
 	return deflate(d, Z_FINISH) == Z_STREAM_END ? cap - d->avail_out : 0;
 }
 
-static int squeeze_all(const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char **out, size_t *len)
+static void *block_new(size_t head, size_t size, size_t len)
 {
-	z_stream d = { 0 };
-
-	if (deflateInit2(&d, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -SQUEEZE_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
-	size_t cap = deflateBound(&d, size);
-	unsigned char *bytes = malloc(cap);
-	size_t used = bytes ? deflated(&d, m, content, size, bytes, cap) : 0;
-	(void)deflateEnd(&d);
-	if (!used) {
-		free(bytes);
-		return -ENOMEM;
-	}
-	*out = bytes;
-	*len = used;
-	return 0;
-}
-
-static struct squeezed *squeezed_new(size_t size, size_t len)
-{
-	struct squeezed *s = size <= UINT32_MAX && len <= UINT32_MAX ? malloc(offsetof(struct squeezed, bytes) + len) : NULL;
-
-	if (!s)
+	if (size > UINT32_MAX || len > UINT32_MAX)
 		return NULL;
+	char *block = malloc(head + offsetof(struct squeezed, bytes) + len);
+	if (!block)
+		return NULL;
+	struct squeezed *s = squeezed_behind(block, head);
 	s->model = NULL;
 	s->size = (uint32_t)size;
 	s->len = (uint32_t)len;
 	s->plain = false;
-	return s;
+	return block;
 }
 
-static int keep_plain(const struct iovec *parts, int n, size_t size, struct squeezed **out)
+static int keep_plain(const struct iovec *parts, int n, size_t size, size_t head, void **out)
 {
-	struct squeezed *s = squeezed_new(size, size);
+	void *block = block_new(head, size, size);
 
-	if (!s)
+	if (!block)
 		return -ENOMEM;
+	struct squeezed *s = squeezed_behind(block, head);
 	s->plain = true;
 	lay_out(parts, n, s->bytes);
-	*out = s;
+	*out = block;
 	return 0;
 }
 
 /* Takes over the hold of M. */
-static int keep_squeezed(struct squeezer *z, struct squeeze_model *m, const unsigned char *content, size_t size, struct squeezed **out)
+static int keep_squeezed(struct squeezer *z, struct squeeze_model *m, const unsigned char *content, size_t size, size_t head, void **out)
 {
 	unsigned char *bytes CLEANUP_FREE = NULL;
-	size_t len;
-	int rc = squeeze_all(m, content, size, &bytes, &len);
-	struct squeezed *s = rc == 0 ? squeezed_new(size, len) : NULL;
 
-	if (!s) {
+	pthread_mutex_lock(&z->at_work);
+	size_t len = deflated(z, m, content, size, &bytes);
+	pthread_mutex_unlock(&z->at_work);
+	void *block = len ? block_new(head, size, len) : NULL;
+	if (!block) {
 		model_put(m);
 		return -ENOMEM;
 	}
+	struct squeezed *s = squeezed_behind(block, head);
 	memcpy(s->bytes, bytes, len);
 	s->model = m;
 	models_learn(z, m, content, size, len);
-	*out = s;
+	*out = block;
 	return 0;
 }
 
-int squeeze(struct squeezer *z, const struct iovec *parts, int n, struct squeezed **out)
+int squeeze(struct squeezer *z, const struct iovec *parts, int n, size_t head, void **out)
 {
 	size_t size = 0;
 
 	for (int i = 0; i < n; i++)
 		size += parts[i].iov_len;
 	if (size > SQUEEZE_MOST)
-		return keep_plain(parts, n, size, out);
+		return keep_plain(parts, n, size, head, out);
 	unsigned char *content CLEANUP_FREE = malloc(size + 1);
 	if (!content)
 		return -ENOMEM;
 	lay_out(parts, n, content);
-	return keep_squeezed(z, models_likest(z, content, size), content, size, out);
+	return keep_squeezed(z, models_likest(z, content, size), content, size, head, out);
 }
 
 size_t squeezed_size(const struct squeezed *s)
@@ -156,16 +159,18 @@ static void split(const struct squeezed *s, const struct iovec *parts, int n)
 static bool inflated(z_stream *d, const struct squeezed *s, const struct iovec *parts, int n)
 {
 	int rc = s->model ? inflateSetDictionary(d, s->model->bytes, s->model->len) : Z_OK;
+	size_t room = 0;
 
 	d->next_in = (unsigned char *)s->bytes;
 	d->avail_in = s->len;
 	for (int i = 0; i < n && rc == Z_OK; i++) {
+		room += parts[i].iov_len;
 		d->next_out = parts[i].iov_base;
 		d->avail_out = (uInt)parts[i].iov_len;
 		while (rc == Z_OK && d->avail_out > 0)
 			rc = inflate(d, Z_NO_FLUSH);
 	}
-	return (rc == Z_OK || rc == Z_STREAM_END) && d->total_out == s->size;
+	return (rc == Z_OK || rc == Z_STREAM_END) && d->total_out == room;
 }
 
 int unsqueeze(const struct squeezed *s, const struct iovec *parts, int n)
@@ -178,15 +183,12 @@ int unsqueeze(const struct squeezed *s, const struct iovec *parts, int n)
 	}
 	if (inflateInit2(&d, -SQUEEZE_WINDOW_BITS) != Z_OK)
 		return -ENOMEM;
-	bool whole = inflated(&d, s, parts, n);
+	bool there = inflated(&d, s, parts, n);
 	(void)inflateEnd(&d);
-	return whole ? 0 : -ENOMEM;
+	return there ? 0 : -ENOMEM;
 }
 
-void squeezed_free(struct squeezed *s)
+void squeezed_drop(struct squeezed *s)
 {
-	if (!s)
-		return;
 	model_put(s->model);
-	free(s);
 }

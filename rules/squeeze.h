@@ -7,9 +7,11 @@
 #define USHER_RULES_SQUEEZE_H
 
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+#include <zlib.h>
 
 struct squeezed;
 
@@ -23,6 +25,9 @@ struct squeezer {
 	uint32_t n_models;
 	uint32_t n_strange;                /* contents since the last model was taken that were like none */
 	size_t strange[SQUEEZE_STRANGE];   /* bytes of the last such ones */
+	pthread_mutex_t at_work;           /* one squeezes at a time: what it works in are 50 KiB, which would stay with each thread that once did */
+	z_stream deflate;
+	bool ready;                        /* deflate is */
 };
 
 void squeezer_init(struct squeezer *z);
@@ -31,19 +36,25 @@ void squeezer_clear(struct squeezer *z);
 
 /*
  * The content of the N PARTS, one after the other. More than SQUEEZE_MOST bytes are kept as they are: they would cost the caller milliseconds.
- * Any thread. Returns 0 with *out set (squeezed_free() it), or -ENOMEM.
+ * *out is one allocation: HEAD bytes for what the caller has beside it, a multiple of 8, and behind them what was squeezed. squeezed_drop() that
+ * before *out is freed. Any thread. Returns 0 or -ENOMEM.
  */
-int squeeze(struct squeezer *z, const struct iovec *parts, int n, struct squeezed **out);
+int squeeze(struct squeezer *z, const struct iovec *parts, int n, size_t head, void **out);
 #define SQUEEZE_MOST (64 * 1024)
+
+static inline struct squeezed *squeezed_behind(void *block, size_t head)
+{
+	return (struct squeezed *)((char *)block + head);
+}
 
 /* Bytes of the content, and bytes that it takes. */
 size_t squeezed_size(const struct squeezed *s);
 size_t squeezed_kept(const struct squeezed *s);
 
-/* Lays the content of S into the N PARTS, which together have room for exactly that. Any thread. Returns 0 or -ENOMEM. */
+/* Lays the content of S into the N PARTS, or as much of its beginning as they have room for. Any thread. Returns 0 or -ENOMEM. */
 int unsqueeze(const struct squeezed *s, const struct iovec *parts, int n);
 
-/* Safe on NULL. */
-void squeezed_free(struct squeezed *s);
+/* Lets go of what S shares with others. Its memory is the caller's. */
+void squeezed_drop(struct squeezed *s);
 
 #endif

@@ -107,8 +107,7 @@ static void question_known(struct pool *p, uint64_t token, uint64_t id)
 	pthread_mutex_lock(&p->lock);
 	struct parked *k = parked_find(p, token);
 	if (k) {
-		k->question = id;
-		k->job->question = id;
+		parked_job(k)->question = id;
 		k->asked = true;
 		stall_consider_locked(p, k);
 		watch_wake_locked(p);
@@ -145,7 +144,7 @@ static bool room_taken(struct worker *w)
 
 	pthread_mutex_lock(&p->lock);
 	for (const struct parked *k = p->parked; k; k = k->next)
-		count(&sum, proc_pid(k->job->proc), job_kept_size(k->job));
+		count(&sum, proc_pid(parked_job(k)->proc), job_kept_size(parked_job(k)));
 	for (const struct worker *o = p->workers; o; o = o->next) {
 		if (o->parking)
 			count(&sum, o->parking_for, o->parking);
@@ -170,31 +169,28 @@ static int park(struct worker *w, const struct call *call)
 {
 	struct pool *p = w->session->pool;
 	struct verdict verdict = w->job.verdict;
-	struct parked *k = calloc(1, sizeof(*k));
 	struct facts *facts = NULL;
 	char stack[STACK_TEXT];
+	void *block;
 	uint64_t id;
 
-	if (!k)
-		return -ENOMEM;
-	if (!room_taken(w)) {
-		free(k);
+	if (!room_taken(w))
 		return -EACCES;
-	}
 	facts_gather(&w->job, call, &facts);
 	note_question(w, call, &verdict, facts, stack);
 	facts_stack(facts, stack);
-	int rc = job_pack(&w->job, &p->squeezer, &k->job);
+	int rc = job_pack(&w->job, &p->squeezer, sizeof(struct parked), &block);
 	if (rc < 0) {
 		room_given(w);
 		facts_free(facts);
-		free(k);
 		return rc;
 	}
-	k->image = proc_generation(k->job->proc);
+	struct parked *k = block;
+	*k = (struct parked){ .stall = STALL_NONE };
+	k->image = proc_generation(parked_job(k)->proc);
 	pthread_mutex_lock(&p->lock);
 	uint64_t token = k->token = ++p->next_token;
-	k->job->trapped = pool_stop_certain(k->job);
+	parked_job(k)->trapped = pool_stop_certain(parked_job(k));
 	parked_link(p, k);
 	w->parking = 0;
 	pthread_mutex_unlock(&p->lock);
@@ -208,8 +204,8 @@ static int park(struct worker *w, const struct call *call)
 		return 0;
 	}
 	if (take_back(p, token)) {
-		rc = job_unpack(k->job, &w->job);
-		free(k);
+		rc = job_unpack(parked_job(k), &w->job);
+		parked_free(k);
 		return rc < 0 ? rc : -EACCES;
 	}
 	return 0;
@@ -336,8 +332,8 @@ static bool wants_out(struct parked *k)
 	if (!k->asked || k->stall == STALL_MOVING)
 		return false;
 	if (k->stall == STALL_HELD)
-		return k->gone || pool_signal_waits((pid_t)k->job->notif.pid);
-	return !job_alive(k->job) || k->job->trapped || pool_signal_waits((pid_t)k->job->notif.pid);
+		return k->gone || pool_signal_waits((pid_t)parked_job(k)->notif.pid);
+	return !job_alive(parked_job(k)) || parked_job(k)->trapped || pool_signal_waits((pid_t)parked_job(k)->notif.pid);
 }
 
 /* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out. At most *LOOKS are looked at. */
@@ -352,7 +348,7 @@ static bool find_interrupted(struct pool *p, unsigned *looks, uint64_t *token, u
 		--*looks;
 		found = wants_out(k);
 		*token = k->token;
-		*question = k->question;
+		*question = parked_job(k)->question;
 	}
 	pthread_mutex_unlock(&p->lock);
 	return found;
@@ -372,9 +368,9 @@ static void withdraw(struct pool *p, uint64_t token)
 		return;
 	/* As a native call that was interrupted: the kernel runs the handler, then restarts it or gives EINTR. */
 	if (!held)
-		reply_interrupted(k->job);
+		reply_interrupted(parked_job(k));
 	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
-	job_discard(k->job);
+	job_discard(parked_job(k));
 	parked_free(k);
 }
 

@@ -244,6 +244,29 @@ static int own_lent(struct job *j)
 	return 0;
 }
 
+/* Behind the head of a packed job: what it holds that must be let go of; and behind that the rest, squeezed. */
+struct job_kept {
+	void *heap;
+	uint32_t n_fds;
+	int fd[];
+};
+
+static struct job_kept *kept_of(const struct job *packed)
+{
+	return (struct job_kept *)((char *)packed + JOB_HEAD);
+}
+
+/* How far behind the beginning of a packed job with N descriptors the rest is. */
+static size_t rest_at(uint32_t n)
+{
+	return (JOB_HEAD + offsetof(struct job_kept, fd) + n * sizeof(int) + 7) & ~(size_t)7;
+}
+
+static struct squeezed *kept_rest(const struct job *packed)
+{
+	return squeezed_behind((char *)packed, rest_at(kept_of(packed)->n_fds));
+}
+
 /* What a packed job has beside its head, as long as its arena is used; and its caller's stack, which comes last. */
 static size_t rest_size(const struct job *j)
 {
@@ -263,9 +286,9 @@ size_t job_most_kept(const struct job *j)
 
 size_t job_kept_size(const struct job *packed)
 {
-	const struct job_kept *k = packed->kept;
+	const struct job_kept *k = kept_of(packed);
 
-	return JOB_HEAD + sizeof(*k) + k->n_fds * sizeof(k->fd[0]) + squeezed_kept(k->rest) + (k->heap ? malloc_usable_size(k->heap) : 0);
+	return rest_at(k->n_fds) + squeezed_kept(kept_rest(packed)) + (k->heap ? malloc_usable_size(k->heap) : 0);
 }
 
 #define JOB_FDS (1 + 2 * JOB_TARGETS + JOB_SCRATCH)
@@ -292,34 +315,31 @@ static uint32_t job_fds(const struct job *j, int fds[JOB_FDS])
 	return n;
 }
 
-int job_pack(struct job *j, struct squeezer *z, struct job **out)
+int job_pack(struct job *j, struct squeezer *z, size_t before, void **out)
 {
 	int rc = own_lent(j);
 	if (rc < 0)
 		return rc;
 	int fds[JOB_FDS];
 	uint32_t n = job_fds(j, fds);
-	struct job *packed CLEANUP_FREE = malloc(JOB_HEAD + sizeof(struct job_kept) + n * sizeof(fds[0]));
 	struct iovec parts[2];
-	if (!packed)
-		return -ENOMEM;
-	memcpy(packed, j, JOB_HEAD);
-	packed->kept = (struct job_kept *)((char *)packed + JOB_HEAD);
-	packed->kept->heap = j->heap;
-	packed->kept->n_fds = n;
-	memcpy(packed->kept->fd, fds, n * sizeof(fds[0]));
 	rest_of(j, parts, unwound_size(j->stack));
-	rc = squeeze(z, parts, 2, &packed->kept->rest);
+	rc = squeeze(z, parts, 2, before + rest_at(n), out);
 	if (rc < 0)
 		return rc;
+	struct job *packed = (struct job *)((char *)*out + before);
+	struct job_kept *k = kept_of(packed);
+	memcpy(packed, j, JOB_HEAD);
+	k->heap = j->heap;
+	k->n_fds = n;
+	memcpy(k->fd, fds, n * sizeof(fds[0]));
 	free(j->stack);
 	job_clear(j); /* what it held belongs to the packed job now */
-	*out = steal_pointer(&packed);
 	return 0;
 }
 
 /* Nothing of what PACKED kept beside its head is held by anybody else. */
-static void let_go(struct job_kept *k)
+static void let_go(const struct job_kept *k)
 {
 	for (uint32_t i = 0; i < k->n_fds; i++)
 		close(k->fd[i]);
@@ -327,9 +347,9 @@ static void let_go(struct job_kept *k)
 }
 
 /* The stack's memory is there before anything is laid into J: what J has of it until then is another's pointer. */
-static int lay_rest(const struct job_kept *k, struct job *j)
+static int lay_rest(const struct squeezed *rest, struct job *j)
 {
-	size_t size = squeezed_size(k->rest) - rest_size(j);
+	size_t size = squeezed_size(rest) - rest_size(j);
 	struct unwound *stack = size ? malloc(size) : NULL;
 	struct iovec parts[2];
 
@@ -337,7 +357,7 @@ static int lay_rest(const struct job_kept *k, struct job *j)
 		return -ENOMEM;
 	rest_of(j, parts, size);
 	parts[1].iov_base = stack;
-	int rc = unsqueeze(k->rest, parts, 2);
+	int rc = unsqueeze(rest, parts, 2);
 	if (rc < 0) {
 		free(stack);
 		return rc;
@@ -346,29 +366,38 @@ static int lay_rest(const struct job_kept *k, struct job *j)
 	return 0;
 }
 
+bool job_same_call(const struct job *packed, const struct job *j)
+{
+	const struct seccomp_data *a = &packed->notif.data, *b = &j->notif.data;
+	uint64_t args[6];
+
+	if (a->nr != b->nr || a->arch != b->arch || a->instruction_pointer != b->instruction_pointer)
+		return false;
+	if (unsqueeze(kept_rest(packed), &(struct iovec){ args, sizeof(args) }, 1) < 0) /* the first of the rest */
+		return false;
+	return memcmp(args, b->args, sizeof(args)) == 0;
+}
+
 int job_unpack(struct job *packed, struct job *j)
 {
 	struct worker *worker = j->worker;
 
 	memcpy(j, packed, JOB_HEAD);
 	j->worker = worker;
-	j->kept = NULL;
-	int rc = lay_rest(packed->kept, j);
+	int rc = lay_rest(kept_rest(packed), j);
 	if (rc < 0) {
 		clear_rest(j);
-		let_go(packed->kept);
+		let_go(kept_of(packed));
 	}
-	squeezed_free(packed->kept->rest);
-	free(packed);
+	squeezed_drop(kept_rest(packed));
 	return rc;
 }
 
 void job_discard(struct job *packed)
 {
-	let_go(packed->kept);
-	squeezed_free(packed->kept->rest);
+	let_go(kept_of(packed));
+	squeezed_drop(kept_rest(packed));
 	close_fd(&packed->sock);
 	if (packed->proc)
 		proc_put(packed->proc);
-	free(packed);
 }

@@ -24,7 +24,6 @@
 #include "rules/verdict.h"
 
 struct session;
-struct squeezed;
 struct squeezer;
 struct worker;
 struct sysrow;
@@ -96,17 +95,8 @@ enum perform_outcome {
 	PERFORM_AGAIN = 1, /* a tentative name met a link: resolve fully and decide again */
 };
 
-/* Beside the head of a packed job: what it holds that must be let go of, and the rest. */
-struct job_kept {
-	struct squeezed *rest;
-	void *heap;
-	uint32_t n_fds;
-	int fd[];
-};
-
 struct job {
 	/* The head, JOB_HEAD bytes: what is asked of a call while it waits. A packed job has nothing else that may be looked at. */
-	struct seccomp_notif notif;
 	const struct sysrow *row;
 	struct session *session;
 	struct worker *worker;
@@ -116,7 +106,7 @@ struct job {
 	int sock;                /* the caller's own socket or descriptor, duplicated; -1 */
 	uint64_t question;       /* id while parked */
 	uint32_t used;           /* arena bytes in use */
-	struct job_kept *kept;   /* of a packed job */
+	struct seccomp_notif notif; /* the registers are not in the head */
 
 	uint64_t arg[6];         /* registers; ints already narrowed as the row says */
 	struct text path[2];     /* copied path arguments, in order */
@@ -160,7 +150,7 @@ struct job {
 	char arena[JOB_ARENA];   /* last: job_pack() keeps only what is used */
 };
 
-#define JOB_HEAD offsetof(struct job, arg)
+#define JOB_HEAD offsetof(struct job, notif.data.args)
 
 void job_init(struct job *j, struct session *s, struct worker *w);
 
@@ -176,18 +166,18 @@ void target_knows(struct target *t, const struct stat *st);
 void job_drop_targets(struct job *j);
 
 /*
- * Moves J, with all it holds, into little memory (job_unpack() or job_discard() frees it), squeezed by Z: it waits for a person, perhaps for
- * hours, beside thousands. 0 or a negative errno.
+ * Moves J, with all it holds, into little memory, squeezed by Z: it waits for a person, perhaps for hours, beside thousands. *out is one allocation:
+ * BEFORE bytes for what the caller has of it, a multiple of 8, and behind them the packed job. 0 or a negative errno.
  */
-int job_pack(struct job *j, struct squeezer *z, struct job **out);
+int job_pack(struct job *j, struct squeezer *z, size_t before, void **out);
 /* The most bytes that J keeps when it is packed, with what its row has in memory of its own; and those that a packed one does keep. */
 size_t job_most_kept(const struct job *j);
 size_t job_kept_size(const struct job *packed);
-/*
- * Moves PACKED into J, which must be freshly reset, and frees it. 0, or -ENOMEM: J has its head then, and what else PACKED held is let go of.
- */
+/* Whether PACKED is the very call of J, by its number, its registers and where it was made. False also without memory to look. */
+bool job_same_call(const struct job *packed, const struct job *j);
+/* Moves PACKED into J, which must be freshly reset. 0, or -ENOMEM: J has its head then, and what else PACKED held is let go of. */
 int job_unpack(struct job *packed, struct job *j);
-/* Releases what PACKED holds, and itself. */
+/* Releases what PACKED holds. Its memory, here and above, is the caller's. */
 void job_discard(struct job *packed);
 
 /* N bytes of arena with a NUL behind; absent when the arena is full (deny the call with ENOMEM). */

@@ -28,24 +28,27 @@
 
 struct crowd;
 
-/* A call that waits for an answer, or has it and waits for a worker. */
+/* A call that waits for an answer, or has it and waits for a worker. Its job is packed behind it. */
 struct parked {
 	struct parked *prev;
 	struct parked *next;
-	struct job *job;
 	uint64_t token;
-	uint64_t question;
-	bool asked;             /* question is valid */
 	enum stall_state stall; /* where its caller is held */
-	bool gone;              /* ... and is no longer there */
-	bool answered;          /* it came while the caller was being moved */
+	bool asked;             /* the job's question is valid */
+	bool gone;              /* its caller is no longer where it is held */
+	bool answered;          /* the answer came while the caller was being moved */
 	struct parked *next_moving;
 	struct letting *letting; /* where it is held: what lets it go, made beforehand */
 	struct answer *answer;   /* once answered */
 	const void *image;      /* proc_generation() when it was parked */
 };
 
-/* K with what it has but its job. */
+static inline struct job *parked_job(const struct parked *k)
+{
+	return (struct job *)(uintptr_t)(k + 1);
+}
+
+/* K with what it has but what its job holds: job_unpack() or job_discard() that before. */
 void parked_free(struct parked *k);
 
 struct pool {

@@ -85,7 +85,7 @@ static void let_go_locked(struct stalls *s, struct parked *k)
 {
 	struct letting *l = steal_pointer(&k->letting);
 
-	*l = (struct letting){ .next = s->letting, .tid = (pid_t)k->job->notif.pid };
+	*l = (struct letting){ .next = s->letting, .tid = (pid_t)parked_job(k)->notif.pid };
 	s->letting = l;
 	pthread_cond_signal(&s->wake);
 }
@@ -122,7 +122,7 @@ void stall_look_locked(struct pool *p)
 	struct parked **at = &p->returning;
 
 	for (struct parked *k; (k = *at);) {
-		if (!pool_thread_ended((pid_t)k->job->notif.pid)) {
+		if (!pool_thread_ended((pid_t)parked_job(k)->notif.pid)) {
 			at = &k->next;
 			continue;
 		}
@@ -136,9 +136,9 @@ void stall_look_locked(struct pool *p)
 /* Of the same image: another thread's exec may have put a new one under the number. */
 static bool same_call(const struct parked *k, const struct job *b)
 {
-	const struct job *a = k->job;
+	const struct job *a = parked_job(k);
 
-	return a->proc == b->proc && k->image == proc_generation(b->proc) && memcmp(&a->notif.data, &b->notif.data, sizeof(a->notif.data)) == 0;
+	return a->proc == b->proc && k->image == proc_generation(b->proc) && job_same_call(a, b);
 }
 
 /* The answer found no call: a handler ran in between and the call was not restarted, or something else came first. */
@@ -147,7 +147,7 @@ static void forget(struct session *s, struct parked *k)
 	ask_note(s, "withdrawn", "the caller was interrupted before its answer could reach it");
 	if (k->answer && k->answer->kind == VERDICT_KILL)
 		session_kill(s);
-	job_discard(k->job);
+	job_discard(parked_job(k));
 	parked_free(k);
 }
 
@@ -159,7 +159,7 @@ struct parked *stall_returned(struct worker *w)
 		return NULL;
 	pthread_mutex_lock(&p->lock);
 	struct parked **at = &p->returning;
-	while (*at && (*at)->job->notif.pid != w->job.notif.pid)
+	while (*at && parked_job(*at)->notif.pid != w->job.notif.pid)
 		at = &(*at)->next;
 	struct parked *k = *at;
 	if (k) {
@@ -234,7 +234,7 @@ static void ended(struct stalls *s, pid_t tid)
 
 	pthread_mutex_lock(&p->lock);
 	for (struct parked *k = p->parked; k; k = k->next) {
-		if (k->stall == STALL_HELD && (pid_t)k->job->notif.pid == tid)
+		if (k->stall == STALL_HELD && (pid_t)parked_job(k)->notif.pid == tid)
 			k->gone = true;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -382,7 +382,7 @@ static void move_one_locked(struct stalls *s)
 
 	s->moving = k->next_moving;
 	pthread_mutex_unlock(&s->pool->lock);
-	enum moved how = move(s, k->job); /* nobody else touches the job of one that is moving */
+	enum moved how = move(s, parked_job(k)); /* nobody else touches the job of one that is moving */
 	pthread_mutex_lock(&s->pool->lock);
 	settle_locked(s->pool, k, how);
 }
@@ -407,7 +407,7 @@ static void look_for_missed(struct stalls *s)
 	pthread_mutex_lock(&s->pool->lock);
 	for (const struct parked *k = s->pool->parked; k && n < LOOK_AT_ONCE; k = k->next) {
 		if (k->stall == STALL_HELD && !k->gone && at++ >= s->looked)
-			tid[n++] = (pid_t)k->job->notif.pid;
+			tid[n++] = (pid_t)parked_job(k)->notif.pid;
 	}
 	pthread_mutex_unlock(&s->pool->lock);
 	s->looked = n == LOOK_AT_ONCE ? s->looked + n : 0;

@@ -47,9 +47,9 @@ static bool mark(struct pool *p, pid_t tid)
 		found = true;
 	}
 	for (struct parked *k = p->parked; k; k = k->next) {
-		if ((pid_t)k->job->notif.pid != tid)
+		if ((pid_t)parked_job(k)->notif.pid != tid)
 			continue;
-		k->job->trapped = true;
+		parked_job(k)->trapped = true;
 		found = true;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -82,7 +82,7 @@ static unsigned waiters(struct pool *p, pid_t tids[WAITERS])
 			tids[n++] = w->serving_tid;
 	}
 	for (struct parked *k = p->parked; k && n < WAITERS; k = k->next)
-		tids[n++] = (pid_t)k->job->notif.pid;
+		tids[n++] = (pid_t)parked_job(k)->notif.pid;
 	pthread_mutex_unlock(&p->lock);
 	return n;
 }

@@ -329,8 +329,10 @@ static void walk(struct worker *w)
 /* The call of K, which waited elsewhere for its answer, has come again: as it was copied then. */
 static void go_on_with(struct worker *w, struct parked *k)
 {
-	k->job->notif = w->job.notif;
-	k->job->replied = false;
+	struct job *packed = parked_job(k);
+
+	packed->notif.id = w->job.notif.id;
+	packed->replied = false;
 	job_reset(&w->job);
 	walk_parked(w, k);
 }
@@ -422,7 +424,7 @@ void walk_parked(struct worker *w, struct parked *k)
 {
 	static const struct answer deny = { .kind = VERDICT_DENY, .channel = "memory" };
 	const struct answer *answer = k->answer ? k->answer : &deny;
-	int rc = job_unpack(k->job, &w->job);
+	int rc = job_unpack(parked_job(k), &w->job);
 
 	if (rc == 0)
 		answered(w, answer);

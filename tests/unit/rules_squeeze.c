@@ -38,12 +38,18 @@ static struct squeezed *squeeze_number(struct squeezer *z, unsigned n)
 	unsigned char *bytes;
 	size_t len = content(n, &bytes), first = len / 3;
 	struct iovec parts[] = { { bytes, first }, { NULL, 0 }, { bytes + first, len - first } };
-	struct squeezed *s = NULL;
+	void *block = NULL;
 
-	assert_int_equal(squeeze(z, parts, 3, &s), 0);
-	assert_int_equal(squeezed_size(s), len);
+	assert_int_equal(squeeze(z, parts, 3, 0, &block), 0);
+	assert_int_equal(squeezed_size(block), len);
 	free(bytes);
-	return s;
+	return block;
+}
+
+static void squeezed_free(struct squeezed *s)
+{
+	squeezed_drop(s);
+	free(s);
 }
 
 static void is_number(const struct squeezed *s, unsigned n)
@@ -79,7 +85,6 @@ static void all_come_back(void **state)
 		is_number(s[n], n);
 		squeezed_free(s[n]);
 	}
-	squeezed_free(NULL);
 }
 
 static void make_noise(char *text, size_t len, unsigned noise)
@@ -102,7 +107,7 @@ static void alike_takes_little(void **state)
 		make_noise(text, sizeof(text), 1);
 		snprintf(text + 1000, 20, "secret%u", n);
 		struct iovec part = { text, sizeof(text) };
-		assert_int_equal(squeeze(&z, &part, 1, &s), 0);
+		assert_int_equal(squeeze(&z, &part, 1, 0, (void **)&s), 0);
 		assert_true(n < 40 || squeezed_kept(s) < 150);
 		squeezed_free(s);
 	}
@@ -122,7 +127,7 @@ static void alike_within_kinds(void **state)
 		size_t len = sizeof(text) - 16 * kind;
 		make_noise(text, len, kind + 1);
 		snprintf(text + 1000, 20, "secret%u", n);
-		assert_int_equal(squeeze(&z, &(struct iovec){ text, len }, 1, &s), 0);
+		assert_int_equal(squeeze(&z, &(struct iovec){ text, len }, 1, 0, (void **)&s), 0);
 		assert_true(n < 14 || squeezed_kept(s) < 150);
 		squeezed_free(s);
 	}
@@ -139,7 +144,7 @@ static void unlike_ones_pass(void **state)
 	squeezer_init(&z);
 	for (unsigned n = 0; n < 400; n++) {
 		make_noise(text, sizeof(text), n % 40 + 1);
-		assert_int_equal(squeeze(&z, &(struct iovec){ text, sizeof(text) }, 1, &s), 0);
+		assert_int_equal(squeeze(&z, &(struct iovec){ text, sizeof(text) }, 1, 0, (void **)&s), 0);
 		assert_int_equal(squeezed_size(s), sizeof(text));
 		char back[sizeof(text)];
 		assert_int_equal(unsqueeze(s, &(struct iovec){ back, sizeof(back) }, 1), 0);
@@ -147,6 +152,39 @@ static void unlike_ones_pass(void **state)
 		squeezed_free(s);
 	}
 	assert_true(z.n_models <= SQUEEZE_MODELS);
+	squeezer_clear(&z);
+}
+
+/* The caller's own bytes stay its own; the first bytes of a content can be had without the rest. */
+static void beside_what_is_the_callers(void **state)
+{
+	static const size_t lengths[] = { 1, 700, 9000, SQUEEZE_MOST + 1 };
+	struct squeezer z;
+
+	squeezer_init(&z);
+	for (unsigned n = 0; n < 12; n++) {
+		size_t len = lengths[n / 3], head = 8 * (n % 3);
+		char *text = malloc(len), *block, first[500], own[16];
+		size_t some = len < sizeof(first) ? len : sizeof(first);
+		assert_non_null(text);
+		make_noise(text, len, 7);
+		assert_int_equal(squeeze(&z, &(struct iovec){ text, len }, 1, head, (void **)&block), 0);
+		memset(own, 'o', sizeof(own));
+		memcpy(block, own, head);
+		struct squeezed *s = squeezed_behind(block, head);
+		assert_int_equal(squeezed_size(s), len);
+		assert_int_equal(unsqueeze(s, &(struct iovec){ first, some }, 1), 0);
+		assert_memory_equal(first, text, some);
+		char *back = malloc(len);
+		assert_non_null(back);
+		assert_int_equal(unsqueeze(s, &(struct iovec){ back, len }, 1), 0);
+		assert_memory_equal(back, text, len);
+		assert_memory_equal(block, own, head);
+		squeezed_drop(s);
+		free(back);
+		free(block);
+		free(text);
+	}
 	squeezer_clear(&z);
 }
 
@@ -180,6 +218,7 @@ int main(void)
 		cmocka_unit_test(alike_takes_little),
 		cmocka_unit_test(alike_within_kinds),
 		cmocka_unit_test(unlike_ones_pass),
+		cmocka_unit_test(beside_what_is_the_callers),
 		cmocka_unit_test(threads_share_it),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
