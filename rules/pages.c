@@ -25,13 +25,23 @@ void pages_free(void *at, size_t n)
 		(void)munmap(at, n);
 }
 
-/* Whole pages within AT only. EINVAL on older kernels, ENOMEM where a part is not mapped: no loss. */
-static void populate(char *at, size_t n)
+/* Of the whole pages within AT only. EINVAL on older kernels, ENOMEM where a part is not mapped: no loss. */
+static void advise(char *at, size_t n, int advice)
 {
 	size_t skip = -(uintptr_t)at % PAGE;
 
 	if (n > skip)
-		(void)madvise(at + skip, (n - skip) & ~(size_t)(PAGE - 1), MADV_POPULATE_WRITE);
+		(void)madvise(at + skip, (n - skip) & ~(size_t)(PAGE - 1), advice);
+}
+
+static void populate(char *at, size_t n)
+{
+	advise(at, n, MADV_POPULATE_WRITE);
+}
+
+void pages_give_back(void *at, size_t n)
+{
+	advise(at, n, MADV_DONTNEED);
 }
 
 void pages_ready(void *at, size_t n)

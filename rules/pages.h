@@ -29,6 +29,9 @@ void *pages_to_fill(size_t n);
 /* The same, zeroed. */
 void *pages_zeroed(size_t n);
 
+/* Lets go of the whole pages within N bytes at AT, of memory that is private: they read as zeros, and come again when they are written. */
+void pages_give_back(void *at, size_t n);
+
 /* pages_ready() for what is about to be used of the caller's stack and of the heap. Before there are other threads. */
 void pages_ahead(size_t stack, size_t heap);
 

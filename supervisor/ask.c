@@ -176,6 +176,7 @@ static int park(struct worker *w, const struct call *call)
 
 	if (!room_taken(w))
 		return -EACCES;
+	atomic_store_explicit(&p->gathered, true, memory_order_relaxed);
 	facts_gather(&w->job, call, &facts);
 	note_question(w, call, &verdict, facts, stack);
 	facts_stack(facts, stack);

@@ -79,6 +79,7 @@ struct pool {
 	atomic_uint outside;      /* workers that wait in the kernel without counting in the crowd, or are about to */
 	uint64_t next_token;
 	unsigned aside;           /* workers that gather what a question shows */
+	atomic_bool gathered;     /* some have, since the heap was last trimmed */
 	struct hash_cache hashes; /* has a lock of its own */
 	struct hash_cache contents; /* of images, for rules: only of files that cannot have changed unseen */
 	struct stacks stacks;     /* so have they */

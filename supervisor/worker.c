@@ -19,6 +19,7 @@
 #include "supervisor/cover.h"
 #include "supervisor/harden.h"
 #include "supervisor/pool.h"
+#include "supervisor/rest.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 #include "supervisor/voice.h"
@@ -190,6 +191,27 @@ static struct parked *take_answered_locked(struct pool *p)
 	return k;
 }
 
+/* Until there may be something to do. After a while without it W rests. */
+static void wait_as_spare_locked(struct worker *w)
+{
+	struct pool *p = w->session->pool;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += REST_AFTER_S;
+	p->spares++;
+	bool idle = !w->rested && pthread_cond_timedwait(&p->spare, &p->lock, &until) == ETIMEDOUT;
+	if (w->rested)
+		pthread_cond_wait(&p->spare, &p->lock);
+	p->spares--;
+	if (!idle)
+		return;
+	pthread_mutex_unlock(&p->lock);
+	worker_rest(w);
+	w->rested = true;
+	pthread_mutex_lock(&p->lock);
+}
+
 /*
  * What this worker does next: an answered call, or receiving (NULL with
  * w->receiving), or ending (NULL without). Waits as a spare until there is one.
@@ -214,10 +236,9 @@ static struct parked *next_part(struct worker *w)
 			break;
 		}
 		leave_removed(w);
-		p->spares++;
-		pthread_cond_wait(&p->spare, &p->lock);
-		p->spares--;
+		wait_as_spare_locked(w);
 	}
+	w->rested = false;
 	if (p->stopping) {
 		k = NULL;
 		w->receiving = false;

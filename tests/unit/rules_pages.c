@@ -61,6 +61,24 @@ static void comes_at_once(void **state)
 	free(at);
 }
 
+/* What is beside the whole pages stays. */
+static void is_given_back(void **state)
+{
+	size_t n = 30 * PAGE, whole;
+	char *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(at, MAP_FAILED);
+	memset(at, 'x', n);
+	assert_int_equal(present(at, n, &whole), 30);
+	pages_give_back(at + 100, n - 200);
+	assert_int_equal(present(at, n, &whole), 2);
+	assert_true(at[PAGE - 1] == 'x' && at[n - PAGE] == 'x' && at[PAGE] == 0);
+	pages_give_back(at + 100, 200);
+	pages_give_back(at + 100, PAGE - 50);
+	assert_true(at[100] == 'x' && at[299] == 'x');
+	assert_int_equal(munmap(at, n), 0);
+}
+
 /* More stack than there is, and none of either. */
 static void none_is_no_error(void **state)
 {
@@ -73,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(is_all_writable),
 		cmocka_unit_test(comes_at_once),
+		cmocka_unit_test(is_given_back),
 		cmocka_unit_test(none_is_no_error),
 	};
 
