@@ -42,6 +42,9 @@ static const struct disposition table[] = {
 /* Of file systems whose headers are the kernel's own: by the sizes of their arguments. */
 #define EXT4_NONE(n) _IO('f', n)
 #define EXT4_WRITE(n, size) _IOW('f', n, char[size])
+#define BTRFS_READ(n, size) _IOR(0x94, n, char[size])
+#define BTRFS_WRITE(n, size) _IOW(0x94, n, char[size])
+#define BTRFS_BOTH(n, size) _IOWR(0x94, n, char[size])
 #define XFS_WRITE(n, size) _IOW('X', n, char[size])
 #define XFS_BOTH(n, size) _IOWR('X', n, char[size])
 #define OCFS2_WRITE(n, size) _IOW('o', n, char[size])
