@@ -3,9 +3,10 @@
 # Row 28: what a file system tells and does by ioctl on any descriptor of it: to root btrfs shows the content of files, and ext4 can be ended for everybody.
 # The control: natively the same program gets what it wants. File systems of its own, in a mount namespace of its own.
 PATH=/usr/sbin:/sbin:/usr/bin:/bin:$PATH
-[ "$(id -u)" = 0 ] || { echo "skip row 28: a file system's own calls: needs root, who alone may make them"; exit 77; }
+[ "$(id -u)" = 0 ] || { echo "skip row 28: a file system's own calls: needs root, who alone may mount"; exit 77; }
 T=$(mktemp -d /tmp/usher-disks.XXXXXX) || exit 1
 trap 'rm -rf "$T"' EXIT
+chmod 755 "$T"
 bad=0
 cat >"$T/search.py" <<'P'
 import ctypes, fcntl, os, struct, sys
@@ -33,6 +34,20 @@ def encoded(number, words):
     secret = os.open("../home/.ssh/id_rsa", os.O_WRONLY)
     fcntl.ioctl(secret, number, bytearray(struct.pack(words, at, 1).ljust(128, b"\0")), True)
     return ctypes.string_at(at + 4096, 16)
+def number():
+    return os.stat("../home/.ssh/id_rsa").st_ino
+def paths():
+    names = ctypes.create_string_buffer(4096)
+    call(0xC0389423, struct.pack("<QQ32xQ", number(), 4096, ctypes.addressof(names)))
+    return names.raw
+def subvolumes():
+    top = os.open(sys.argv[2], os.O_RDONLY)
+    below = call(0xD000943D, bytes(4096), top)
+    found = b""
+    for i in range(below[4088]):
+        tree, directory = struct.unpack_from("<QQ", below, 8 + 16 * i)
+        found += call(0xD000943E, struct.pack("<QQ", directory, tree).ljust(4096, b"\0"), top)
+    return found
 def tuned():
     # set_flags, the first word: 4 is max_mnt_count, which is at 12. A kernel older than 6.18 has neither call.
     now = bytearray(call(0x80E8662D, bytes(232)))
@@ -47,16 +62,19 @@ try:
            "send32": lambda: sent(0x40449426, 68),
            "encoded": lambda: encoded(0x80809440, "<QQ"),
            "encoded32": lambda: encoded(0x80789440, "<II"),
+           "paths": paths,
+           "lookup": lambda: call(0xD0009412, struct.pack("<QQ", 0, number()).ljust(4096, b"\0")),
+           "subvolumes": subvolumes,
            "received32": lambda: call(0xC0C09425, bytes(192), os.open(sys.argv[2], os.O_RDONLY)) and b"ended",
            "tune": tuned,
            "shutdown": lambda: b"ended" if call(0x8004587D, struct.pack("I", 2)) else b""}[sys.argv[1]]()
-    print("FOUND" if b"flag{" in out or out == b"ended" else "nothing")
+    print("FOUND" if b"flag{" in out or b"id_rsa" in out or out == b"ended" else "nothing")
 except OSError as e:
     print("refused", e.errno)
 P
 cat >"$T/try.sh" <<'S'
-# try.sh KIND FILESYSTEM: prints what the attack says natively and under usher, and whether the file system still works between them
-kind=$1 d=$T/$1
+# try.sh KIND FILESYSTEM [UID]: prints what the attack says natively and under usher, and whether the file system still works between them
+kind=$1 d=$T/$1 as=${3:+setpriv --reuid=$3 --regid=$3 --clear-groups}
 mkdir "$d" "$d/m" && truncate -s 120M "$d/image" && "mkfs.$2" -q "$d/image" >/dev/null 2>&1 && mount -o loop "$d/image" "$d/m" || exit 77
 trap 'cd / && umount "$d/m"' EXIT
 top=$d/m
@@ -66,19 +84,21 @@ if [ "${kind%32}" = send ] || [ "$kind" = received32 ]; then
 fi
 mkdir -p "$top/home/.ssh" "$top/project" && echo "flag{$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')}" >"$top/home/.ssh/id_rsa"
 cp "$T/search.py" "$top/project/"
+[ "$kind" != subvolumes ] || btrfs subvolume create "$top/home/.ssh/id_rsa.d" >/dev/null || exit 77
 [ "${kind%32}" != send ] || btrfs property set "$top" ro true
 sync
 cd "$top/project" || exit 77
+mkdir "$d/state" && chown "${3:-0}" "$d/state" || exit 77
 printf 'deny read %s/home/.ssh/**\ndefault allow\n' "$top" >"$d/rules"
-HOME=$top/home XDG_STATE_HOME=$T/state "$USHER" run -p "$d/rules" -- python3 search.py "$kind" "$top" 2>/dev/null
+HOME=$top/home XDG_STATE_HOME=$d/state $as "$USHER" run -p "$d/rules" -- python3 search.py "$kind" "$top" 2>/dev/null
 touch "$d/m/works" && echo works
-python3 search.py "$kind" "$top"
+$as python3 search.py "$kind" "$top"
 S
 export T
-try() { # NAME KIND FILESYSTEM [ERRNO]
+try() { # NAME KIND FILESYSTEM [ERRNO [UID]]
 	local out status
 	command -v "mkfs.$3" >/dev/null || { echo "skip row 28: $1: no mkfs.$3"; return; }
-	out=$(unshare -m --propagation private bash "$T/try.sh" "$2" "$3" 2>&1)
+	out=$(unshare -m --propagation private bash "$T/try.sh" "$2" "$3" "$5" 2>&1)
 	status=$?
 	case "$status $out" in
 	"77 "*) echo "skip row 28: $1: no $3 here" ;;
@@ -94,6 +114,9 @@ try "BTRFS_IOC_SEND_32" send32 btrfs
 try "BTRFS_IOC_ENCODED_READ" encoded btrfs
 try "BTRFS_IOC_ENCODED_READ_32" encoded32 btrfs
 try "BTRFS_IOC_SET_RECEIVED_SUBVOL_32" received32 btrfs 25
+try "BTRFS_IOC_INO_PATHS" paths btrfs
+try "BTRFS_IOC_INO_LOOKUP" lookup btrfs
+try "BTRFS_IOC_INO_LOOKUP_USER, an ordinary user's" subvolumes btrfs 25 1000
 try "FS_IOC_SHUTDOWN" shutdown ext4
 try "EXT4_IOC_SET_TUNE_SB_PARAM" tune ext4
 exit $bad
