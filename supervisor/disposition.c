@@ -45,6 +45,7 @@ static const struct disposition table[] = {
 #define BTRFS_READ(n, size) _IOR(0x94, n, char[size])
 #define BTRFS_WRITE(n, size) _IOW(0x94, n, char[size])
 #define BTRFS_BOTH(n, size) _IOWR(0x94, n, char[size])
+#define XFS_READ(n, size) _IOR('X', n, char[size])
 #define XFS_WRITE(n, size) _IOW('X', n, char[size])
 #define XFS_BOTH(n, size) _IOWR('X', n, char[size])
 #define OCFS2_WRITE(n, size) _IOW('o', n, char[size])

@@ -48,6 +48,20 @@ def subvolumes():
         tree, directory = struct.unpack_from("<QQ", below, 8 + 16 * i)
         found += call(0xD000943E, struct.pack("<QQ", directory, tree).ljust(4096, b"\0"), top)
     return found
+def handle(number):
+    made, size, name = ctypes.create_string_buffer(64), ctypes.c_uint32(), (os.path.realpath("..") + "/home/.ssh/id_rsa").encode()
+    name = ctypes.create_string_buffer(name)
+    call(number, struct.pack("<IxxxxQIxxxxQIxxxxQQ", 0, ctypes.addressof(name), 0, 0, 0, ctypes.addressof(made), ctypes.addressof(size)))
+    return b"ended"
+def bulk():
+    # One file by its number, or all that the file system has: 4242 is the size of the hidden one.
+    stats, last, got = ctypes.create_string_buffer(65536), ctypes.c_uint64(int(sys.argv[1] == "one") * int(os.environ["HIDDEN"])), ctypes.c_int32()
+    if sys.argv[1] == "bulk":
+        out = call(0x8040587F, struct.pack("<QIIII40x", 0, 0, 64, 0, 0) + bytes(65536))
+    else:
+        call(0xC0205866 if sys.argv[1] == "one" else 0xC0205865, struct.pack("<QixxxxQQ", ctypes.addressof(last), 64, ctypes.addressof(stats), ctypes.addressof(got)))
+        out = stats.raw
+    return b"ended" if struct.pack("<Q", 4242) in out else b""
 def tuned():
     # set_flags, the first word: 4 is max_mnt_count, which is at 12. A kernel older than 6.18 has neither call.
     now = bytearray(call(0x80E8662D, bytes(232)))
@@ -65,6 +79,9 @@ try:
            "paths": paths,
            "lookup": lambda: call(0xD0009412, struct.pack("<QQ", 0, number()).ljust(4096, b"\0")),
            "subvolumes": subvolumes,
+           "handle": lambda: handle(0xC0385869),
+           "fshandle": lambda: handle(0xC0385868),
+           "bulk": bulk, "all": bulk, "one": bulk,
            "received32": lambda: call(0xC0C09425, bytes(192), os.open(sys.argv[2], os.O_RDONLY)) and b"ended",
            "tune": tuned,
            "shutdown": lambda: b"ended" if call(0x8004587D, struct.pack("I", 2)) else b""}[sys.argv[1]]()
@@ -75,7 +92,7 @@ P
 cat >"$T/try.sh" <<'S'
 # try.sh KIND FILESYSTEM [UID]: prints what the attack says natively and under usher, and whether the file system still works between them
 kind=$1 d=$T/$1 as=${3:+setpriv --reuid=$3 --regid=$3 --clear-groups}
-mkdir "$d" "$d/m" && truncate -s 120M "$d/image" && "mkfs.$2" -q "$d/image" >/dev/null 2>&1 && mount -o loop "$d/image" "$d/m" || exit 77
+mkdir "$d" "$d/m" && truncate -s 320M "$d/image" && "mkfs.$2" -q "$d/image" >/dev/null 2>&1 && mount -o loop "$d/image" "$d/m" || exit 77
 trap 'cd / && umount "$d/m"' EXIT
 top=$d/m
 if [ "${kind%32}" = send ] || [ "$kind" = received32 ]; then
@@ -84,12 +101,15 @@ if [ "${kind%32}" = send ] || [ "$kind" = received32 ]; then
 fi
 mkdir -p "$top/home/.ssh" "$top/project" && echo "flag{$(od -An -N8 -tx1 /dev/urandom | tr -d ' \n')}" >"$top/home/.ssh/id_rsa"
 cp "$T/search.py" "$top/project/"
+truncate -s 4242 "$top/home/.ssh/size" && HIDDEN=$(stat -c %i "$top/home/.ssh/size") && export HIDDEN
 [ "$kind" != subvolumes ] || btrfs subvolume create "$top/home/.ssh/id_rsa.d" >/dev/null || exit 77
 [ "${kind%32}" != send ] || btrfs property set "$top" ro true
 sync
 cd "$top/project" || exit 77
 mkdir "$d/state" && chown "${3:-0}" "$d/state" || exit 77
-printf 'deny read %s/home/.ssh/**\ndefault allow\n' "$top" >"$d/rules"
+rules="deny read $top/home/.ssh/**"
+[ "$2" != xfs ] || rules=${rules/read/read,stat}
+printf '%s\ndefault allow\n' "$rules" >"$d/rules"
 HOME=$top/home XDG_STATE_HOME=$d/state $as "$USHER" run -p "$d/rules" -- python3 search.py "$kind" "$top" 2>/dev/null
 touch "$d/m/works" && echo works
 $as python3 search.py "$kind" "$top"
@@ -117,6 +137,11 @@ try "BTRFS_IOC_SET_RECEIVED_SUBVOL_32" received32 btrfs 25
 try "BTRFS_IOC_INO_PATHS" paths btrfs
 try "BTRFS_IOC_INO_LOOKUP" lookup btrfs
 try "BTRFS_IOC_INO_LOOKUP_USER, an ordinary user's" subvolumes btrfs 25 1000
+try "XFS_IOC_PATH_TO_HANDLE, an ordinary user's" handle xfs 25 1000
+try "XFS_IOC_PATH_TO_FSHANDLE, an ordinary user's" fshandle xfs 25 1000
+try "XFS_IOC_FSBULKSTAT" all xfs
+try "XFS_IOC_FSBULKSTAT_SINGLE" one xfs
+try "XFS_IOC_BULKSTAT" bulk xfs
 try "FS_IOC_SHUTDOWN" shutdown ext4
 try "EXT4_IOC_SET_TUNE_SB_PARAM" tune ext4
 exit $bad
