@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/auto_fs.h>
 #include <linux/btrfs.h>
 #include <linux/f2fs.h>
 #include <linux/fs.h>

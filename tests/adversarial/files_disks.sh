@@ -84,6 +84,7 @@ try:
            "bulk": bulk, "all": bulk, "one": bulk,
            "received32": lambda: call(0xC0C09425, bytes(192), os.open(sys.argv[2], os.O_RDONLY)) and b"ended",
            "tune": tuned,
+           "catatonic": lambda: b"ended" if fcntl.ioctl(here, 0x9362) == 0 else b"",
            "shutdown": lambda: b"ended" if call(0x8004587D, struct.pack("I", 2)) else b""}[sys.argv[1]]()
     print("FOUND" if b"flag{" in out or b"id_rsa" in out or out == b"ended" else "nothing")
 except OSError as e:
@@ -114,11 +115,32 @@ HOME=$top/home XDG_STATE_HOME=$d/state $as "$USHER" run -p "$d/rules" -- python3
 touch "$d/m/works" && echo works
 $as python3 search.py "$kind" "$top"
 S
+cat >"$T/auto.sh" <<'S'
+# auto.sh: what the attack on an automounter's directory says under usher and natively. The automounter does not answer.
+mkdir "$T/auto" && printf 'default allow\n' >"$T/rules" || exit 77
+exec 3< <(exec python3 -c '
+import ctypes, os, signal, sys
+end = os.pipe()[1]
+os.setpgid(0, 0)
+options = "fd=%d,pgrp=%d,minproto=5,maxproto=5,indirect" % (end, os.getpgrp())
+print("mounted" if ctypes.CDLL(None).mount(b"auto", sys.argv[1].encode(), b"autofs", 0, options.encode()) == 0 else "", flush=True)
+signal.pause()' "$T/auto")
+holder=$!
+trap 'cd / && umount "$T/auto"; kill $holder' EXIT
+read -r said <&3
+[ "$said" = mounted ] && cd "$T/auto" || exit 77
+HOME=$T XDG_STATE_HOME=$T/state "$USHER" run -p "$T/rules" -- python3 "$T/search.py" catatonic 2>/dev/null
+echo works
+python3 "$T/search.py" catatonic
+S
 export T
 try() { # NAME KIND FILESYSTEM [ERRNO [UID]]
 	local out status
-	command -v "mkfs.$3" >/dev/null || { echo "skip row 28: $1: no mkfs.$3"; return; }
-	out=$(unshare -m --propagation private bash "$T/try.sh" "$2" "$3" "$5" 2>&1)
+	[ "$3" = autofs ] || command -v "mkfs.$3" >/dev/null || { echo "skip row 28: $1: no mkfs.$3"; return; }
+	case $3 in
+	autofs) out=$(unshare -m --propagation private bash "$T/auto.sh" 2>&1) ;;
+	*) out=$(unshare -m --propagation private bash "$T/try.sh" "$2" "$3" "$5" 2>&1) ;;
+	esac
 	status=$?
 	case "$status $out" in
 	"77 "*) echo "skip row 28: $1: no $3 here" ;;
@@ -144,4 +166,5 @@ try "XFS_IOC_FSBULKSTAT_SINGLE" one xfs
 try "XFS_IOC_BULKSTAT" bulk xfs
 try "FS_IOC_SHUTDOWN" shutdown ext4
 try "EXT4_IOC_SET_TUNE_SB_PARAM" tune ext4
+try "AUTOFS_IOC_CATATONIC" catatonic autofs
 exit $bad
