@@ -189,7 +189,7 @@ static void lint_layers(struct check *c, size_t layer, const struct rule *rule)
 struct missing_names {
 	char text[600];
 	size_t len;
-	size_t n;
+	size_t n, told;
 	uint32_t column;
 };
 
@@ -200,7 +200,8 @@ static void note_missing(struct missing_names *m, const struct rule_pattern *p)
 	m->column = m->n++ ? m->column : p->column;
 	if (m->n > 4 || m->len + p->prefix_len + 8 > sizeof(m->text))
 		return;
-	m->len += (size_t)snprintf(m->text + m->len, sizeof(m->text) - m->len, "%s%.*s", m->n > 1 ? ", " : "",
+	m->told++;
+	m->len += (size_t)snprintf(m->text + m->len, sizeof(m->text) - m->len, "%s%.*s", m->len ? ", " : "",
 				   (int)p->prefix_len, p->prefix);
 }
 
@@ -221,7 +222,10 @@ static void lint_missing(struct check *c, const struct rule *rule)
 	}
 	if (!m.n)
 		return;
-	snprintf(message, sizeof(message), "%s%s %s not exist", m.text, m.n > 4 ? ", ..." : "", m.n > 1 ? "do" : "does");
+	if (m.told)
+		snprintf(message, sizeof(message), "%s%s %s not exist", m.text, m.told < m.n ? ", ..." : "", m.n > 1 ? "do" : "does");
+	else
+		snprintf(message, sizeof(message), "what it names does not exist");
 	report(c, DIAGNOSTIC_WARNING, rule, m.column, message);
 }
 

@@ -102,6 +102,22 @@ static void test_status(void **state)
 	assert_int_equal(run(&tool_check, "--strict", warned, NULL), 1);
 }
 
+/* A message has not room for every name. */
+static void test_long_missing(void **state)
+{
+	char rules[1700], name[801];
+
+	for (size_t i = 0; i < sizeof(name) - 1; i++)
+		name[i] = i % 8 ? 'n' : '/';
+	name[sizeof(name) - 1] = '\0';
+	snprintf(rules, sizeof(rules), "deny read %s\n", name);
+	assert_int_equal(run(&tool_check, file("long", rules), NULL), 0);
+	says("1:11: warning: what it names does not exist\n");
+	snprintf(rules, sizeof(rules), "deny read %s /nowhere/at/all\n", name);
+	assert_int_equal(run(&tool_check, file("long", rules), NULL), 0);
+	says("warning: /nowhere/at/all, ... do not exist\n");
+}
+
 /* They are the caller's, so that the one who loads the rules must not take them for its own. */
 static void test_own_process(void **state)
 {
@@ -539,7 +555,8 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_status),  cmocka_unit_test(test_own_process), cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
+		cmocka_unit_test(test_status), cmocka_unit_test(test_long_missing),
+		cmocka_unit_test(test_own_process), cmocka_unit_test(test_warnings), cmocka_unit_test(test_expect), cmocka_unit_test(test_renames),
 		cmocka_unit_test(test_explain), cmocka_unit_test(test_plan),	 cmocka_unit_test(test_fmt),
 		cmocka_unit_test(test_explain_links), cmocka_unit_test(test_fmt_link), cmocka_unit_test(test_no_effect),
 		cmocka_unit_test(test_calls),   cmocka_unit_test(test_compiled_down), cmocka_unit_test(test_fmt_at_random), cmocka_unit_test(test_explain_agrees), cmocka_unit_test(test_rules),
