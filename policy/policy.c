@@ -467,6 +467,15 @@ bool policy_pins(const struct policy *p)
 	return p->standing && ruleset_pins(p->standing);
 }
 
+bool policy_parts(const struct policy *p)
+{
+	for (size_t i = 0; i < p->n_layers; i++) {
+		if (ruleset_parts(p->layer[i].rules))
+			return true;
+	}
+	return p->standing && ruleset_parts(p->standing);
+}
+
 bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino)
 {
 	for (size_t i = 0; i < p->n_layers; i++) {

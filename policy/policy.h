@@ -110,6 +110,9 @@ unsigned policy_wants_known(const struct policy *p);
 /* Whether some layer, or a grant of the file, pins devices and inodes. Takes no lock. */
 bool policy_pins(const struct policy *p);
 
+/* Whether one of those may get another identity by being opened for writing, changed or moved. Takes no lock. */
+bool policy_parts(const struct policy *p);
+
 /* Whether one of them pins DEV, INO: only then does knowing an object's identity change what is decided of it. Takes no lock. */
 bool policy_pins_object(const struct policy *p, uint64_t dev, uint64_t ino);
 

@@ -152,6 +152,7 @@ struct index {
 struct pin {
 	uint64_t dev, ino;
 	uint32_t rule;
+	op_set parting; /* operations by which another of the file's names would get a file of its own */
 };
 
 struct ruleset {
@@ -208,6 +209,9 @@ bool index_walk_fork(const struct ruleset *rs, uint32_t root, const char *name, 
 
 /* Whether one pattern matches the object for an operation; the slow twin of the index. */
 bool pattern_matches(const struct pattern *p, const struct object *object, op_set op);
+
+/* The operations for which PIN speaks of OBJECT, which it pins, beside those of RULE, its rule. */
+op_set pin_parting(const struct pin *pin, const struct compiled_rule *rule, const struct object *object);
 
 /* conditions.c: whether they hold for this call and this object of it. KNOWN: kinds of forks that were asked already. */
 bool conditions_hold(const struct conditions *when, const struct call *call, const struct object *object, unsigned known);

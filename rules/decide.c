@@ -38,12 +38,12 @@ static void set_bound(struct decision *d)
 	}
 }
 
-/* RULE matches the object for OPS, conditions aside. */
-static void consider(struct decision *d, uint32_t number, op_set ops)
+/* RULE speaks of the object for OPS, conditions aside. */
+static void consider_ops(struct decision *d, uint32_t number, op_set ops)
 {
 	const struct compiled_rule *rule = &d->rs->rule[number];
 	op_set better = 0;
-	for (op_set left = rule->pub.ops & ops & d->object->ops; left; left &= (op_set)(left - 1)) {
+	for (op_set left = ops & d->object->ops; left; left &= (op_set)(left - 1)) {
 		unsigned bit = (unsigned)__builtin_ctz(left);
 		if (number < d->best[bit])
 			better |= (op_set)(1U << bit);
@@ -53,6 +53,12 @@ static void consider(struct decision *d, uint32_t number, op_set ops)
 	for (op_set left = better; left; left &= (op_set)(left - 1))
 		d->best[__builtin_ctz(left)] = number;
 	set_bound(d);
+}
+
+/* RULE matches the object for OPS, conditions aside. */
+static void consider(struct decision *d, uint32_t number, op_set ops)
+{
+	consider_ops(d, number, d->rs->rule[number].pub.ops & ops);
 }
 
 static void lower(uint32_t first[OP_COUNT], op_set ops, uint32_t number)
@@ -184,7 +190,7 @@ static void ask_pins(struct decision *d)
 	while ((s = slots_from(&ix->pins, key, &at))) {
 		const struct pin *p = &d->rs->pin[s->value];
 		if (p->dev == d->object->dev && p->ino == d->object->ino)
-			consider(d, p->rule, (op_set)~0U);
+			consider_ops(d, p->rule, d->rs->rule[p->rule].pub.ops | pin_parting(p, &d->rs->rule[p->rule], d->object));
 	}
 }
 

@@ -10,9 +10,11 @@
  * match more could come before a refusal.
  */
 #include <errno.h>
+#include <linux/magic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "rules/device.h"
 #include "rules/links.h"
@@ -142,6 +144,18 @@ static int alias_conditions(struct ruleset *rs, struct links *links, struct comp
 	return r ? r : alias_globs(rs, links, &rule->pub, &when->tree, &when->n_tree);
 }
 
+/*
+ * overlayfs gives each name of a lower file a file of its own as soon as it is changed by that name, or moved (where it has no index): a copy
+ * that no identity tells from others.
+ */
+static op_set parting(const struct compiled_rule *rule, const char *path, const struct stat *st)
+{
+	struct statfs fs;
+	if (!(rule->pub.ops & (OP_READ | OP_EXEC)) || !S_ISREG(st->st_mode) || st->st_nlink < 2)
+		return 0;
+	return statfs(path, &fs) == 0 && fs.f_type == OVERLAYFS_SUPER_MAGIC ? OP_MODIFY | OP_DELETE | OP_ATTR : 0;
+}
+
 static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, const struct pattern *p, struct links *links, bool linked)
 {
 	struct stat st;
@@ -160,9 +174,12 @@ static int pin_pattern(struct ruleset *rs, const struct compiled_rule *rule, con
 		return 0;
 	struct identity is = identity_of(st.st_mode, st.st_rdev, st.st_dev, st.st_ino);
 	int r = reserve((void **)&rs->pin, &rs->room_pins, rs->n_pins + 1, sizeof(*rs->pin));
-	if (!r)
-		rs->pin[rs->n_pins++] = (struct pin){ .dev = is.dev, .ino = is.ino, .rule = rule->index };
-	return r;
+	if (r)
+		return r;
+	struct pin *pin = &rs->pin[rs->n_pins++];
+	*pin = (struct pin){ .dev = is.dev, .ino = is.ino, .rule = rule->index, .parting = parting(rule, path, &st) };
+	rs->ops |= pin->parting;
+	return 0;
 }
 
 /* LINKED: only files that have another name already. */

@@ -179,6 +179,14 @@ bool ruleset_pins(const struct ruleset *rs)
 	return rs->n_pins > 0;
 }
 
+bool ruleset_parts(const struct ruleset *rs)
+{
+	bool parts = false;
+	for (uint32_t i = 0; i < rs->n_pins && !parts; i++)
+		parts = rs->pin[i].parting != 0;
+	return parts;
+}
+
 enum verdict_kind ruleset_default(const struct ruleset *rs, const char **where)
 {
 	*where = rs->otherwise_where;
@@ -206,22 +214,32 @@ const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t i
 	return index < rs->n_expect ? &rs->expect[index] : NULL;
 }
 
-static bool pinned(const struct ruleset *rs, uint32_t rule, const struct object *o)
+static bool named_by(const struct compiled_rule *rule, const struct object *o, op_set op)
+{
+	bool hit = false;
+	for (uint32_t i = 0; i < rule->n_patterns && !hit; i++)
+		hit = pattern_matches(&rule->pattern[i], o, op);
+	return hit;
+}
+
+op_set pin_parting(const struct pin *pin, const struct compiled_rule *rule, const struct object *object)
+{
+	return pin->parting && !named_by(rule, object, 0) ? pin->parting : 0;
+}
+
+/* The operations for which a pin of RULE speaks of O. */
+static op_set pinned(const struct ruleset *rs, const struct compiled_rule *rule, const struct object *o)
 {
 	for (uint32_t i = 0; o->identified && i < rs->n_pins; i++)
-		if (rs->pin[i].rule == rule && rs->pin[i].dev == o->dev && rs->pin[i].ino == o->ino)
-			return true;
-	return false;
+		if (rs->pin[i].rule == rule->index && rs->pin[i].dev == o->dev && rs->pin[i].ino == o->ino)
+			return rule->pub.ops | pin_parting(&rs->pin[i], rule, o);
+	return 0;
 }
 
 bool rule_matches(const struct ruleset *rs, const struct rule *rule, const struct call *call, uint32_t object, op_set op)
 {
 	const struct compiled_rule *r = compiled(rule);
 	const struct object *o = &call->object[object];
-	bool hit = pinned(rs, r->index, o);
-	if (!(rule->ops & op))
-		return false;
-	for (uint32_t i = 0; i < r->n_patterns && !hit; i++)
-		hit = pattern_matches(&r->pattern[i], o, rule->ops & op);
+	bool hit = (pinned(rs, r, o) & op) || ((rule->ops & op) && named_by(r, o, rule->ops & op));
 	return hit && conditions_hold(r->when, call, &call->object[object], 0);
 }

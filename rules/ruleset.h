@@ -123,6 +123,9 @@ const char *ruleset_states(const struct ruleset *rs);
 /* Whether rules pin devices and inodes: objects must be identified before they are decided on. */
 bool ruleset_pins(const struct ruleset *rs);
 
+/* Whether one of those may get another identity by being opened for writing, changed or moved. */
+bool ruleset_parts(const struct ruleset *rs);
+
 /* Whether a rule pins DEV, INO: of any other object the name says all that rules see. No allocation, no lock. */
 bool ruleset_pins_object(const struct ruleset *rs, uint64_t dev, uint64_t ino);
 

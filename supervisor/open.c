@@ -353,7 +353,7 @@ static int perform_tentative(struct job *j, struct target *t)
 	bool strays = may_stray(j, t), truncates = (flags & O_TRUNC) && (j->session->identity || strays);
 	bool writes = (flags & O_ACCMODE) == O_WRONLY || (flags & O_ACCMODE) == O_RDWR;
 
-	if ((truncates && !writes) || reads_fifo(j, dir, name))
+	if ((truncates && !writes) || (writes && j->session->parting) || reads_fifo(j, dir, name))
 		return PERFORM_AGAIN;
 	if (truncates)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;

@@ -304,6 +304,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
 		return -1;
 	s->identity = policy_pins(s->policy);
+	s->parting = s->identity && policy_parts(s->policy);
 	s->unalike = !likeness_holds(s->policy);
 	s->pins_content = likeness_content(s->policy);
 	s->asks_trust = likeness_trust(s->policy);

@@ -54,6 +54,7 @@ struct session {
 	bool reads_env;          /* some rule asks for the environment of an exec */
 	bool mediates_stat;      /* calls that look at names are decided on */
 	bool identity;           /* some rule pins device and inode: identity is known before any effect */
+	bool parting;            /* and may change when the file is opened for writing */
 	const struct cover *cover; /* opens for reading are left to the kernel, in this namespace; NULL: they are not */
 	bool loaders_free;       /* with cover: whoever runs a loader by name may run any file */
 	bool makes_free;         /* the rules allow every name to be made */
