@@ -429,6 +429,6 @@ int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 	if (!err && edit)
 		err = plan_edit(j, edit);
 	if (!err)
-		err = chain_follow(j, to->name);
+		err = chain_follow(j, job_span(j, j->target[0].name)); /* as the caller is made to call it: links on the way are gone */
 	return err ? err : decide_rest(j);
 }

@@ -304,7 +304,7 @@ done
 
 # A program that is only where the rule leads runs as one that is at both places does.
 fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
-printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text
+printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text; ln -s deep led/way; cp led/script led/deep/script
 cat >"$T/etc/runs.rules" <<S
 default allow
 rewrite exec $T/project/asked/** -> $T/project/led/**
@@ -323,7 +323,7 @@ def t(name, *argv):
     if status != 1: print(name, status, flush=True)
 for name in sys.argv[2:]: t(sys.argv[1] + "/" + name, "1")
 S
-names="both deep/there script text deep none none/there both/"
+names="both deep/there script way/there way/script text deep none none/there both/"
 # shellcheck disable=SC2086
 supervise "$T/etc/runs.rules" python3 "$T/etc/runs.py" asked $names >"$T/seen" 2>&1
 # shellcheck disable=SC2086
