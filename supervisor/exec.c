@@ -325,6 +325,8 @@ int exec_hopeless(struct job *j)
 	for (uint32_t i = 0; i <= last && i < j->n_targets; i++) {
 		const struct target *t = &j->target[i];
 
+		if (!t->exists)
+			continue; /* a rule leads it elsewhere */
 		if (S_ISLNK(t->mode))
 			return -ELOOP; /* AT_SYMLINK_NOFOLLOW */
 		if (!S_ISREG(t->mode) || !(t->mode & 0111))
@@ -378,8 +380,10 @@ static int exec_held(struct job *j)
 
 int exec_perform(struct job *j)
 {
-	if (!j->target[0].exists)
-		return job_error(j, -ENOENT); /* it would have been led elsewhere when it was looked for, and is not any more */
+	for (uint32_t i = 0; i < j->n_targets; i++) {
+		if (!j->target[i].exists)
+			return job_error(j, -ENOENT); /* it would have been led elsewhere when it was looked for, and is not any more */
+	}
 	if (exec_only_asks(j))
 		record_text(&j->worker->evidence, "check", "AT_EXECVE_CHECK");
 	if (j->answered && chain_unchanged(j)) {
@@ -389,6 +393,9 @@ int exec_perform(struct job *j)
 	/* Not left to the kernel, which may know more formats than are decided on; what it looks at before the format comes first. */
 	if (plan_of(j)->other && !exec_only_asks(j))
 		return job_error(j, exec_hopeless(j));
+	int hopeless = plan_of(j)->start ? exec_hopeless(j) : 0; /* the kernel looks at no script then */
+	if (hopeless)
+		return job_error(j, hopeless);
 	if (j->rewritten.off)
 		worker_blocking(j->worker);
 	if (!proc_exec_begin(j->proc))
@@ -398,37 +405,65 @@ int exec_perform(struct job *j)
 	return rc;
 }
 
-/* What the new program brings along (interpreters, a loader of its own) is decided on like any other image. */
-static int decide_rest(struct job *j)
+/*
+ * TO in the place of target INDEX: the program, or the last interpreter of scripts. argv is what the rule says, else stays, except that scripts put theirs in
+ * front. A loader is looked up by the kernel in the program itself: it cannot be exchanged.
+ */
+static int exchange(struct job *j, uint32_t index, const struct object *to, const struct exec_edit *edit)
 {
-	struct call call;
-	struct verdict v;
+	struct target *t = &j->target[index];
 
-	job_call(j, &call);
-	if (call.n_objects < 2)
-		return 0;
-	call.n_objects--;
-	memmove(call.object, call.object + 1, call.n_objects * sizeof(call.object[0]));
-	policy_decide(j->session->policy, &call, &v);
-	return v.kind == VERDICT_ALLOW ? 0 : -EACCES;
+	if (to->kind != OBJECT_FILE || (index && (index != plan_of(j)->image || edit)))
+		return -EPERM;
+	while (j->n_targets > index + 1)
+		target_release(&j->target[--j->n_targets]);
+	if (!t->named.off)
+		t->named = t->name; /* what was asked for */
+	int err = resolve_redirect(j, t, to->name, 0);
+	if (!err && edit)
+		err = plan_edit(j, edit);
+	if (err)
+		return err;
+	struct span name = job_span(j, t->name); /* which the caller executes: links on the way to where the rule leads are gone */
+	return index ? chain_lead(j, index, name) : chain_follow(j, name);
 }
 
-/* Another program in its place. argv is what the rule says, else stays, except that scripts put theirs in front. */
+/* What the program brings along behind target LED (interpreters, a loader of its own) is decided on like any other image. Returns 1 where one was led elsewhere, *LED then. */
+static int decide_next(struct job *j, uint32_t *led)
+{
+	char name[PATH_MAX];
+	struct call call;
+	struct verdict v;
+	struct object to;
+	size_t len;
+
+	job_call(j, &call);
+	if (call.n_objects < *led + 2)
+		return 0;
+	call.n_objects -= *led + 1;
+	memmove(call.object, call.object + *led + 1, call.n_objects * sizeof(call.object[0]));
+	policy_decide(j->session->policy, &call, &v);
+	if (v.kind != VERDICT_REWRITE)
+		return v.kind == VERDICT_ALLOW ? 0 : -EACCES;
+	int err = rule_rewrite(v.rule, &call.object[v.object], name, &len, &to);
+	if (err < 0)
+		return err;
+	to.name = (struct span){ name, (uint32_t)len };
+	j->led_by = v.rule;
+	*led += 1 + v.object;
+	err = exchange(j, *led, &to, v.rule->edit);
+	return err ? err : 1;
+}
+
+/* Another program, or interpreter, in its place. */
 int exec_redirect(struct job *j, uint32_t index, const struct object *to)
 {
 	const struct exec_edit *edit = j->verdict.kind == VERDICT_REWRITE && j->verdict.rule ? j->verdict.rule->edit : NULL;
+	int more = exchange(j, index, to, edit);
 
-	if (index != 0 || to->kind != OBJECT_FILE)
-		return -EPERM; /* an interpreter cannot be exchanged */
-	while (j->n_targets > 1) {
-		target_release(&j->target[--j->n_targets]);
-	}
-	if (!j->target[0].named.off)
-		j->target[0].named = j->target[0].name; /* what was asked for */
-	int err = resolve_redirect(j, &j->target[0], to->name, 0);
-	if (!err && edit)
-		err = plan_edit(j, edit);
-	if (!err)
-		err = chain_follow(j, job_span(j, j->target[0].name)); /* as the caller is made to call it: links on the way are gone */
-	return err ? err : decide_rest(j);
+	if (more)
+		return more;
+	while ((more = decide_next(j, &index)) > 0)
+		;
+	return more;
 }

@@ -22,6 +22,7 @@
 #include "supervisor/exec_format.h"
 #include "supervisor/exec_loader.h"
 #include "supervisor/exec_plan.h"
+#include "supervisor/file.h"
 #include "supervisor/patience.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
@@ -41,7 +42,7 @@ static int classify(struct job *j, struct target *t)
 	char *name = job_text(j, t->name);
 	struct stat st;
 
-	if (t->kind == OBJECT_MEMFD)
+	if (t->kind == OBJECT_MEMFD || !t->exists)
 		return 0;
 	if (t->kind != OBJECT_FILE || !name)
 		return -EACCES;
@@ -80,8 +81,10 @@ static int add_image(struct job *j, struct span name, struct target **out)
 		return -ENOMEM;
 	if (j->n_targets == JOB_TARGETS)
 		return -ELOOP;
+	if (file_may_rewrite(j) && !exec_only_asks(j))
+		look.flags = LOOK_MISSING | LOOK_ABSENT;
 	int err = resolve(j, &look, OP_EXEC, out);
-	if (!err && plan_of(j)->bound && bind_image(plan_of(j), (uint32_t)(*out - j->target), (*out)->fd))
+	if (!err && plan_of(j)->bound && (*out)->exists && bind_image(plan_of(j), (uint32_t)(*out - j->target), (*out)->fd))
 		return -EPERM;
 	return err ? err : classify(j, *out);
 }
@@ -100,6 +103,13 @@ static int add_named(struct job *j, struct span name, struct target **out)
 	while (j->n_targets > before)
 		target_release(&j->target[--j->n_targets]);
 	return 1;
+}
+
+/* T gets what the image gets, without the first SKIP. 0, or -ENOENT: it is not there, and no rule leads it elsewhere. */
+static int tell(struct job *j, struct target *t, uint32_t skip)
+{
+	plan_args_tell(j, t, skip);
+	return t->exists || file_led(j, (uint32_t)(t - j->target)) ? 0 : -ENOENT;
 }
 
 static bool under_library(const char *path)
@@ -178,10 +188,9 @@ static int expect_loader(struct job *j, const struct elf_facts *facts)
 	int err = add_named(j, (struct span){ path, (uint32_t)strlen(path) }, &t);
 	if (err)
 		return err < 0 ? err : 0;
-	plan_args_tell(j, t, 0); /* in one process with what names it */
 	p->loader_dev = t->dev;
 	p->loader_ino = t->ino;
-	return 0;
+	return tell(j, t, 0); /* in one process with what names it */
 }
 
 /* "ld.so PROGRAM" is an exec of PROGRAM. */
@@ -202,9 +211,8 @@ static int follow_loader(struct job *j)
 		err = add_named(j, program, &t);
 	if (err)
 		return err < 0 ? err : 0;
-	plan_args_tell(j, t, nth);
 	plan_of(j)->program = (uint32_t)(t - j->target);
-	return 0;
+	return tell(j, t, nth);
 }
 
 static int follow_facts(struct job *j, const struct target *t, const struct elf_facts *facts)
@@ -341,6 +349,17 @@ static int read_image(struct job *j, const struct target *t, char head[FORMAT_HE
 	return kind;
 }
 
+/* The caller executes T itself, by the name SELF; where that is a script of LINE, the kernel puts its own in the place of the first argument. */
+static int note_start(struct exec_plan *p, const struct script_line *line, struct span self, const struct args *prefix)
+{
+	if (!p->start || p->start != p->image)
+		return 0;
+	if (line->keeps_name)
+		return -EPERM;
+	p->start_front = args_after_first(prefix).len + self.len + 1;
+	return 0;
+}
+
 /* One level. Returns 1 with *line filled when T is a script, 0 at the end of the chain. */
 static int follow(struct job *j, struct target *t, struct span self, struct args *prefix, char head[FORMAT_HEAD], struct script_line *line)
 {
@@ -348,6 +367,8 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	struct image_file f;
 	struct stat st;
 
+	if (!t->exists)
+		return 0; /* a rule leads it elsewhere */
 	if (p->bound && bind_image(p, p->image, t->fd))
 		return -EPERM;
 	if (!S_ISREG(t->mode) || !(t->mode & 0111))
@@ -371,7 +392,9 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	if (!line->interpreter.len)
 		return 0; /* "#!" and a NUL: the kernel fails */
 	struct args longer;
-	int err = tell_before(j, line, self, prefix);
+	int err = note_start(p, line, self, prefix);
+	if (!err)
+		err = tell_before(j, line, self, prefix);
 	if (err)
 		return err;
 	err = script_prefix(line, self, prefix, &longer);
@@ -379,22 +402,21 @@ static int follow(struct job *j, struct target *t, struct span self, struct args
 	return err ? err : 1;
 }
 
-int chain_follow(struct job *j, struct span filename)
+/* Nothing is known of the image that comes. */
+static void begin_image(struct exec_plan *p)
 {
-	struct args prefix = { 0 };
+	p->other = p->loader = p->unreadable = p->opens_first = false;
+	p->program = 0;
+}
+
+/* From T, called FILENAME, with the arguments PREFIX in front, which is consumed. */
+static int chain_from(struct job *j, struct target *t, struct span filename, struct args prefix)
+{
 	char head[FORMAT_HEAD], self[FORMAT_HEAD];
 	struct script_line line;
-	struct target *t = &j->target[0];
-	int more = classify(j, t);
-	unsigned skip = 1;
+	unsigned skip = plan_of(j)->skip > 0;
+	int more = 0;
 
-	plan_of(j)->other = plan_of(j)->loader = plan_of(j)->hashed = plan_of(j)->unreadable = false;
-	plan_of(j)->program = 0;
-	plan_of(j)->opens_first = false;
-	plan_of(j)->bound = policy_may_ask(j->session->policy);
-	plan_args_begin(j);
-	if (!more)
-		more = plan_prefix_set(j, &prefix, 0);
 	while (more >= 0) {
 		plan_of(j)->image = (uint32_t)(t - j->target);
 		more = follow(j, t, filename, &prefix, head, &line);
@@ -410,8 +432,43 @@ int chain_follow(struct job *j, struct span filename)
 			more = add_named(j, filename, &t);
 		if (more)
 			break;
-		plan_args_tell(j, t, 0);
+		more = tell(j, t, 0);
 	}
 	args_free(&prefix);
 	return more < 0 ? more : content_note(j);
+}
+
+int chain_follow(struct job *j, struct span filename)
+{
+	struct args none = { 0 };
+	struct target *t = &j->target[0];
+	int err = classify(j, t);
+
+	begin_image(plan_of(j));
+	plan_of(j)->hashed = false;
+	plan_of(j)->start = plan_of(j)->start_front = 0;
+	plan_of(j)->bound = policy_may_ask(j->session->policy);
+	plan_args_begin(j);
+	if (!err)
+		err = plan_prefix_set(j, &none, 0);
+	return err ? err : chain_from(j, t, filename, none);
+}
+
+int chain_lead(struct job *j, uint32_t index, struct span name)
+{
+	struct exec_plan *p = plan_of(j);
+	struct span all = plan_prefix(p);
+	struct args prefix = { 0 };
+	int err = classify(j, &j->target[index]);
+
+	for (const char *s = all.bytes; !err && s < all.bytes + all.len; s += strlen(s) + 1)
+		err = args_add(&prefix, (struct span){ s, (uint32_t)strlen(s) });
+	if (err) {
+		args_free(&prefix);
+		return err;
+	}
+	begin_image(p);
+	p->start = exec_only_asks(j) ? 0 : index; /* the kernel looks at the program alone then */
+	p->start_front = p->prefix_len;
+	return chain_from(j, &j->target[index], name, prefix);
 }

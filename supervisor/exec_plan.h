@@ -45,6 +45,8 @@ struct exec_plan {
 	struct text args;     /* what the image gets behind its argv[0], joined */
 	bool has_args;        /* there are such: one that is empty, perhaps */
 	uint32_t skip;        /* bytes of raw that scripts drop (argv[0]) */
+	uint32_t start;       /* index of the target that the caller executes: the program, or an interpreter of it that a rule leads elsewhere */
+	uint32_t start_front; /* that one's arguments begin with so many bytes of the prefix's end */
 	char bytes[];         /* raw, then prefix */
 };
 
@@ -75,6 +77,12 @@ static inline struct span plan_prefix(const struct exec_plan *p)
 	return (struct span){ p->bytes + p->raw_len, p->prefix_len };
 }
 
+/* What the caller's own vector has in front of raw, where it executes an interpreter itself. */
+static inline struct span plan_start_front(const struct exec_plan *p)
+{
+	return (struct span){ p->bytes + p->raw_len + p->prefix_len - p->start_front, p->start_front };
+}
+
 /* What the new image gets of raw. */
 static inline struct span plan_given(const struct exec_plan *p)
 {
@@ -86,6 +94,12 @@ static inline struct span plan_given(const struct exec_plan *p)
  * adds a target for each image and completes the plan. Returns 0 or a negative errno.
  */
 int chain_follow(struct job *j, struct span filename);
+
+/*
+ * The last interpreter of scripts, target INDEX, is another file now, as a rule leads. The kernel would look the name up that the script says, so the
+ * caller executes this one itself, called NAME, with the arguments that scripts put in front. Returns 0 or a negative errno.
+ */
+int chain_lead(struct job *j, uint32_t index, struct span name);
 
 /* Compares the images as they are now with what was decided on. 0, or -ESTALE. */
 int chain_unchanged(struct job *j);
@@ -121,7 +135,7 @@ bool plan_too_long(const struct exec_plan *p, pid_t tid);
 int plan_edit(struct job *j, const struct exec_edit *e);
 
 /*
- * The caller of J, seized and stopped as TID, will exec target 0, with the plan's arguments where they were edited, when it goes on. The names
+ * The caller of J, seized and stopped as TID, will exec the plan's start, with the plan's arguments where these are not the caller's, when it goes on. The names
  * lie below its stack, or in memory of their own where they are long. Returns 0 or a negative errno; with -EINTR *sig is to be delivered.
  */
 int exec_point(struct job *j, pid_t *tid, int *sig);

@@ -23,35 +23,56 @@
 /* The path, then the vector, then its strings, as they will lie at AT. */
 struct block {
 	size_t len, vector, strings;
+	struct span front, rest; /* of the strings */
 	char *bytes;
 };
+
+static bool own_vector(const struct exec_plan *p)
+{
+	return p->edited || p->start;
+}
+
+static uint32_t count_strings(struct span all)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < all.len; i++)
+		n += !all.bytes[i];
+	return n;
+}
 
 static void block_measure(struct job *j, struct block *b)
 {
 	const struct exec_plan *p = plan_of(j);
 
-	b->vector = (j->target[0].name.len + 1 + 7) & ~(size_t)7;
-	b->strings = b->vector + (p->edited ? (p->raw_count + 1) * sizeof(uint64_t) : 0);
-	b->len = (b->strings + (p->edited ? p->raw_len : 0) + 15) & ~(size_t)15;
+	b->vector = (j->target[p->start].name.len + 1 + 7) & ~(size_t)7;
+	b->front = p->start ? plan_start_front(p) : (struct span){ NULL, 0 };
+	b->rest = p->start ? plan_given(p) : plan_raw(p);
+	uint32_t count = count_strings(b->front) + count_strings(b->rest);
+	b->strings = b->vector + (own_vector(p) ? (count + 1) * sizeof(uint64_t) : 0);
+	b->len = (b->strings + (own_vector(p) ? b->front.len + b->rest.len : 0) + 15) & ~(size_t)15;
 }
 
 static int block_fill(struct job *j, struct block *b, uint64_t at)
 {
 	const struct exec_plan *p = plan_of(j);
-	struct span path = job_span(j, j->target[0].name);
+	struct span path = job_span(j, j->target[p->start].name);
 
 	b->bytes = calloc(1, b->len);
 	if (!b->bytes)
 		return -ENOMEM;
 	memcpy(b->bytes, path.bytes, path.len);
-	if (!p->edited)
+	if (!own_vector(p))
 		return 0;
-	memcpy(b->bytes + b->strings, p->bytes, p->raw_len);
-	const char *s = p->bytes;
-	for (uint32_t i = 0; i < p->raw_count; i++, s += strlen(s) + 1) {
-		uint64_t pointer = at + b->strings + (uint64_t)(s - p->bytes);
+	char *strings = b->bytes + b->strings, *pointers = b->bytes + b->vector;
+	if (b->front.len)
+		memcpy(strings, b->front.bytes, b->front.len);
+	memcpy(strings + b->front.len, b->rest.bytes, b->rest.len);
+	for (const char *s = strings; s < strings + b->front.len + b->rest.len; s += strlen(s) + 1) {
+		uint64_t pointer = at + (uint64_t)(s - b->bytes);
 
-		memcpy(b->bytes + b->vector + i * sizeof(pointer), &pointer, sizeof(pointer));
+		memcpy(pointers, &pointer, sizeof(pointer));
+		pointers += sizeof(pointer);
 	}
 	return 0;
 }
@@ -93,7 +114,7 @@ int exec_point(struct job *j, pid_t *tid, int *sig)
 	if (err)
 		return err;
 	regs_exec_path(&regs, at, exec_is_at(j));
-	if (plan_of(j)->edited)
+	if (own_vector(plan_of(j)))
 		regs_exec_argv(&regs, at + b.vector, exec_is_at(j));
 	plan_of(j)->mapped = mapped;
 	if (mapped)

@@ -55,6 +55,9 @@ void file_removed_directory(struct job *j, uint64_t ino);
 /* The name through which a held object is reached by calls that only take names. Never followed further, even if it is a link. */
 const char *file_proc_path(int fd, char out[FILE_PROC_PATH]);
 
+/* Whether a rule leads target INDEX elsewhere, as if it were the only one. */
+bool file_led(struct job *j, uint32_t index);
+
 /* Whether some rule may lead a file's name elsewhere: then a name is decided on even if nothing has it. */
 bool file_may_rewrite(const struct job *j);
 

@@ -41,6 +41,18 @@ bool file_rewritten(struct job *j)
 	return v.kind == VERDICT_REWRITE;
 }
 
+bool file_led(struct job *j, uint32_t index)
+{
+	struct call call;
+	struct verdict v = { 0 };
+
+	job_call(j, &call);
+	call.object[0] = call.object[index];
+	call.n_objects = 1;
+	policy_decide(j->session->policy, &call, &v);
+	return v.kind == VERDICT_REWRITE;
+}
+
 bool file_hidden(struct job *j, uint32_t index)
 {
 	struct call call;

@@ -332,6 +332,37 @@ same "as they are recorded" "$T/project/asked/deep/there $T/project/led/deep/the
 	"$(records "$JOURNAL" | jq -r 'select(.call == "execve" and .verdict == "rewrite" and (.object | endswith("deep/there"))) | "\(.object) \(.to) \(.result)"')"
 same "by arguments" "42 127" "$(supervise "$T/etc/runs.rules" sh -c './gone a b; a=$?; ./gone b; echo $a $?' 2>/dev/null)"
 
+# So does a script whose interpreter is only there, also where that is a script of another one.
+fresh; mkdir asked; cp "$(readlink -f /bin/sh)" asked/sh; echo text >asked/text; P=$T/project
+script() { printf '#!%s\necho "$0" "$@"; tr "\\0" " " </proc/$$/cmdline\n' "$2" >"$1"; chmod 755 "$1"; }
+script plain "$P/asked/sh"; script arg "$P/asked/sh -e"; script dots "$P/asked/./sh"; script relative asked/sh; script none "$P/asked/none"; script text "$P/asked/text"
+script asked/in "$P/asked/sh -u"; script of "$P/asked/in of"; script asked/two "$P/asked/in two"; script three "$P/asked/two"; script not "$P/asked/sh"; chmod 644 not
+script many "$P/asked/sh"; echo 'echo $#' >>many
+cat >"$T/etc/scripts.py" <<'S'
+import os, subprocess, sys
+for name in "plain arg dots relative none text asked/in of asked/two three not".split():
+    try: print(subprocess.run(["called", "a b", ""], executable=os.getcwd() + "/" + name, capture_output=True, text=True))
+    except OSError as e: print(name, e.strerror)
+print(subprocess.run(["./many"] + ["an argument"] * 2000, capture_output=True, text=True).stdout[-6:])
+pid = os.fork()
+if not pid: os.execve("plain", [], {})
+os.waitpid(pid, 0)
+S
+python3 "$T/etc/scripts.py" >"$T/natively" 2>&1; mv asked led
+printf 'rewrite exec,read %s/asked/** -> %s/led/**\ndefault allow\n' "$P" "$P" >"$T/etc/scripts.rules"; chmod 600 "$T/etc/scripts.rules"
+supervise "$T/etc/scripts.rules" python3 "$T/etc/scripts.py" >"$T/seen" 2>&1
+same "scripts whose interpreter is only where a rule leads" "$(cat "$T/natively")" "$(sed "s,$P/led/,$P/asked/,g" "$T/seen")"
+same "as one is recorded" "$P/arg $P/asked/sh $P/led/sh rewrite 0" \
+	"$(records "$JOURNAL" | jq -r 'select(.object | endswith("/arg")?) | select(.call == "execve") | "\(.objects[0].object) \(.objects[1].object) \(.to) \(.verdict) \(.result)"')"
+mkdir asked; cp /bin/false asked/sh
+same "nor where another is at the place that it names" "./plain a" "$(supervise "$T/etc/scripts.rules" ./plain a 2>&1 | head -n 1)"
+same "a person may be asked about the script" "./plain a" "$(sed "1iask exec $P/plain" "$T/etc/scripts.rules" >"$T/etc/asks.rules"; chmod 600 "$T/etc/asks.rules"; ASK=exec:$T/etc/yes supervise "$T/etc/asks.rules" sh -c './plain a' 2>&1 | head -n 1)"
+for deny in "$P/plain" "$P/asked/sh" "$P/** argv=\"** b\"" "$P/asked/sh argv=\"./plain **\""; do
+	sed "1ideny exec $deny" "$T/etc/scripts.rules" >"$T/etc/denied.rules"; chmod 600 "$T/etc/denied.rules"
+	same "refused with deny exec $deny" 126 "$(supervise "$T/etc/denied.rules" sh -c './plain b >/dev/null 2>&1; echo $?')"
+done
+same "what stands where the rule leads needs no other rule" "./plain b" "$(sed "1ideny exec $P/led/sh" "$T/etc/scripts.rules" >"$T/etc/denied.rules"; chmod 600 "$T/etc/denied.rules"; supervise "$T/etc/denied.rules" sh -c ./plain\ b 2>&1 | head -n 1)"
+
 # Where root, or whoever wrote the rules, has laid the link, the rule means what is behind it.
 if is_root; then
 	fresh; mkdir "$T/etc/led"; ln -s led "$T/etc/link"; echo led >"$T/etc/led/f"
