@@ -226,6 +226,14 @@ static bool other_device(const struct target *from, const struct target *to)
 	return from->dir >= 0 && to->dir >= 0 && fstat(from->dir, &a) == 0 && fstat(to->dir, &b) == 0 && a.st_dev != b.st_dev;
 }
 
+/* Whether the two lie on different mounts: no entry moves from one to the other then (EXDEV). Two devices alone may be subvolumes of one file system. */
+static bool other_mount(const struct target *from, const struct target *to)
+{
+	uint64_t a = other_device(from, to) ? mount_of(from->dir) : 0, b = a ? mount_of(to->dir) : 0;
+
+	return a && b && a != b;
+}
+
 /* An entry is missing; the kernel looks at where the directories lie and how the paths end before it looks for the entries. */
 static int missing(const struct job *j, unsigned flags)
 {
@@ -261,8 +269,8 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 		to->ops |= OP_DELETE;
 	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) /* something has the old name afterwards, too */
 		from->ops |= OP_CREATE;
-	/* The kernel refuses it: a look at all that lies below "/" is not needed. */
-	if ((nameless(job_span(j, j->path[0])) || nameless(job_span(j, j->path[1]))) && !file_rewritten(j))
+	/* The kernel refuses it: a look at all that lies below is not needed. */
+	if ((nameless(job_span(j, j->path[0])) || nameless(job_span(j, j->path[1])) || other_mount(from, to)) && !file_rewritten(j))
 		return 0;
 	rc = moves(j, from, to);
 	return rc == 0 && exchange ? moves(j, to, from) : rc;
@@ -308,8 +316,10 @@ static int moves_now(struct job *j, struct target *from, const struct target *to
 static int both_move_now(struct job *j)
 {
 	struct target *from = &j->target[0], *to = &j->target[1];
-	int rc = moves_now(j, from, to);
 
+	if (other_mount(from, to))
+		return 0;
+	int rc = moves_now(j, from, to);
 	return rc == 0 && (j->word[FILE_FLAGS] & RENAME_EXCHANGE) ? moves_now(j, to, from) : rc;
 }
 

@@ -65,6 +65,9 @@ bool resolve_own_process(struct job *j, int fd, enum own_kind kind);
 /* Whether FD, of which fstat(2) says ST, lies on a procfs: usher's own or another that is mounted anywhere. */
 bool on_procfs(const struct job *j, int fd, const struct stat *st);
 
+/* The mount that FD lies on; 0 where the kernel does not say. */
+uint64_t mount_of(int fd);
+
 /* Opens the object held by FD again with FLAGS, through /proc/self/fd; a descriptor or a negative errno. */
 int resolve_reopen(int fd, int flags);
 

@@ -76,8 +76,7 @@ static void move_to(struct steps *w, int fd)
 	w->cur = fd;
 }
 
-/* The mount that FD lies on; 0 where the kernel does not say. */
-static uint64_t mount_of(int fd)
+uint64_t mount_of(int fd)
 {
 	struct statx st;
 

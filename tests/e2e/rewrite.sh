@@ -302,6 +302,27 @@ except OSError as e: print(e.strerror)' >"$T/out" 2>/dev/null
 	same "${verdict%% *}: by the rule" "deny above.rules:1 EACCES dir/kept" "$(records "$JOURNAL" | jq -r 'select(.call == "rename") | [.verdict, .rule, .result, .objects[-1].object] | join(" ")' | sed "s,$T/etc/,,;s,$T/project/,,")"
 done
 
+# Nothing moves to another file system: what lies below a directory, which the caller may not look at, is no matter then.
+S=$(mktemp -d /dev/shm/usher-rewrite.XXXXXX 2>/dev/null) && at_exit "rm -rf $S"
+if [ -n "$S" ] && [ "$(stat -c %d "$S")" != "$(stat -c %d "$T")" ]; then
+	cat >"$T/etc/across.py" <<'S'
+import os, sys
+os.makedirs("real/top/closed"); os.chmod("real/top/closed", 0)
+for name, to in ("real/top", "top"), ("real/top", "none/top"), ("real/none", "top"):
+    try: os.rename(name, sys.argv[1] + "/" + to)
+    except OSError as e: print(name, to, e.strerror)
+S
+	fresh; mkdir real; natively=$(python3 "$T/etc/across.py" "$S" 2>&1)
+	for rule in "deny read $T/project/elsewhere" "rewrite open,write,stat $T/project/real/** -> $T/project/led/**"; do
+		chmod -R u+rwx real led 2>/dev/null; fresh; mkdir led; [ "${rule%% *}" = rewrite ] || mkdir real
+		printf '%s\ndefault allow\n' "$rule" >"$T/etc/across.rules"; chmod 600 "$T/etc/across.rules"
+		same "${rule%% *}: a directory that would move to another file system" "$natively" "$(supervise "$T/etc/across.rules" python3 "$T/etc/across.py" "$S" 2>&1)"
+	done
+	chmod -R u+rwx real led 2>/dev/null
+else
+	skip "a directory that would move to another file system"
+fi
+
 # A program that is only where the rule leads runs as one that is at both places does.
 fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
 printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text; ln -s deep led/way; cp led/script led/deep/script
