@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "rules/cleanup.h"
 #include "rules/squeeze_models.h"
@@ -30,8 +31,9 @@ void squeezer_init(struct squeezer *z)
 void squeezer_clear(struct squeezer *z)
 {
 	models_clear(z);
-	if (z->ready)
-		(void)deflateEnd(&z->deflate);
+	if (z->deflate)
+		(void)deflateEnd(z->deflate);
+	free(z->deflate);
 	pthread_mutex_destroy(&z->at_work);
 	pthread_mutex_destroy(&z->lock);
 }
@@ -45,20 +47,23 @@ static void lay_out(const struct iovec *parts, int n, unsigned char *to)
 	}
 }
 
-/* Ready for the next content. */
-static bool deflate_ready(struct squeezer *z)
+/* Ready for the next content; NULL without memory. */
+static z_stream *deflate_ready(struct squeezer *z)
 {
-	if (!z->ready)
-		z->ready = deflateInit2(&z->deflate, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -SQUEEZE_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) == Z_OK;
-	return z->ready && deflateReset(&z->deflate) == Z_OK;
+	if (z->deflate)
+		return deflateReset(z->deflate) == Z_OK ? z->deflate : NULL;
+	z_stream *d CLEANUP_FREE = calloc(1, sizeof(*d));
+	if (!d || deflateInit2(d, Z_DEFAULT_COMPRESSION, Z_DEFLATED, -SQUEEZE_WINDOW_BITS, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
+		return NULL;
+	return z->deflate = steal_pointer(&d);
 }
 
 /* The bytes that were written to *OUT; 0 without memory. */
 static size_t deflated(struct squeezer *z, const struct squeeze_model *m, const unsigned char *content, size_t size, unsigned char **out)
 {
-	z_stream *d = &z->deflate;
+	z_stream *d = deflate_ready(z);
 
-	if (!deflate_ready(z) || (m && deflateSetDictionary(d, m->bytes, m->len) != Z_OK))
+	if (!d || (m && deflateSetDictionary(d, m->bytes, m->len) != Z_OK))
 		return 0;
 	size_t cap = deflateBound(d, size);
 	*out = malloc(cap);

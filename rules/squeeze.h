@@ -7,13 +7,12 @@
 #define USHER_RULES_SQUEEZE_H
 
 #include <pthread.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
-#include <zlib.h>
 
 struct squeezed;
+struct z_stream_s;
 
 #define SQUEEZE_MODELS 12 /* of up to 8 KiB: more kinds of questions at once are rare */
 #define SQUEEZE_STRANGE 16
@@ -26,8 +25,7 @@ struct squeezer {
 	uint32_t n_strange;                /* contents since the last model was taken that were like none */
 	size_t strange[SQUEEZE_STRANGE];   /* bytes of the last such ones */
 	pthread_mutex_t at_work;           /* one squeezes at a time: what it works in are 50 KiB, which would stay with each thread that once did */
-	z_stream deflate;
-	bool ready;                        /* deflate is */
+	struct z_stream_s *deflate;        /* NULL: nothing was squeezed yet */
 };
 
 void squeezer_init(struct squeezer *z);

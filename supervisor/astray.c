@@ -52,9 +52,7 @@ static int refusal(struct job *j, uint32_t index)
 	struct call one;
 	struct verdict v = { 0 };
 
-	job_call(j, &one);
-	one.object[0] = one.object[index];
-	one.n_objects = 1;
+	job_call_alone(j, index, &one);
 	policy_decide(j->session->policy, &one, &v);
 	if (v.kind == VERDICT_ALLOW || led_there(j, &one, j->target[index].astray))
 		return 0;

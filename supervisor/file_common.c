@@ -46,9 +46,7 @@ bool file_led(struct job *j, uint32_t index)
 	struct call call;
 	struct verdict v = { 0 };
 
-	job_call(j, &call);
-	call.object[0] = call.object[index];
-	call.n_objects = 1;
+	job_call_alone(j, index, &call);
 	policy_decide(j->session->policy, &call, &v);
 	return v.kind == VERDICT_REWRITE;
 }
@@ -60,10 +58,8 @@ bool file_hidden(struct job *j, uint32_t index)
 
 	if (!(policy_ops(j->session->policy) & OP_STAT))
 		return false;
-	job_call(j, &call);
-	call.object[0] = call.object[index];
+	job_call_alone(j, index, &call);
 	call.object[0].ops = OP_STAT;
-	call.n_objects = 1;
 	policy_decide(j->session->policy, &call, &v);
 	return v.kind != VERDICT_ALLOW;
 }
@@ -82,9 +78,7 @@ static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct jo
 	struct object to = { 0 };
 	size_t len;
 
-	job_call(j, &call);
-	call.object[0] = call.object[index];
-	call.n_objects = 1;
+	job_call_alone(j, index, &call);
 	policy_decide(j->session->policy, &call, &v);
 	if (stays(j, &v))
 		return j->target[index].dir < 0 && j->target[index].fd < 0 ? -ENOENT : 0;

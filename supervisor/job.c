@@ -190,6 +190,13 @@ void job_call(const struct job *j, struct call *out)
 	out->said = j->said;
 }
 
+void job_call_alone(const struct job *j, uint32_t index, struct call *out)
+{
+	job_call(j, out);
+	out->object[0] = out->object[index];
+	out->n_objects = 1;
+}
+
 int job_error(struct job *j, int negative_errno)
 {
 	j->reply.kind = REPLY_ERROR;

@@ -204,6 +204,8 @@ void target_release(struct target *t);
 
 /* The call as rules and records see it; spans point into J and into the process record. */
 void job_call(const struct job *j, struct call *out);
+/* The same as if target INDEX were the only one. */
+void job_call_alone(const struct job *j, uint32_t index, struct call *out);
 
 /* Replies; each sets j->reply and returns PERFORM_DONE. */
 int job_error(struct job *j, int negative_errno);

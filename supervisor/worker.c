@@ -191,25 +191,29 @@ static struct parked *take_answered_locked(struct pool *p)
 	return k;
 }
 
-/* Until there may be something to do. After a while without it W rests. */
-static void wait_as_spare_locked(struct worker *w)
+/* Until there may be something to do; false where that has taken a while. RESTED: then as long as it takes. */
+static bool wait_as_spare_locked(struct pool *p, bool rested)
 {
-	struct pool *p = w->session->pool;
 	struct timespec until;
+	int rc;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += REST_AFTER_S;
 	p->spares++;
-	bool idle = !w->rested && pthread_cond_timedwait(&p->spare, &p->lock, &until) == ETIMEDOUT;
-	if (w->rested)
-		pthread_cond_wait(&p->spare, &p->lock);
+	if (rested) {
+		rc = pthread_cond_wait(&p->spare, &p->lock);
+	} else {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += REST_AFTER_S;
+		rc = pthread_cond_timedwait(&p->spare, &p->lock, &until);
+	}
 	p->spares--;
-	if (!idle)
-		return;
-	pthread_mutex_unlock(&p->lock);
+	return rc == 0;
+}
+
+static void rest_unlocked(struct worker *w)
+{
+	pthread_mutex_unlock(&w->session->pool->lock);
 	worker_rest(w);
-	w->rested = true;
-	pthread_mutex_lock(&p->lock);
+	pthread_mutex_lock(&w->session->pool->lock);
 }
 
 /*
@@ -220,6 +224,7 @@ static struct parked *next_part(struct worker *w)
 {
 	struct pool *p = w->session->pool;
 	struct parked *k = NULL;
+	bool idle = false, rested = false;
 
 	if (w->receiving && !p->stopping && p->receivers <= p->want)
 		return NULL; /* a look without the lock: what changes meanwhile is seen at the next call */
@@ -236,9 +241,13 @@ static struct parked *next_part(struct worker *w)
 			break;
 		}
 		leave_removed(w);
-		wait_as_spare_locked(w);
+		if (idle && !rested) { /* and there is nothing to do now, either */
+			rest_unlocked(w);
+			rested = true;
+			continue;
+		}
+		idle = !wait_as_spare_locked(p, rested);
 	}
-	w->rested = false;
 	if (p->stopping) {
 		k = NULL;
 		w->receiving = false;

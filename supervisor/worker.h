@@ -33,7 +33,6 @@ struct worker {
 	unsigned busy;            /* calls served one after another that were taken in by others: see crowd.c */
 	bool aside;               /* counted in the pool's aside */
 	bool receiving;           /* counted in the pool's receivers */
-	bool rested;              /* it gave back its memory, and has had no part since */
 	unsigned unreceived;      /* tries to receive that failed for no good reason, in a row */
 	int core;                 /* its place among the receivers: index of a core, -1 when none */
 	bool alone;               /* its priority is that of an only receiver */
