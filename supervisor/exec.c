@@ -89,6 +89,8 @@ int exec_resolve(struct job *j)
 		look.flags |= LOOK_MISSING | LOOK_ABSENT;
 	if (!err)
 		err = resolve(j, &look, OP_EXEC, &t);
+	if (!err && t->exists && t->up.off)
+		err = -ENOENT; /* the kernel looks it up by the name as it was said */
 	if (err)
 		return err;
 	err = plan_new(j, j->arg[exec_is_at(j) ? 2 : 1], j->arg[exec_is_at(j) ? 3 : 2]);

@@ -91,7 +91,7 @@ static long may_enter(struct job *j)
 
 int chdir_perform(struct job *j)
 {
-	if (j->word[CHDIR_INSIDE])
+	if (j->word[CHDIR_INSIDE] || j->target[0].up.off)
 		return chdir_inside(j);
 	int rc = file_act(j, false, may_enter);
 	return j->reply.kind == REPLY_ERROR ? rc : goes(j);
@@ -122,7 +122,8 @@ int chroot_resolve(struct job *j)
 {
 	struct target *t;
 
-	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_READ | OPS_WRITE, &t);
+	int rc = file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_READ | OPS_WRITE, &t);
+	return rc == 0 && t->up.off ? -ENOENT : rc; /* the kernel looks it up by the name as it was said */
 }
 
 static long may_root(struct job *j)

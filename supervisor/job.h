@@ -53,6 +53,7 @@ struct target {
 	bool lent;         /* dir is the worker's own (place.h): not closed, duplicated when the job is packed */
 	struct text leaf;  /* last component below dir */
 	struct text below; /* tentative: the name of the working directory that name was made of, else absent */
+	struct text up;    /* the name to look it up by, where the program's goes up out of a directory that is only where a rule leads: the kernel finds nothing by that */
 	bool exists;
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
 	bool nofollow;     /* a link is meant itself, not what it leads to */

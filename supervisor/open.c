@@ -145,8 +145,10 @@ int open_resolve(struct job *j)
 		return leads_to_file(j, l);
 	if (rc < 0 || t->tentative)
 		return rc;
-	if (l.flags & LOOK_PARENT)
-		return -EISDIR;
+	if (l.flags & LOOK_PARENT) {
+		rc = t->dir < 0 ? resolve_led_above(j, t) : 0;
+		return rc < 0 ? rc : -EISDIR;
+	}
 	if (exclusive && t->exists) {
 		if (file_rewritten(j))
 			return 0;

@@ -30,6 +30,9 @@
 /* The caller's own RESOLVE_* that the kernel honours best, on the caller's own words; on /proc the walk by hand does. */
 #define RESOLVE_SCOPED (RESOLVE_BENEATH | RESOLVE_IN_ROOT | RESOLVE_NO_XDEV)
 
+/* So often a name may go up out of a directory that is only where a rule leads: a link among them can say the same name again. */
+#define MAX_UPS 40
+
 int look_open(struct job *j, int dirfd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
@@ -317,7 +320,10 @@ static int look_parent(struct job *j, const struct look *want, struct start *s, 
 	return rc < 0 || t->tentative ? rc : look_entry(j, t);
 }
 
-/* A name whose directory is not there, where a rule may lead it elsewhere. -ENOENT where it came to be meanwhile. */
+/*
+ * A name whose directory is not there, where a rule may lead it elsewhere. -ENOENT where it came to be meanwhile, and with t->up set where it is to be looked
+ * up by that.
+ */
 static int look_absent(struct job *j, const struct look *l, const struct start *s, struct target *t)
 {
 	struct look here = *l;
@@ -325,7 +331,7 @@ static int look_absent(struct job *j, const struct look *l, const struct start *
 	unhold(t);
 	if (s->resolve)
 		return -ENOENT;
-	here.flags = LOOK_MISSING | LOOK_NOFOLLOW | LOOK_ABSENT;
+	here.flags = LOOK_MISSING | LOOK_NOFOLLOW | LOOK_ABSENT | (l->flags & LOOK_PARENT);
 	int rc = walk_by_hand(j, &here, s, t);
 	return rc == 0 && (t->exists || t->dir >= 0) ? -ENOENT : rc;
 }
@@ -335,6 +341,28 @@ static int look_as_told(struct job *j, const struct look *l, struct start *s, st
 	if (l->flags & LOOK_PARENT)
 		return look_parent(j, l, s, t);
 	return l->flags & LOOK_STEPS ? walk_by_hand(j, l, s, t) : look_object(j, l, s, t);
+}
+
+/* As told, and where there is no such directory by what rules lead. */
+static int look_led(struct job *j, const struct look *l, struct start *s, struct target *t)
+{
+	struct text up = { 0, 0 };
+
+	for (int ups = 0; ups <= MAX_UPS; ups++) {
+		t->up = (struct text){ 0, 0 };
+		int rc = look_as_told(j, l, s, t);
+		if (rc == -ENOENT && (l->flags & LOOK_ABSENT) && !t->up.off)
+			rc = look_absent(j, l, s, t);
+		if (rc != -ENOENT || !t->up.off) {
+			t->up = up;
+			return rc;
+		}
+		up = t->up;
+		s->path = job_text(j, up);
+		s->len = up.len;
+		unhold(t);
+	}
+	return -ELOOP;
 }
 
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
@@ -355,9 +383,7 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		unhold(t);
 		rc = start(j, l, &s);
 		if (rc == 0) {
-			rc = look_as_told(j, l, &s, t);
-			if (rc == -ENOENT && (l->flags & LOOK_ABSENT))
-				rc = look_absent(j, l, &s, t);
+			rc = look_led(j, l, &s, t);
 			start_done(&s);
 		}
 	}
@@ -368,6 +394,14 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 		t->named = (struct text){ 0, 0 };
 	*out = t;
 	return 0;
+}
+
+int look_named(struct job *j, struct text name, unsigned flags, struct target *t)
+{
+	struct look l = { .dirfd = AT_FDCWD, .path = name, .flags = flags };
+	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, name), .len = name.len };
+
+	return look_as_told(j, &l, &s, t);
 }
 
 /* NAME, in whose place T was asked for, with the slash or "." behind it that T was asked with: what they want is wanted there. */
@@ -384,10 +418,9 @@ static struct text with_ending(struct job *j, const struct target *t, struct tex
 int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned flags)
 {
 	struct text led = job_copy(j, name.bytes, name.len);
-	struct look l = { .dirfd = AT_FDCWD, .path = with_ending(j, t, led), .flags = flags };
-	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, l.path), .len = l.path.len };
+	struct text all = with_ending(j, t, led);
 
-	if (!l.path.off)
+	if (!all.off)
 		return -ENOMEM;
 	if (!name.len || name.bytes[0] != '/')
 		return -ENOENT;
@@ -395,7 +428,7 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	t->tentative = false;
 	t->magic = false;
 	t->astray = NULL;
-	int rc = look_as_told(j, &l, &s, t);
+	int rc = look_named(j, all, flags, t);
 	struct span there = job_span(j, t->name);
 	if (rc == 0 && !span_equal(there, job_span(j, led)))
 		t->astray = j->led_by;

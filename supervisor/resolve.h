@@ -39,6 +39,9 @@ struct look {
  */
 int resolve(struct job *j, const struct look *l, op_set ops, struct target **out);
 
+/* Whether the directory that T, of which resolve() found nothing but a name, lies in is there where rules lead it. 0 or a negative errno. */
+int resolve_led_above(struct job *j, const struct target *t);
+
 /* The object behind descriptor FD of the caller (AT_FDCWD: its working directory), as a new target (fd is an O_PATH descriptor). -EBADF as natively. */
 int resolve_fd(struct job *j, int fd, op_set ops, struct target **out);
 

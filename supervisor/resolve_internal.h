@@ -35,6 +35,16 @@ int set_leaf(struct job *j, struct target *t, struct text dir, const char *leaf,
  */
 int walk_by_hand(struct job *j, const struct look *l, const struct start *s, struct target *t);
 
+/* Resolves the absolute NAME, in usher's own root with the caller's credentials, into T as resolve() says (LOOK_TENTATIVE is ignored). 0 or a negative errno. */
+int look_named(struct job *j, struct text name, unsigned flags, struct target *t);
+
+/*
+ * The canonical name THERE is nobody's, and what T was asked for by goes up out of it: THERE/.., with REST behind. Where rules lead THERE to a directory, T->up is
+ * the name to go on by: THERE's own parent; or, where a link leads on from there, what lies above the place that it leads to. ENTRY: an entry is meant, and no
+ * object. Returns -ENOENT with T->up set, or a negative errno.
+ */
+int resolve_up(struct job *j, struct target *t, struct text there, struct text rest, bool entry);
+
 /* The name of directory FD, which is deeper than PATH_MAX, into the arena; -ENAMETOOLONG where it cannot be told. */
 int resolve_deep_name(struct job *j, int fd, struct text *out);
 

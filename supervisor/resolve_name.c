@@ -69,6 +69,15 @@ bool name_fold(const char *path, size_t len, char *out, size_t *out_len)
 	return true;
 }
 
+size_t name_up(const char *path, size_t len)
+{
+	for (size_t at = 0; at + 2 <= len; at++) {
+		if ((at == 0 || path[at - 1] == '/') && path[at] == '.' && path[at + 1] == '.' && (at + 2 == len || path[at + 2] == '/'))
+			return at;
+	}
+	return len;
+}
+
 size_t name_without_ending(const char *path, size_t len)
 {
 	while (len && (path[len - 1] == '/' || (path[len - 1] == '.' && (len == 1 || path[len - 2] == '/'))))

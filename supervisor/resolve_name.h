@@ -14,6 +14,9 @@
  */
 bool name_fold(const char *path, size_t len, char *out, size_t *out_len);
 
+/* The offset of PATH's first ".." component; LEN when there is none. */
+size_t name_up(const char *path, size_t len);
+
 /* How much of PATH is left without the slashes and "." components at its end. */
 size_t name_without_ending(const char *path, size_t len);
 

@@ -248,6 +248,20 @@ static int missing(struct steps *w, struct target *t)
 	return set_leaf(w->j, t, dir.name, w->comp, w->comp_len, w->slash);
 }
 
+/* THERE is not on the way, and what is left of the name goes up again. */
+static int absent_up(struct steps *w, struct target *t, struct text there)
+{
+	size_t n = 0, up = name_up(w->pending, w->len);
+	struct text below = job_copy(w->j, w->pending, name_without_ending(w->pending, up));
+	struct text rest = job_copy(w->j, w->pending + up + 2, w->len - up - 2);
+	char *to = job_text(w->j, below);
+
+	if (!to || !rest.off || (below.len && !name_fold(to, below.len, to, &n)))
+		return -ENOMEM;
+	struct text name = n ? join_name(w->j, there, to, n) : there;
+	return name.off ? resolve_up(w->j, t, name, rest, w->look->flags & LOOK_PARENT) : -ENOMEM;
+}
+
 /* A directory on the way is not there: what the name would be. */
 static int absent(struct steps *w, struct target *t)
 {
@@ -263,7 +277,7 @@ static int absent(struct steps *w, struct target *t)
 	if (!t1.off || !below)
 		return -ENOMEM;
 	if (rest.len && !name_fold(below, rest.len, below, &n))
-		return -ENOENT;
+		return absent_up(w, t, t1);
 	t->name = rest.len ? join_name(w->j, t1, below, n) : t1;
 	t->leaf = rest.len ? job_copy(w->j, below, n) : job_copy(w->j, w->comp, w->comp_len);
 	t->kind = OBJECT_FILE;

@@ -64,6 +64,29 @@ for name in "real/f", "real/lf", "real/d", "real/d/f", "real/d/e", "real/l", "re
             on(os.truncate, n, 1), on(os.symlink, "x", n), on(os.mkfifo, n), on(os.link, "real/f", n), on(os.rename, "real/f", n), on(os.rename, n, "real/new"), on(os.rename, "real/new", name),
             on(os.unlink, n), on(os.mkdir, n), on(os.rmdir, n)]))
 S
+cat >"$T/etc/up" <<'S'
+mkdir -p real/a/b real/c real/bin; echo f >real/c/f; ln -s ../c real/a/l; ln -s c/../c/f real/lf; ln -s real/a/../c/f out
+printf '#!/bin/sh\ncat "$(dirname "$0")/../c/f"\n' >real/bin/run; chmod +x real/bin/run
+real/bin/run; real/c/../bin/run; printf '#!%s\necho ran\n' "$PWD/real/c/../bin/sh" >real/bin/s; cp /bin/sh real/bin/sh; chmod +x real/bin/s; real/a/../bin/s
+cat real/lf out; for n in real/a/../c/f real/a/b/../../c/f real/a/b/../../../real/c/f "$PWD/real/bin/../c/./f" real/a//.././/c/f real/a/l/../c/f real/c/f/../f real/no/../c/f real/a/no/../../c/f; do cat "$n"; done
+python3 "$T/etc/up.py"; find real | sort
+S
+cat >"$T/etc/up.py" <<'S'
+import os
+def on(*how):
+    try: return str(how[0](*how[1:]) or "done")
+    except OSError as e: return e.strerror
+def inode(n): return os.stat(n).st_ino and "there"
+def made(n): return os.close(os.open(n, os.O_WRONLY | os.O_CREAT, 0o644))
+def goes(n):
+    here = os.open(".", os.O_RDONLY); os.chdir(n); there = sorted(os.listdir(".")); os.fchdir(here); os.close(here); return there
+for n in "real/a/..", "real/a/../", "real/a/b/../..", "real/a/l/..", "real/a/../..", "real/a/../../real/c", "real/a/../c/", "real/a/../c/f/", "real/a/../no", "real/a/../no/no", "real/a/../no/no/", "real/no/..", "real/c/f/..", "real/a/no/no/":
+    print(n, "|".join([on(inode, n), *((on(goes, n), on(os.listdir, n)) if n != "real/a/../.." else ()), on(os.truncate, n, 2), on(os.access, n, os.R_OK), on(os.readlink, n), on(made, n), on(os.unlink, n), on(os.rmdir, n), on(os.mkdir, n),
+        on(os.symlink, "x", n), on(os.mkfifo, n), on(os.rename, n, "real/new"), on(os.rename, "real/new", n), on(os.rename, "real/a/../c/f", n), on(os.rename, n, "real/c/f"), on(os.rmdir, n)]))
+os.mkdir("real/a/../m"); os.rename("real/a/../m", "real/bin/../n"); os.link("real/a/../c/f", "real/n/../c/../hard"); os.chmod("real/n/../hard", 0o640); print(oct(os.stat("real/hard").st_mode))
+d = os.open("real/a/b", os.O_RDONLY); print(on(os.stat, "../../../real/a/no"), os.stat("../../c/f", dir_fd=d).st_size)
+os.chmod("real/a", 0); print(os.getuid() == 0 or on(inode, "real/a/../c/f")); os.chmod("real/a", 0o755)
+S
 cat >"$T/etc/git" <<'S'
 git init -q real/repo && cd real/repo && git config user.email a@b && git config user.name n && echo a >a && git add a && git commit -qm m
 git mv a b && git commit -qm n && git log --format=%s && git status --short && git gc -q && git fsck 2>&1 | tail -n 1
@@ -74,7 +97,7 @@ sqlite3 real/x.db 'pragma journal_mode=wal; create table t(a); insert into t val
 sqlite3 real/x.db 'select count(*) from t; pragma integrity_check; vacuum;'; cp real/x.db y.db; sqlite3 y.db 'select * from t'; ls real
 S
 cat >"$T/etc/rewrite.rules" <<S
-rewrite read,write,stat $T/project/real/** -> $T/project/store/**
+rewrite read,write,stat,exec $T/project/real/** -> $T/project/store/**
 default allow
 S
 chmod 600 "$T/etc/rewrite.rules"
@@ -92,6 +115,7 @@ moved() { # NAME SCRIPT
 }
 moved "every call" calls
 moved "a slash or a dot behind a name" ends
+moved "names that go up" up
 fresh; mkdir -p real/sub store/sub
 printf 'rewrite create %s/real/** -> %s/store/**\nrewrite bind unix:%s/real/** -> unix:%s/store/**\ndefault allow\n' "$PWD" "$PWD" "$PWD" "$PWD" >"$T/etc/bound.rules"; chmod 600 "$T/etc/bound.rules"
 cat >"$T/etc/bound.py" <<'S'

@@ -121,6 +121,18 @@ static void leaves_endings(void **state)
 		assert_int_equal(name_without_ending(cases[i].path, strlen(cases[i].path)), cases[i].left);
 }
 
+static void finds_ups(void **state)
+{
+	static const struct {
+		const char *path;
+		size_t at;
+	} cases[] = { { "", 0 }, { "..", 0 }, { "../a", 0 }, { "a/..", 2 }, { "a/../b/..", 2 }, { "a//../b", 3 }, { "...", 3 }, { "a..", 3 }, { "..a/.b", 6 }, { "a/.../.", 7 }, { "/..", 1 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_int_equal(name_up(cases[i].path, strlen(cases[i].path)), cases[i].at);
+}
+
 static void finds_processes(void **state)
 {
 	static const struct { const char *name; int pid; const char *rest; } cases[] = {
@@ -185,7 +197,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(folds), cmocka_unit_test(folds_any_name),
 		cmocka_unit_test(splits),
-		cmocka_unit_test(leaves_endings),
+		cmocka_unit_test(finds_ups), cmocka_unit_test(leaves_endings),
 		cmocka_unit_test(finds_processes),
 		cmocka_unit_test(opens_little_of_others),
 		cmocka_unit_test(knows_what_shows_no_process_from_within),
