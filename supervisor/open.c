@@ -476,7 +476,7 @@ int open_perform(struct job *j)
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
 	bool exclusive = makes_new(j);
-	unsigned follows = exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0;
+	unsigned follows = (exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0) | (j->word[OPEN_RESOLVE] & RESOLVE_NO_SYMLINKS ? LOOK_NO_LINKS : 0);
 	unsigned wants = (j->word[OPEN_FLAGS] & O_DIRECTORY ? LOOK_DIRECTORY : 0) | (creates(j) ? LOOK_MISSING : 0);
 	struct target *t = &j->target[index];
 	struct span asked = job_span(j, t->name);

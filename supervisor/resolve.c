@@ -398,8 +398,8 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 
 int look_named(struct job *j, struct text name, unsigned flags, struct target *t)
 {
-	struct look l = { .dirfd = AT_FDCWD, .path = name, .flags = flags };
-	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, name), .len = name.len };
+	struct look l = { .dirfd = AT_FDCWD, .path = name, .flags = flags, .resolve = flags & LOOK_NO_LINKS ? RESOLVE_NO_SYMLINKS : 0 };
+	struct start s = { .base.fd = -1, .root = -1, .fd = AT_FDCWD, .path = job_text(j, name), .len = name.len, .resolve = l.resolve };
 
 	return look_as_told(j, &l, &s, t);
 }

@@ -72,7 +72,7 @@ cat real/lf out; for n in real/a/../c/f real/a/b/../../c/f real/a/b/../../../rea
 python3 "$T/etc/up.py"; find real | sort
 S
 cat >"$T/etc/up.py" <<'S'
-import os
+import ctypes, os
 def on(*how):
     try: return str(how[0](*how[1:]) or "done")
     except OSError as e: return e.strerror
@@ -86,6 +86,10 @@ for n in "real/a/..", "real/a/../", "real/a/b/../..", "real/a/l/..", "real/a/../
 os.mkdir("real/a/../m"); os.rename("real/a/../m", "real/bin/../n"); os.link("real/a/../c/f", "real/n/../c/../hard"); os.chmod("real/n/../hard", 0o640); print(oct(os.stat("real/hard").st_mode))
 d = os.open("real/a/b", os.O_RDONLY); print(on(os.stat, "../../../real/a/no"), os.stat("../../c/f", dir_fd=d).st_size)
 os.chmod("real/a", 0); print(os.getuid() == 0 or on(inode, "real/a/../c/f")); os.chmod("real/a", 0o755)
+libc = ctypes.CDLL(None, use_errno=True)
+def how(flags, resolve): return (ctypes.c_uint64 * 3)(flags, 0, resolve)
+for n in "real/c/f", "real/a/l/f", "real/a/../c/f", "real/a/l", "real/lf":
+    print(n, *(os.strerror(0 if libc.syscall(437, -100, n.encode(), how(flags, 4), 24) >= 0 else ctypes.get_errno()) for flags in (0, os.O_PATH, os.O_NOFOLLOW)))
 S
 cat >"$T/etc/git" <<'S'
 git init -q real/repo && cd real/repo && git config user.email a@b && git config user.name n && echo a >a && git add a && git commit -qm m
