@@ -46,6 +46,18 @@ int net_bind_resolve(struct job *j)
 	return 0;
 }
 
+static int fenced_as_caller(struct job *j, const struct fence *f)
+{
+	struct creds mine;
+	int rc = creds_enter(j, CREDS_FS, &mine);
+
+	if (rc == 0) {
+		rc = fence_bind(f);
+		creds_leave(&mine);
+	}
+	return rc;
+}
+
 /* Target 0 is the new name in its directory, target 1 the socket. */
 static int bind_path(struct job *j)
 {
@@ -60,13 +72,14 @@ static int bind_path(struct job *j)
 	f.len = j->data[0].len;
 	if (!f.leaf || f.dir < 0)
 		return -EADDRINUSE;
+	/* As usher: a caller that changed its user has a directory in /proc that its user may not search. */
 	int rc = f.addr.sun_path[0] == '/' ? 0 : fs_base(j, AT_FDCWD, &base);
 	if (rc < 0)
 		return rc;
 	f.base = base.fd;
 	rc = fs_take_umask(j);
 	if (rc == 0)
-		rc = fence_bind(&f);
+		rc = fenced_as_caller(j, &f);
 	if (base.fd >= 0)
 		fs_base_done(&base);
 	if (rc <= 0)
@@ -125,8 +138,6 @@ static int do_bind(struct job *j)
 {
 	struct sockaddr_storage to;
 
-	if (j->n_targets == 2)
-		return bind_path(j);
 	int len = net_destination(j, NULL, j->data[0], &to);
 	if (len < 0)
 		return len;
@@ -155,7 +166,7 @@ int net_bind_perform(struct job *j)
 	int rc = making_begin(j, &j->target[0]);
 	if (rc)
 		return rc;
-	rc = bind_as_caller(j);
+	rc = net_answer(j, bind_path(j));
 	making_end(j);
 	return rc;
 }

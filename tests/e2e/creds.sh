@@ -280,4 +280,25 @@ fresh
 native=$(cd "$T/project" && python3 "$T/etc/named.py" 2>&1)
 fresh
 same "peers with a name, by ids that are all apart" "$native" "$(cd "$T/project" && supervise "$T/etc/allow.rules" python3 "$T/etc/named.py" 2>&1)"
+# A relative name of one that gave up its user is below its own directory, which /proc shows that user no more; also on another mount than usher's own.
+if [ "$(stat -f -c %T /dev/shm 2>/dev/null)" = tmpfs ] && [ -w /dev/shm ]; then
+	S=$(mktemp -d /dev/shm/usher-creds.XXXXXX); at_exit "rm -rf $S"
+	cat >"$T/etc/relative.py" <<'P'
+import os, socket, sys
+os.chdir(sys.argv[1]); os.umask(0o027)
+os.setgroups([]); os.setegid(4242); os.seteuid(4242)
+for name in "socket", "socket", "./other", "no/socket":
+    for kind in socket.SOCK_STREAM, socket.SOCK_DGRAM:
+        with socket.socket(socket.AF_UNIX, kind) as s:
+            try: print(name, s.bind(name), oct(os.stat(name).st_mode), s.getsockname())
+            except OSError as e: print(name, e.strerror)
+P
+	chmod 644 "$T/etc/relative.py"; chmod 777 "$S"
+	native=$(python3 "$T/etc/relative.py" "$S" 2>&1)
+	rm -f "$S"/*
+	same "sockets by relative names" "$native" "$(supervise "$T/etc/allow.rules" python3 "$T/etc/relative.py" "$S" 2>&1)"
+	same "natively both are bound" 2 "$(grep -c None <<<"$native")"
+else
+	skip "sockets by relative names" "/dev/shm is no tmpfs to write to"
+fi
 finish
