@@ -62,6 +62,9 @@ struct pool {
 	unsigned spares;          /* workers waiting on spare */
 	unsigned threads;         /* all workers */
 	unsigned blocked;         /* workers that may be waiting */
+	uint64_t waits_begun;     /* by all of them, so far */
+	bool unfilled;            /* fewer receive than should: there was no thread for more */
+	atomic_bool unserved;     /* nor for what was answered; written under the lock, read without */
 	atomic_uint at_fifos;     /* of them, in the open of a FIFO; written under the lock, read without */
 	struct worker *workers;   /* all of them */
 	struct worker *next_blocked; /* that the watch looks at, if it waits; NULL: the first */

@@ -30,23 +30,75 @@
 #define UNRECEIVED_MAX 100
 #define ASIDE_MAX 4
 
-/* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives. */
+/* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives, see worker_refill_locked(). */
 static void fill_receivers_locked(struct pool *p)
 {
+	p->unfilled = false;
 	if (p->stopping || p->receivers >= p->want)
 		return;
 	if (p->spares)
 		pthread_cond_signal(&p->spare);
 	else
-		(void)worker_spawn_locked(p);
+		p->unfilled = worker_spawn_locked(p) < 0;
+	if (p->unfilled)
+		watch_wake_locked(p);
+}
+
+/* The one that has waited longest since its turn, of those at FIFOs if there are any: such a wait can be begun anew by everybody. */
+static struct worker *next_to_give_up(const struct pool *p)
+{
+	struct worker *next = NULL;
+
+	for (struct worker *w = p->workers; w; w = w->next) {
+		if (!w->blocking || w->job.replied)
+			continue;
+		if (!next || w->at_fifo > next->at_fifo || (w->at_fifo == next->at_fifo && w->waits_since < next->waits_since))
+			next = w;
+	}
+	return next;
+}
+
+void worker_refill_locked(struct pool *p)
+{
+	if (!p->stopping && atomic_load(&p->unserved))
+		pool_work_locked(p);
+	if (!p->unfilled)
+		return;
+	fill_receivers_locked(p);
+	struct worker *w = p->unfilled && !p->receivers ? next_to_give_up(p) : NULL;
+	if (!w)
+		return;
+	atomic_store(&w->interrupted, true);
+	pthread_kill(w->thread, POOL_SIGNAL);
+}
+
+/* One that waits for a call takes what was answered: again and again, as the signal may come before the wait. */
+static void call_back_locked(struct pool *p)
+{
+	for (struct worker *w = p->workers; w; w = w->next) {
+		if (!w->receiving || atomic_load(&w->serving))
+			continue;
+		pthread_kill(w->thread, POOL_SIGNAL);
+		return;
+	}
 }
 
 void pool_work_locked(struct pool *p)
 {
+	bool none = !p->spares && worker_spawn_locked(p) < 0;
+
+	atomic_store(&p->unserved, none);
 	if (p->spares)
 		pthread_cond_signal(&p->spare);
-	else
-		(void)worker_spawn_locked(p);
+	if (!none)
+		return;
+	call_back_locked(p);
+	watch_wake_locked(p);
+}
+
+bool worker_missing_locked(const struct pool *p)
+{
+	return atomic_load(&p->unserved) || (p->unfilled && !p->receivers);
 }
 
 static void take_place_locked(struct worker *w)
@@ -84,6 +136,7 @@ void worker_blocking_locked(struct worker *w)
 	struct pool *p = w->session->pool;
 
 	w->blocking = true;
+	w->waits_since = ++p->waits_begun;
 	atomic_store(&w->interrupted, false);
 	leave_place_locked(w);
 	p->blocked++;
@@ -188,6 +241,7 @@ static struct parked *take_answered_locked(struct pool *p)
 	p->answered = k->next;
 	if (!p->answered)
 		p->answered_last = NULL;
+	atomic_store(&p->unserved, p->answered && atomic_load(&p->unserved));
 	return k;
 }
 
@@ -226,10 +280,10 @@ static struct parked *next_part(struct worker *w)
 	struct parked *k = NULL;
 	bool idle = false, rested = false;
 
-	if (w->receiving && !p->stopping && p->receivers <= p->want)
+	if (w->receiving && !p->stopping && p->receivers <= p->want && !atomic_load_explicit(&p->unserved, memory_order_relaxed))
 		return NULL; /* a look without the lock: what changes meanwhile is seen at the next call */
 	pthread_mutex_lock(&p->lock);
-	if (p->receivers > p->want && !p->taken_in)
+	if ((p->receivers > p->want && !p->taken_in) || atomic_load(&p->unserved))
 		leave_place_locked(w);
 	while (!p->stopping && !w->receiving) {
 		k = take_answered_locked(p);

@@ -50,6 +50,7 @@ struct worker {
 	uint64_t seen, seen_ms;   /* what the watchdog saw of that, and when first */
 	bool told;                /* that it is stuck */
 	bool blocking;            /* reception was handed on for the current job */
+	uint64_t waits_since;     /* ... which was so many'th */
 	bool at_fifo;             /* ... which opens a FIFO, this one: while it waits it counts as a reader or a writer */
 	bool fifo_reads;          /* ... as a reader */
 	dev_t fifo_dev;
@@ -131,6 +132,13 @@ void worker_aside_done(struct worker *w);
 
 /* Gives W's part among the receivers to another worker, and no more: nobody interrupts W. With the pool's lock held. */
 void worker_hand_on_locked(struct worker *w);
+
+/*
+ * Where no thread could be made for the part of one that waits: tries again, and when nobody else is left to receive, one of those that wait gives up its
+ * wait as for a signal. Its caller makes the call again, behind the others. With the pool's lock held, as worker_missing_locked(): whether that is to be tried again.
+ */
+void worker_refill_locked(struct pool *p);
+bool worker_missing_locked(const struct pool *p);
 
 /*
  * While blocking, the job is watched: when its caller dies or has a signal to handle, the thread is
