@@ -101,8 +101,8 @@ static bool writer_seen(int fd)
 /*
  * The reader of a FIFO that was not expected to be one. FD counts as a reader already, as that of a caller who waits in open does,
  * so that writers go on. A writer that comes and goes before the second open would leave it waiting for the next one: hence the look
- * at FD before, and the timer that interrupts it to look again. When it is given up, a writer that comes at that very moment loses its
- * reader: from here on FIFOs are expected (open.c), and one that is held is opened by the kernel's own wait alone.
+ * at FD before, and the timer (or, where there is none left, the watch) that interrupts it to look again. When it is given up, a writer that
+ * comes at that very moment loses its reader: from here on FIFOs are expected (open.c), and one that is held is opened by the kernel's own wait alone.
  */
 static int read_fifo(struct job *j, int fd)
 {
@@ -117,9 +117,11 @@ static int read_fifo(struct job *j, int fd)
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
 	worker_at_fifo(j->worker, own, true);
-	if (timer_create(CLOCK_MONOTONIC, &ev, &timer) < 0)
-		return -errno;
-	timer_settime(timer, 0, &every, NULL);
+	bool timed = timer_create(CLOCK_MONOTONIC, &ev, &timer) == 0;
+	if (timed)
+		timer_settime(timer, 0, &every, NULL);
+	else /* it counts as a signal of the user's that is waiting, of which there may be enough */
+		atomic_store(&j->worker->ticks, true);
 	while (got == -EINTR && !writer_seen(own)) {
 		/* A caller that is gone must not look like a reader. */
 		if (!job_alive(j)) {
@@ -130,7 +132,9 @@ static int read_fifo(struct job *j, int fd)
 		if (got == -EINTR && worker_interrupted(j->worker) && !writer_seen(own))
 			got = -ERESTARTSYS;
 	}
-	timer_delete(timer);
+	if (timed)
+		timer_delete(timer);
+	atomic_store(&j->worker->ticks, false);
 	return got == -EINTR ? unblock(j, steal_fd(&own)) : got;
 }
 

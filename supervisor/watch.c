@@ -179,6 +179,8 @@ static bool look_after_locked(struct worker *w)
 	if (!job_alive(&w->job) || pool_stop_certain(&w->job) || pool_signal_waits((pid_t)w->job.notif.pid)) {
 		atomic_store(&w->interrupted, true);
 		pthread_kill(w->thread, POOL_SIGNAL);
+	} else if (atomic_load(&w->ticks)) {
+		pthread_kill(w->thread, POOL_SIGNAL);
 	}
 	return true;
 }

@@ -53,6 +53,7 @@ struct worker {
 	uint64_t waits_since;     /* ... which was so many'th */
 	bool at_fifo;             /* ... which opens a FIFO, this one: while it waits it counts as a reader or a writer */
 	bool fifo_reads;          /* ... as a reader */
+	atomic_bool ticks;        /* ... and is interrupted at every look of the watch */
 	dev_t fifo_dev;
 	ino_t fifo_ino;
 	size_t parking;           /* bytes of the question that it is about to let wait, of this process; 0: none. Under the lock */

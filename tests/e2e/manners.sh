@@ -143,6 +143,11 @@ done
 few='i=0; while [ $i -lt 400 ]; do : <"/etc/passwd"; i=$((i + 1)); done; echo read'
 same "the control: files of 16 KiB do for a command that writes none" read "$(ulimit -Sf 16 && sh -c "$few")"
 same "a soft limit on the size of files does not end the journal" read "$(ulimit -Sf 16 && run sh -c "$few" 2>&1)"
+# A timer takes the place of a signal that waits, and so many of those are the user's.
+mkfifo queue
+through='(sleep 0.2; echo hi 1<>queue) & cat queue; wait'
+same "the control: no signal may wait, and a FIFO is read" hi "$(ulimit -i 0 && sh -c "$through" 2>&1)"
+same "no signal may wait: a FIFO that was there before is read" hi "$(ulimit -i 0 && run sh -c "$through" 2>&1)"
 time_of() { # PROCESS: its soft limit on processor time
 	awk '/Max cpu time/ { print $4 }' "/proc/$1/limits"
 }
