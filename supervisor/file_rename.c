@@ -200,6 +200,8 @@ static int moves(struct job *j, struct target *from, const struct target *to)
 
 	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st);
 	from->ops |= more & (op_set)~OPS_NET;
+	if (file_led(j, (uint32_t)(from - j->target))) /* what moves lies there: rename_redirect() looks at it, and at all below */
+		return 0;
 	if (S_ISDIR(from->mode)) {
 		int rc = check_below(j, from, to, false);
 		return rc == TOLD ? 0 : rc;

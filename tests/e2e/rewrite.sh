@@ -351,6 +351,30 @@ else
 	skip "a directory that would move to another file system"
 fi
 
+# A directory that is led elsewhere moves into one by its descriptor, which names it as it is called there (as mv does), also where something has the name
+# asked for; what would be given more by its new name stays.
+cat >"$T/etc/into.py" <<'S'
+import os
+fd = os.open("real/to", os.O_RDONLY | os.O_DIRECTORY)
+def t(what, *names, **how):
+    try: os.rename(*names, **how); print(what, "done")
+    except OSError as e: print(what, e.strerror)
+t("into", "real/dir", "dir", dst_dir_fd=fd); t("out", "dir", "real/back", src_dir_fd=fd); t("elsewhere", "real/back", "free")
+print(os.path.exists("free/sub/f"))
+S
+fresh; mkdir -p store/to store/dir/sub real/to real/dir/sub real/back/sub; echo kept >store/dir/sub/f; mv real asked; mv store real
+python3 "$T/etc/into.py" >"$T/natively"; mv free real/dir; mv real store; mv asked real
+same "natively it moves" "into done out done elsewhere done True" "$(tr '\n' ' ' <"$T/natively" | sed 's/ $//')"
+lead="rewrite read,write,stat $T/project/real/** -> $T/project/store/**"
+printf '%s\ndefault allow\n' "$lead" >"$T/etc/into.rules"; chmod 600 "$T/etc/into.rules"
+supervise "$T/etc/into.rules" python3 "$T/etc/into.py" >"$T/seen" 2>&1
+same "a led directory moves by the descriptor of another" "$(cat "$T/natively")" "$(cat "$T/seen")"
+mv free store/dir
+printf '%s\ndeny read,stat %s/store/{dir,back,to/dir}/sub/**\n%s\ndefault allow\n' \
+	"deny read $T/project/real/{dir,back,to/dir}/sub/**" "$T/project" "$lead" >"$T/etc/into.rules"
+supervise "$T/etc/into.rules" python3 "$T/etc/into.py" >"$T/seen" 2>&1
+same "but not to where more of what lies below is allowed" "into done out done elsewhere Permission denied False" "$(tr '\n' ' ' <"$T/seen" | sed 's/ $//')"
+
 # A program that is only where the rule leads runs as one that is at both places does.
 fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
 printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text; ln -s deep led/way; cp led/script led/deep/script
