@@ -375,6 +375,32 @@ printf '%s\ndeny read,stat %s/store/{dir,back,to/dir}/sub/**\n%s\ndefault allow\
 supervise "$T/etc/into.rules" python3 "$T/etc/into.py" >"$T/seen" 2>&1
 same "but not to where more of what lies below is allowed" "into done out done elsewhere Permission denied False" "$(tr '\n' ' ' <"$T/seen" | sed 's/ $//')"
 
+# Where the directories that were named are there as well, each name is looked up where it leads from the root: a whole name may be too long there, a
+# directory above closed, and the one that the program stands in gone.
+cat >"$T/etc/whole.py" <<'S'
+import os, sys
+def t(what, call, *args):
+    try: call(*args); print(what, "done")
+    except OSError as e: print(what, e.strerror)
+def deep(top, up):
+    os.chdir(top)
+    for _ in range(25):
+        if up: os.mkdir("d" * 200)
+        os.chdir("d" * 200)
+if sys.argv[1:]: deep(sys.argv[1], True); sys.exit()
+here = os.getcwd()
+t("deep", deep, "real/deep", False); os.chdir(here)
+os.chdir("real/gone"); os.rmdir("../gone"); t("gone", os.stat, "."); os.chdir(here)
+os.chdir("real/closed/in"); os.chmod("..", 0); t("closed", os.mkdir, "new")
+S
+both() { fresh; for top in real store; do mkdir -p $top/deep $top/gone $top/closed/in; python3 "$T/etc/whole.py" $top/deep; done; }
+both; same "natively they are there" "deep done gone done closed done" "$(python3 "$T/etc/whole.py" | tr '\n' ' ' | sed 's/ $//')"; chmod 755 real/closed
+both; printf '%s\ndefault allow\n' "$lead" >"$T/etc/whole.rules"; chmod 600 "$T/etc/whole.rules"
+closed="Permission denied"; is_root && closed=done
+same "led names are whole ones" "deep File name too long gone No such file or directory closed $closed" \
+	"$(supervise "$T/etc/whole.rules" python3 "$T/etc/whole.py" 2>&1 | tr '\n' ' ' | sed 's/ $//')"
+chmod 755 store/closed
+
 # A program that is only where the rule leads runs as one that is at both places does.
 fresh; mkdir -p asked led/deep; cp /bin/true led/both; cp /bin/true led/deep/there; cp /bin/false asked/both
 printf '#!/bin/sh\nexit 4$1\n' >led/script; chmod 755 led/script; echo text >led/text; ln -s deep led/way; cp led/script led/deep/script
