@@ -21,8 +21,9 @@
 #include "audit/stamp.h"
 
 #define CHUNK_FIRST ((size_t)32 << 10)
-#define CHUNK ((size_t)2 << 20)
-#define LOW_WATER ((size_t)1 << 20)
+/* What is there ahead of use, and what lies behind it and is not let go of yet, counts as usher's memory. */
+#define CHUNK ((size_t)256 << 10)
+#define LOW_WATER ((size_t)128 << 10)
 /* Always kept free: the end record and its seal find room on a full disk. */
 #define END_RESERVE ((size_t)16 << 10)
 

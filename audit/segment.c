@@ -20,7 +20,7 @@
 
 #define FILL (16 * 1024)
 #define FILL_PARTS 16
-#define LEFT_STEP ((size_t)1 << 20) /* each time costs all threads a flush of their address translations */
+#define LEFT_STEP ((size_t)128 << 10) /* each time costs all threads a flush of their address translations */
 
 void segment_name(char out[SEGMENT_NAME_MAX], uint32_t number)
 {
