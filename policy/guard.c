@@ -66,7 +66,20 @@ static struct span span_of(const char *s)
 	return (struct span){ s, (uint32_t)strlen(s) };
 }
 
-static void guard_parents(struct strbuf *to, const char *name)
+/* The layer as it is written. What is said of many names is one rule each, at the end, of each name once: every session starts with reading it. */
+struct guard {
+	struct strbuf text;
+	struct strbuf parents; /* patterns of the directories above what is guarded */
+	struct strbuf sockets; /* patterns of what nobody connects to */
+};
+
+/* Whether what was added to B behind the first BEFORE bytes, a pattern, had been there already. */
+static bool was_there(const struct strbuf *b, size_t before)
+{
+	return before && !b->failed && memmem(b->bytes, before, b->bytes + before, b->len - before);
+}
+
+static void guard_parents(struct guard *g, const char *name)
 {
 	struct span dir = span_of(name);
 	while (dir.len > 0) {
@@ -76,93 +89,92 @@ static void guard_parents(struct strbuf *to, const char *name)
 			dir.len--;
 		if (dir.len == 0)
 			return;
-		strbuf_puts(to, "deny delete");
-		guard_pattern(to, "", dir, "");
-		strbuf_puts(to, " reason=\"usher's own files are below\"\n");
+		size_t before = g->parents.len;
+		guard_pattern(&g->parents, "", dir, "");
+		if (was_there(&g->parents, before)) { /* with all above it */
+			g->parents.len = before;
+			return;
+		}
 	}
 }
 
-static void guard_name(struct strbuf *to, const char *ops, const char *name)
+static void guard_name(struct guard *g, const char *ops, const char *name)
 {
-	strbuf_printf(to, "deny %s", ops);
-	guard_pattern(to, "", span_of(name), "");
-	guard_pattern(to, "", span_of(name), "/**");
-	strbuf_puts(to, "\n");
+	strbuf_printf(&g->text, "deny %s", ops);
+	guard_pattern(&g->text, "", span_of(name), "");
+	guard_pattern(&g->text, "", span_of(name), "/**");
+	strbuf_puts(&g->text, "\n");
 }
 
-static void guard_closed(struct strbuf *to, const char *name)
+static void guard_closed(struct guard *g, const char *name)
 {
-	guard_name(to, "read", name);
-	guard_name(to, "write", name);
-	guard_name(to, "exec", name);
-	strbuf_puts(to, "deny net");
-	guard_pattern(to, "unix:", span_of(name), "/**");
-	strbuf_puts(to, "\n");
-	guard_parents(to, name);
+	guard_name(g, "read,write,exec", name);
+	guard_pattern(&g->sockets, "unix:", span_of(name), "/**");
+	guard_parents(g, name);
 }
 
 /* Of NAME, which does not exist, the first part that is missing may not come to be anything else. REAL is what exists of it. */
-static void guard_missing(struct strbuf *to, const char *whole, size_t real)
+static void guard_missing(struct guard *g, const char *whole, size_t real)
 {
 	struct span first = { whole, (uint32_t)real };
 	while (whole[first.len] == '/')
 		first.len++;
 	while (whole[first.len] && whole[first.len] != '/')
 		first.len++;
-	strbuf_puts(to, "deny create");
-	guard_pattern(to, "", first, "");
-	strbuf_puts(to, " reason=\"usher's own files will be below\"\n");
+	strbuf_puts(&g->text, "deny create");
+	guard_pattern(&g->text, "", first, "");
+	strbuf_puts(&g->text, " reason=\"usher's own files will be below\"\n");
 }
 
 /* A link (or what ".." leaves) that leads to usher's own: what is put in its place would be read for it. */
 static void guard_link(void *context, const char *name)
 {
-	struct strbuf *to = context;
-	strbuf_puts(to, "deny delete");
-	guard_pattern(to, "", span_of(name), "");
-	strbuf_puts(to, " reason=\"usher's own files are behind\"\n");
-	guard_parents(to, name);
+	struct guard *g = context;
+	strbuf_puts(&g->text, "deny delete");
+	guard_pattern(&g->text, "", span_of(name), "");
+	strbuf_puts(&g->text, " reason=\"usher's own files are behind\"\n");
+	guard_parents(g, name);
 }
 
 /* WHOLE is what NAME means. Most names cross no link, and are what they say. */
-static void guard_links(struct strbuf *to, const char *name, const char *whole)
+static void guard_links(struct guard *g, const char *name, const char *whole)
 {
 	if (strcmp(name, whole) != 0)
-		(void)real_name_leads(name, guard_link, to);
+		(void)real_name_leads(name, guard_link, g);
 }
 
 /* As guard_closed(), for a name that may lead over links and whose end may not exist yet: nor may others make its parents. */
-static void guard_real(struct strbuf *to, const char *name)
+static void guard_real(struct guard *g, const char *name)
 {
 	char whole[PATH_MAX];
 	ssize_t real = real_name(name, whole);
 
 	if (real < 0)
 		return;
-	guard_closed(to, whole);
-	guard_links(to, name, whole);
+	guard_closed(g, whole);
+	guard_links(g, name, whole);
 	if (whole[real])
-		guard_missing(to, whole, (size_t)real);
+		guard_missing(g, whole, (size_t)real);
 }
 
 /* FILE where it is a link: what it leads to, wherever that is. */
-static void guard_led(struct strbuf *to, const char *file)
+static void guard_led(struct guard *g, const char *file)
 {
 	char target[1];
 	if (readlink(file, target, sizeof(target)) >= 0)
-		guard_real(to, file);
+		guard_real(g, file);
 }
 
 /* The directory too: a link in its place would make a file of the tree's own the file of grants. */
-static void guard_grants(struct strbuf *to, const char *file)
+static void guard_grants(struct guard *g, const char *file)
 {
 	char dir[PATH_MAX];
-	guard_led(to, file);
+	guard_led(g, file);
 	snprintf(dir, sizeof(dir), "%s", file);
 	char *slash = strrchr(dir, '/');
 	if (slash && slash != dir)
 		*slash = '\0';
-	guard_real(to, dir);
+	guard_real(g, dir);
 }
 
 /* The directories between the first BASE bytes of PATH, which are not made, and its last part: the user's alone. That they cannot be made is no fault. */
@@ -201,7 +213,7 @@ static bool has_grants(const struct policy_options *o, const char *path)
  * NAME below BASE, which an usher uses, this one or another: nobody makes a part of it that is missing, as it might be a link. MAKE: programs may want what it
  * lies in, so that a session makes it for them.
  */
-static void guard_place(struct strbuf *to, const struct policy_options *o, const char *base, const char *name, bool make)
+static void guard_place(struct guard *g, const struct policy_options *o, const char *base, const char *name, bool make)
 {
 	char path[PATH_MAX], whole[PATH_MAX];
 
@@ -214,30 +226,30 @@ static void guard_place(struct strbuf *to, const struct policy_options *o, const
 	ssize_t real = real_name(path, whole);
 	if (real < 0)
 		return;
-	guard_links(to, path, whole);
+	guard_links(g, path, whole);
 	if (is_guarded(o, whole))
 		return;
-	guard_closed(to, whole);
+	guard_closed(g, whole);
 	if (whole[real])
-		guard_missing(to, whole, (size_t)real);
+		guard_missing(g, whole, (size_t)real);
 	if ((size_t)snprintf(path, sizeof(path), "%s%s" GRANTS, base, name) < sizeof(path))
-		guard_led(to, path);
+		guard_led(g, path);
 }
 
 /* guard_place() for both bases, each of which may be NULL: the second where it is another. */
-static void guard_below(struct strbuf *to, const struct policy_options *o, const char *one, const char *two, const char *name, bool make)
+static void guard_below(struct guard *g, const struct policy_options *o, const char *one, const char *two, const char *name, bool make)
 {
 	if (one)
-		guard_place(to, o, one, name, make);
+		guard_place(g, o, one, name, make);
 	if (two && (!one || strcmp(one, two) != 0))
-		guard_place(to, o, two, name, make);
+		guard_place(g, o, two, name, make);
 }
 
 /*
  * Where any session of this user has its desk, standing answers and journals. One that was started elsewhere (from a login, by cron, through sudo)
  * has other variables, and the usual places where this one may have none.
  */
-static void guard_places(struct strbuf *to, const struct policy_options *o)
+static void guard_places(struct guard *g, const struct policy_options *o)
 {
 	const char *home = getenv("HOME"), *run = getenv("XDG_RUNTIME_DIR");
 	struct user user = { .home = "" };
@@ -245,39 +257,54 @@ static void guard_places(struct strbuf *to, const struct policy_options *o)
 
 	(void)user_find_local(getuid(), &user);
 	snprintf(usual, sizeof(usual), "/run/user/%u", (unsigned)getuid());
-	guard_below(to, o, home, user.home, "/.config/usher", true);
-	guard_below(to, o, home, user.home, "/.local/state/usher", true);
-	guard_below(to, o, getenv("XDG_STATE_HOME"), NULL, "/usher", true);
-	guard_below(to, o, run, usual, "/usher", false);
-	guard_below(to, o, run, usual, "/usher-journals", false);
+	guard_below(g, o, home, user.home, "/.config/usher", true);
+	guard_below(g, o, home, user.home, "/.local/state/usher", true);
+	guard_below(g, o, getenv("XDG_STATE_HOME"), NULL, "/usher", true);
+	guard_below(g, o, run, usual, "/usher", false);
+	guard_below(g, o, run, usual, "/usher-journals", false);
 }
 
-static void guard_process(struct strbuf *to, pid_t self)
+static void guard_process(struct guard *g, pid_t self)
 {
-	strbuf_printf(to, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
-	strbuf_printf(to, "deny read /proc/%d/*/**\ndeny write /proc/%d/**\ndeny exec /proc/%d/**\n", self, self, self);
+	strbuf_printf(&g->text, "allow read /proc/%d/" PROC_HARMLESS "\n", self);
+	strbuf_printf(&g->text, "deny read /proc/%d/*/**\ndeny write /proc/%d/**\ndeny exec /proc/%d/**\n", self, self, self);
+}
+
+/* The one rule about all PATTERNS, which are let go of. */
+static void guard_all(struct strbuf *to, const char *what, struct strbuf *patterns, const char *options)
+{
+	if (patterns->failed)
+		to->failed = true;
+	else if (patterns->len) {
+		strbuf_puts(to, what);
+		strbuf_add(to, patterns->bytes, patterns->len);
+		strbuf_puts(to, options);
+	}
+	strbuf_free(patterns);
 }
 
 int guard_text(const struct policy_options *options, pid_t self, char **out, size_t *len)
 {
-	struct strbuf to = { 0 };
+	struct guard g = { 0 };
 
-	guard_process(&to, self);
-	strbuf_puts(&to, SESSION_WEIGHT);
+	guard_process(&g, self);
+	strbuf_puts(&g.text, SESSION_WEIGHT);
 	if (geteuid() == 0)
-		strbuf_puts(&to, KERNEL_OWN);
+		strbuf_puts(&g.text, KERNEL_OWN);
 	for (size_t i = 0; i < options->n_guarded; i++)
-		guard_closed(&to, options->guarded[i]);
+		guard_closed(&g, options->guarded[i]);
 	for (size_t i = 0; i < options->n_pinned; i++) {
-		guard_name(&to, "write", options->pinned[i]);
-		guard_parents(&to, options->pinned[i]);
+		guard_name(&g, "write", options->pinned[i]);
+		guard_parents(&g, options->pinned[i]);
 	}
 	for (size_t i = 0; i < options->n_links; i++)
-		guard_link(&to, options->links[i]);
-	guard_places(&to, options); /* first: it makes what is missing */
+		guard_link(&g, options->links[i]);
+	guard_places(&g, options); /* first: it makes what is missing */
 	if (options->grants_file)
-		guard_grants(&to, options->grants_file);
-	return strbuf_end(&to, out, len);
+		guard_grants(&g, options->grants_file);
+	guard_all(&g.text, "deny net", &g.sockets, "\n");
+	guard_all(&g.text, "deny delete", &g.parents, " reason=\"usher's own files are below\"\n");
+	return strbuf_end(&g.text, out, len);
 }
 
 static int join(char *out, size_t cap, const char *dir, const char *rest)

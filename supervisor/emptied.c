@@ -86,5 +86,5 @@ int emptied_journal(const struct run_options *o, const char *journal)
 {
 	struct spaces s;
 
-	return spaces_parse(o->isolate, &s) < 0 || o->journal ? 0 : look(o, &s, journal, "the journal", LOST " (--journal=DIR)");
+	return spaces_parse(o->isolate, &s) < 0 || (!s.tmp && !s.shm) || o->journal ? 0 : look(o, &s, journal, "the journal", LOST " (--journal=DIR)");
 }

@@ -59,12 +59,11 @@ static char *name_of_user(void)
 static size_t set_variables(struct places *at, struct variable *v)
 {
 	const char *tmp = getenv("TMPDIR");
-	char cwd[PATH_MAX];
 	size_t n = 0;
 
 	snprintf(at->uid, sizeof(at->uid), "%u", (unsigned)getuid());
 	v[n++] = (struct variable){ .name = "HOME", .value = canonical(home_of_user(&at->user), at->home) };
-	if (getcwd(cwd, sizeof(cwd)) && realpath(cwd, at->pwd))
+	if (getcwd(at->pwd, sizeof(at->pwd)) && at->pwd[0] == '/')
 		v[n++] = (struct variable){ .name = "PWD", .value = at->pwd };
 	v[n++] = (struct variable){ .name = "TMPDIR", .value = canonical(tmp && tmp[0] == '/' ? tmp : "/tmp", at->tmp) };
 	v[n++] = (struct variable){ "USER", at->uid, name_of_user };
