@@ -120,6 +120,11 @@ moved() { # NAME SCRIPT
 moved "every call" calls
 moved "a slash or a dot behind a name" ends
 moved "names that go up" up
+fresh; mkdir -p store/a store/c; echo secret >store/c/secret; ln -s ../c store/a/l; echo outside >outside
+ups='for n in real/a/../c/secret real/a/l/../c/secret real/a/../../outside "$PWD/real/a/l/../../outside"; do cat "$n"; done'
+same "control: names that go up are read" "secret secret outside outside" "$(supervise "$T/etc/rewrite.rules" sh -c "$ups" 2>/dev/null | xargs)"
+printf 'deny read %s/{real,store}/c/secret %s/outside\n' "$PWD" "$PWD" | cat - "$T/etc/rewrite.rules" >"$T/etc/up.rules"; chmod 600 "$T/etc/up.rules"
+same "and decided on by the names that they come to" "" "$(supervise "$T/etc/up.rules" sh -c "$ups" 2>/dev/null)"
 fresh; mkdir -p real/sub store/sub
 printf 'rewrite create %s/real/** -> %s/store/**\nrewrite bind unix:%s/real/** -> unix:%s/store/**\ndefault allow\n' "$PWD" "$PWD" "$PWD" "$PWD" >"$T/etc/bound.rules"; chmod 600 "$T/etc/bound.rules"
 cat >"$T/etc/bound.py" <<'S'
