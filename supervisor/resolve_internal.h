@@ -40,10 +40,10 @@ int look_named(struct job *j, struct text name, unsigned flags, struct target *t
 
 /*
  * The canonical name THERE is nobody's, and what T was asked for by goes up out of it: THERE/.., with REST behind. Where rules lead THERE to a directory, T->up is
- * the name to go on by: THERE's own parent; or, where a link leads on from there, what lies above the place that it leads to. ENTRY: an entry is meant, and no
- * object. Returns -ENOENT with T->up set, or a negative errno.
+ * the name to go on by: THERE's own parent; or, where a link leads on from there, what lies above the place that it leads to. FLAGS: whether an entry is
+ * meant, and no object (LOOK_PARENT), and whether links are followed (LOOK_NO_LINKS). Returns -ENOENT with T->up set, or a negative errno.
  */
-int resolve_up(struct job *j, struct target *t, struct text there, struct text rest, bool entry);
+int resolve_up(struct job *j, struct target *t, struct text there, struct text rest, unsigned flags);
 
 /* The name of directory FD, which is deeper than PATH_MAX, into the arena; -ENAMETOOLONG where it cannot be told. */
 int resolve_deep_name(struct job *j, int fd, struct text *out);

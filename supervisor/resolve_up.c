@@ -46,15 +46,15 @@ static int led(struct job *j, const struct target *t, struct text name, struct t
 	return out->off ? 0 : -ENOMEM;
 }
 
-/* The name of the directory that a rule leads T to by the name THERE, and whether the rule itself says it: no link leads on. 0 or a negative errno. */
-static int led_directory(struct job *j, const struct target *t, struct text there, struct text *name, bool *said)
+/* The name of the directory that a rule leads T to by the name THERE, and whether the rule itself says it: no link leads on. LINKS: 0, or LOOK_NO_LINKS. 0 or a negative errno. */
+static int led_directory(struct job *j, const struct target *t, struct text there, unsigned links, struct text *name, bool *said)
 {
 	struct target dir = { .fd = -1, .dir = -1, .ops = OP_STAT };
 	struct text to;
 
 	int rc = led(j, t, there, &to);
 	if (rc == 0)
-		rc = look_named(j, to, LOOK_DIRECTORY, &dir);
+		rc = look_named(j, to, LOOK_DIRECTORY | links, &dir);
 	/* To go up takes the right to search it. */
 	int self CLEANUP_FD = rc == 0 ? look_open(j, dir.fd, ".", O_PATH | O_DIRECTORY, RESOLVE_NO_SYMLINKS) : -1;
 	if (rc == 0 && self < 0)
@@ -80,19 +80,19 @@ int resolve_led_above(struct job *j, const struct target *t)
 	struct text above = parent(j, t->name), name;
 	bool said;
 
-	return above.off ? led_directory(j, t, above, &name, &said) : -ENOMEM;
+	return above.off ? led_directory(j, t, above, 0, &name, &said) : -ENOMEM;
 }
 
-int resolve_up(struct job *j, struct target *t, struct text there, struct text rest, bool entry)
+int resolve_up(struct job *j, struct target *t, struct text there, struct text rest, unsigned flags)
 {
 	struct text real;
 	bool said;
 
-	int rc = led_directory(j, t, there, &real, &said);
+	int rc = led_directory(j, t, there, flags & LOOK_NO_LINKS, &real, &said);
 	if (rc < 0)
 		return rc;
 	/* No entry is meant by "..": the kernel refuses it, where the rule leads as anywhere. */
-	bool up_itself = entry && !name_without_ending(job_text(j, rest), rest.len);
+	bool up_itself = (flags & LOOK_PARENT) && !name_without_ending(job_text(j, rest), rest.len);
 	struct text from = said && !up_itself ? parent(j, there) : join_name(j, real, "..", 2);
 	t->up = from.off ? join_name(j, from, job_text(j, rest), rest.len) : from;
 	return t->up.off ? -ENOENT : -ENOMEM;

@@ -251,7 +251,11 @@ static int missing(struct steps *w, struct target *t)
 /* THERE is not on the way, and what is left of the name goes up again. */
 static int absent_up(struct steps *w, struct target *t, struct text there)
 {
+	unsigned flags = w->look->flags | (w->look->resolve & RESOLVE_NO_SYMLINKS ? LOOK_NO_LINKS : 0);
 	size_t n = 0, up = name_up(w->pending, w->len);
+
+	if (up == w->len)
+		return -ENOENT;
 	struct text below = job_copy(w->j, w->pending, name_without_ending(w->pending, up));
 	struct text rest = job_copy(w->j, w->pending + up + 2, w->len - up - 2);
 	char *to = job_text(w->j, below);
@@ -259,7 +263,7 @@ static int absent_up(struct steps *w, struct target *t, struct text there)
 	if (!to || !rest.off || (below.len && !name_fold(to, below.len, to, &n)))
 		return -ENOMEM;
 	struct text name = n ? join_name(w->j, there, to, n) : there;
-	return name.off ? resolve_up(w->j, t, name, rest, w->look->flags & LOOK_PARENT) : -ENOMEM;
+	return name.off ? resolve_up(w->j, t, name, rest, flags) : -ENOMEM;
 }
 
 /* A directory on the way is not there: what the name would be. */

@@ -88,7 +88,7 @@ d = os.open("real/a/b", os.O_RDONLY); print(on(os.stat, "../../../real/a/no"), o
 os.chmod("real/a", 0); print(os.getuid() == 0 or on(inode, "real/a/../c/f")); os.chmod("real/a", 0o755)
 libc = ctypes.CDLL(None, use_errno=True)
 def how(flags, resolve): return (ctypes.c_uint64 * 3)(flags, 0, resolve)
-for n in "real/c/f", "real/a/l/f", "real/a/../c/f", "real/a/l", "real/lf":
+for n in "real/c/f", "real/a/l/f", "real/a/../c/f", "real/a/l/../c/f", "real/a/l/..", "real/a/l", "real/lf":
     print(n, *(os.strerror(0 if libc.syscall(437, -100, n.encode(), how(flags, 4), 24) >= 0 else ctypes.get_errno()) for flags in (0, os.O_PATH, os.O_NOFOLLOW)))
 S
 cat >"$T/etc/git" <<'S'
