@@ -165,7 +165,7 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
 
 	if (terminals_maker(st))
-		terminals_made(j->session->terminals, fd, job_span(j, j->target[0].name));
+		terminals_made(j->session->terminals, fd);
 	if (!wait)
 		return fd;
 	if (S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)

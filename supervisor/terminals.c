@@ -123,32 +123,14 @@ bool terminals_maker(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 2);
 }
 
-/* The other end's name: beside the maker's, or in pts beside it. Opening it otherwise than as a path would be noticed. */
-static int open_slave(struct span maker, unsigned number)
+/*
+ * The other end as the kernel knows it. By a name it might be another file system's: the maker may lie below a directory that came from
+ * another mount namespace. As a path: opening it otherwise would be noticed.
+ */
+void terminals_made(struct terminals *t, int master)
 {
-	static const char *const below[] = { "", "pts/" };
-	uint32_t dir = maker.len;
-	char name[PATH_MAX];
-	struct stat st;
-
-	while (dir && maker.bytes[dir - 1] != '/')
-		dir--;
-	for (size_t i = 0; i < 2; i++) {
-		int n = snprintf(name, sizeof(name), "%.*s%s%u", (int)dir, maker.bytes, below[i], number);
-		int fd CLEANUP_FD = n < (int)sizeof(name) ? open(name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
-		if (fd >= 0 && fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) &&
-		    st.st_rdev == makedev(PTS_FIRST + number / 256, number % 256))
-			return steal_fd(&fd);
-	}
-	return -1;
-}
-
-void terminals_made(struct terminals *t, int master, struct span name)
-{
-	unsigned number;
-
-	if (t && name.bytes && ioctl(master, TIOCGPTN, &number) == 0)
-		keep(t, open_slave(name, number));
+	if (t)
+		keep(t, ioctl(master, TIOCGPTPEER, O_PATH | O_CLOEXEC));
 }
 
 bool terminals_own(struct terminals *t, const struct stat *st)

@@ -22,8 +22,8 @@ struct terminals;
  */
 int terminals_new(int relay, struct terminals **out);
 
-/* A pair was opened for the tree: MASTER, under NAME. Before the caller gets it. What cannot be kept is nobody's. T may be NULL. Any thread. */
-void terminals_made(struct terminals *t, int master, struct span name);
+/* A pair was opened for the tree: MASTER. Before the caller gets it. What cannot be kept is nobody's. T may be NULL. Any thread. */
+void terminals_made(struct terminals *t, int master);
 
 /* Whether ST, read from a held descriptor, is a terminal of the tree's. T may be NULL. Any thread. */
 bool terminals_own(struct terminals *t, const struct stat *st);
