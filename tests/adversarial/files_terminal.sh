@@ -60,9 +60,9 @@ try() { # WHO [COMMAND...]: as whom
 	local who=$1 native out
 	shift
 	mkdir "$T/$who" && cp "$T/inside.py" "$T/$who/" && cp "$USHER" "$T/$who.usher" && { [ $# = 0 ] || chown 1000:1000 "$T/$who"; } || exit 1
-	native=$(cd "$T/$who" && "$@" python3 "$T/outside.py" python3 inside.py {} {number} 2>&1)
+	native=$(cd "$T/$who" && "$@" /usr/bin/python3 "$T/outside.py" /usr/bin/python3 inside.py {} {number} 2>&1)
 	[ "$native" = "opened opened opened" ] || { echo "skip row 32: a terminal of the same number elsewhere ($who): natively $native"; return; }
-	out=$(cd "$T/$who" && HOME=$T/$who "$@" python3 "$T/outside.py" sh -c 'exec "$0" run -p builtin:agent --ask=deny --keep-fd="$1" --journal=j -- python3 inside.py "$1" "$2"' \
+	out=$(cd "$T/$who" && HOME=$T/$who "$@" /usr/bin/python3 "$T/outside.py" sh -c 'exec "$0" run -p builtin:agent --ask=deny --keep-fd="$1" --journal=j -- /usr/bin/python3 inside.py "$1" "$2"' \
 		"$T/$who.usher" {} {number} 2>"$T/said")
 	[ "$out" = "13 13 opened" ] && echo "ok row 32: a terminal of the same number elsewhere ($who)" && return
 	echo "not ok row 32: a terminal of the same number elsewhere ($who): $out $(head -c 400 "$T/said")"
