@@ -25,6 +25,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
 #include "supervisor/proc_text.h"
+#include "supervisor/refill.h"
 #include "supervisor/stall.h"
 
 /*
@@ -252,9 +253,9 @@ bool watch_round(struct pool *p)
 	(void)eventfd_read(p->watch, &woken);
 	pthread_mutex_lock(&p->lock);
 	look_round_locked(p);
-	worker_refill_locked(p);
+	refill_again_locked(p);
 	stall_look_locked(p);
-	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning || worker_missing_locked(p);
+	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning || refill_lacks_locked(p);
 	bool parked = p->parked != NULL, go_on = p->watching;
 	pthread_mutex_unlock(&p->lock);
 	if (parked)

@@ -19,6 +19,7 @@
 #include "supervisor/cover.h"
 #include "supervisor/harden.h"
 #include "supervisor/pool.h"
+#include "supervisor/refill.h"
 #include "supervisor/rest.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
@@ -29,77 +30,6 @@
 
 #define UNRECEIVED_MAX 100
 #define ASIDE_MAX 4
-
-/* Enough receivers: wake a spare, or make one. Failing that the next worker to come back receives, see worker_refill_locked(). */
-static void fill_receivers_locked(struct pool *p)
-{
-	p->unfilled = false;
-	if (p->stopping || p->receivers >= p->want)
-		return;
-	if (p->spares)
-		pthread_cond_signal(&p->spare);
-	else
-		p->unfilled = worker_spawn_locked(p) < 0;
-	if (p->unfilled)
-		watch_wake_locked(p);
-}
-
-/* The one that has waited longest since its turn, of those at FIFOs if there are any: such a wait can be begun anew by everybody. */
-static struct worker *next_to_give_up(const struct pool *p)
-{
-	struct worker *next = NULL;
-
-	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!w->blocking || w->job.replied)
-			continue;
-		if (!next || w->at_fifo > next->at_fifo || (w->at_fifo == next->at_fifo && w->waits_since < next->waits_since))
-			next = w;
-	}
-	return next;
-}
-
-void worker_refill_locked(struct pool *p)
-{
-	if (!p->stopping && atomic_load(&p->unserved))
-		pool_work_locked(p);
-	if (!p->unfilled)
-		return;
-	fill_receivers_locked(p);
-	struct worker *w = p->unfilled && !p->receivers ? next_to_give_up(p) : NULL;
-	if (!w)
-		return;
-	atomic_store(&w->interrupted, true);
-	pthread_kill(w->thread, POOL_SIGNAL);
-}
-
-/* One that waits for a call takes what was answered: again and again, as the signal may come before the wait. */
-static void call_back_locked(struct pool *p)
-{
-	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!w->receiving || atomic_load(&w->serving))
-			continue;
-		pthread_kill(w->thread, POOL_SIGNAL);
-		return;
-	}
-}
-
-void pool_work_locked(struct pool *p)
-{
-	bool none = !p->spares && worker_spawn_locked(p) < 0;
-
-	atomic_store(&p->unserved, none);
-	if (p->spares)
-		pthread_cond_signal(&p->spare);
-	if (!none)
-		return;
-	call_back_locked(p);
-	watch_wake_locked(p);
-}
-
-bool worker_missing_locked(const struct pool *p)
-{
-	return atomic_load(&p->unserved) || (p->unfilled && !p->receivers);
-}
 
 static void take_place_locked(struct worker *w)
 {
@@ -140,7 +70,7 @@ void worker_blocking_locked(struct worker *w)
 	atomic_store(&w->interrupted, false);
 	leave_place_locked(w);
 	p->blocked++;
-	fill_receivers_locked(p);
+	refill_locked(p);
 	watch_wake_locked(p);
 }
 
@@ -182,7 +112,7 @@ void worker_aside(struct worker *w)
 		p->aside++;
 		w->aside = true;
 		leave_place_locked(w);
-		fill_receivers_locked(p);
+		refill_locked(p);
 	}
 	pthread_mutex_unlock(&p->lock);
 }
@@ -202,7 +132,7 @@ void worker_aside_done(struct worker *w)
 void worker_hand_on_locked(struct worker *w)
 {
 	leave_place_locked(w);
-	fill_receivers_locked(w->session->pool);
+	refill_locked(w->session->pool);
 }
 
 bool worker_interrupted(const struct worker *w)
@@ -291,7 +221,7 @@ static struct parked *next_part(struct worker *w)
 		if (!k && p->receivers < p->want)
 			take_place_locked(w);
 		if (k || w->receiving) {
-			fill_receivers_locked(p); /* one spare may have been woken for two parts */
+			refill_locked(p); /* one spare may have been woken for two parts */
 			break;
 		}
 		leave_removed(w);

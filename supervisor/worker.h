@@ -135,13 +135,6 @@ void worker_aside_done(struct worker *w);
 void worker_hand_on_locked(struct worker *w);
 
 /*
- * Where no thread could be made for the part of one that waits: tries again, and when nobody else is left to receive, one of those that wait gives up its
- * wait as for a signal. Its caller makes the call again, behind the others. With the pool's lock held, as worker_missing_locked(): whether that is to be tried again.
- */
-void worker_refill_locked(struct pool *p);
-bool worker_missing_locked(const struct pool *p);
-
-/*
  * While blocking, the job is watched: when its caller dies or has a signal to handle, the thread is
  * interrupted (the system call returns EINTR). Returns true when that happened: answer with -ERESTARTSYS (512).
  */
