@@ -86,11 +86,9 @@ int exec_resolve(struct job *j)
 		return -ESRCH; /* a call that another worker restarted and waits for: not ours */
 	int err = look_of(j, &look);
 	if (file_may_rewrite(j))
-		look.flags |= LOOK_MISSING | LOOK_ABSENT;
+		look.flags |= LOOK_MISSING | LOOK_ABSENT | LOOK_SAID;
 	if (!err)
 		err = resolve(j, &look, OP_EXEC, &t);
-	if (!err && t->exists && t->up.off)
-		err = -ENOENT; /* the kernel looks it up by the name as it was said */
 	if (err)
 		return err;
 	err = plan_new(j, j->arg[exec_is_at(j) ? 2 : 1], j->arg[exec_is_at(j) ? 3 : 2]);

@@ -82,10 +82,8 @@ static int add_image(struct job *j, struct span name, struct target **out)
 	if (j->n_targets == JOB_TARGETS)
 		return -ELOOP;
 	if (file_may_rewrite(j) && !exec_only_asks(j))
-		look.flags = LOOK_MISSING | LOOK_ABSENT;
+		look.flags = LOOK_MISSING | LOOK_ABSENT | LOOK_SAID;
 	int err = resolve(j, &look, OP_EXEC, out);
-	if (!err && (*out)->exists && (*out)->up.off)
-		return -ENOENT;
 	if (!err && plan_of(j)->bound && (*out)->exists && bind_image(plan_of(j), (uint32_t)(*out - j->target), (*out)->fd))
 		return -EPERM;
 	return err ? err : classify(j, *out);

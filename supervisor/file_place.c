@@ -122,8 +122,7 @@ int chroot_resolve(struct job *j)
 {
 	struct target *t;
 
-	int rc = file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY, OP_READ | OPS_WRITE, &t);
-	return rc == 0 && t->up.off ? -ENOENT : rc; /* the kernel looks it up by the name as it was said */
+	return file_object(j, AT_FDCWD, 0, LOOK_DIRECTORY | LOOK_SAID, OP_READ | OPS_WRITE, &t);
 }
 
 static long may_root(struct job *j)

@@ -355,7 +355,7 @@ static int look_led(struct job *j, const struct look *l, struct start *s, struct
 			rc = look_absent(j, l, s, t);
 		if (rc != -ENOENT || !t->up.off) {
 			t->up = up;
-			return rc;
+			return rc == 0 && t->exists && up.off && (l->flags & LOOK_SAID) ? -ENOENT : rc;
 		}
 		up = t->up;
 		s->path = job_text(j, up);

@@ -12,8 +12,6 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
-#include "rules/call.h"
-
 struct terminals;
 
 /*

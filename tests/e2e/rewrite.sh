@@ -123,6 +123,8 @@ moved "names that go up" up
 fresh; mkdir -p store/a store/c; echo secret >store/c/secret; ln -s ../c store/a/l; echo outside >outside
 ups='for n in real/a/../c/secret real/a/l/../c/secret real/a/../../outside "$PWD/real/a/l/../../outside"; do cat "$n"; done'
 same "control: names that go up are read" "secret secret outside outside" "$(supervise "$T/etc/rewrite.rules" sh -c "$ups" 2>/dev/null | xargs)"
+cp /bin/true prog; cp /bin/true store/c/prog
+same "one that comes to what no rule leads runs no program" "0 127" "$(supervise "$T/etc/rewrite.rules" sh -c 'real/a/../c/prog; echo $?; real/a/../../prog; echo $?' 2>/dev/null | xargs)"
 printf 'deny read %s/{real,store}/c/secret %s/outside\n' "$PWD" "$PWD" | cat - "$T/etc/rewrite.rules" >"$T/etc/up.rules"; chmod 600 "$T/etc/up.rules"
 same "and decided on by the names that they come to" "" "$(supervise "$T/etc/up.rules" sh -c "$ups" 2>/dev/null)"
 fresh; mkdir -p real/sub store/sub
