@@ -20,7 +20,7 @@ struct inet_pattern {
 /* One form of an object, braces expanded. */
 struct pattern {
 	enum object_kind kind;
-	bool every;      /* a bare globstar: every path there is, and for all but exec what has no path */
+	bool every;      /* a bare globstar: every path there is, and for all but exec and stat what has no path */
 	bool alias;      /* not written: where the links of the one before it lead */
 	uint32_t column;
 	const char *name; /* name kinds: '/' and the literal bytes it begins with */

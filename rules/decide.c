@@ -96,11 +96,12 @@ static void settle_firm(struct decision *d)
 	}
 }
 
-static op_set all_but_exec(const struct decision *d, const struct term *t)
+/* A bare globstar speaks of what has no name, but of running it, which takes a rule of its own, and of looking at it: nothing is hidden by that. */
+static op_set on_nameless(const struct decision *d, const struct term *t)
 {
 	if (d->object->kind != OBJECT_MEMFD || d->rs->rule[t->rule].pattern[t->pattern].kind == OBJECT_MEMFD)
 		return (op_set)~0U;
-	return (op_set)~(unsigned)OP_EXEC;
+	return (op_set)~(unsigned)(OP_EXEC | OP_STAT);
 }
 
 static void seen(void *context, const struct term *t);
@@ -161,7 +162,7 @@ static void seen(void *context, const struct term *t)
 		else if (firm && pattern_matches(p, d->object, 0))
 			consider_firmly(d, t->rule, p);
 		else if (!firm && (!inet || pattern_matches(p, d->object, 0)))
-			consider(d, t->rule, all_but_exec(d, t));
+			consider(d, t->rule, on_nameless(d, t));
 		if (!t->next)
 			return;
 	}

@@ -336,6 +336,22 @@ seen "the refusal" verdict=deny call=rename result=ENOENT op=stat "rule=$T/etc/h
 check "with the name" grep -aq '"op":\["stat"\],"object":"[^"]*/above/hidden-below"' <<<"$(records "$JOURNAL")"
 same "the name itself gets no other" 2 "$(e 'os.rename("hidden-file", "shown")')"
 same "what hides nothing is renamed" ok "$(e 'os.rename("above/seen", "seen")')"
+# Whoever hides all but a few names hides no pipe, socket or memfd, which have none: fstat of C libraries is newfstatat with an empty name.
+rules hidden.rules <<EOF
+allow stat / /usr/** /lib/** /lib64/** /etc/** /proc/** /dev/** $T/**
+deny stat /**
+default allow
+EOF
+nameless='import os, socket
+for fd in (os.pipe()[0], socket.socket().fileno(), os.memfd_create("shown")): os.stat(fd)'
+same "what has no name is not hidden by a rule on names" ok "$(e "$nameless")"
+same "and a program reads and writes pipes" text "$(run sh -c 'echo text | cat | cat')"
+same "(control) names are" 2 "$(e 'os.stat("/var")')"
+rules nameless.rules <<EOF
+deny stat memfd:shown
+default allow
+EOF
+same "a rule that says memfd: hides one" 2 "$(e "$nameless")"
 # One that usher may not list, root's aside, could hold such a name where a rule means some below it, and elsewhere none.
 mkdir -p above/closed beside/closed && chmod 000 above/closed beside/closed
 rules unread.rules <<EOF

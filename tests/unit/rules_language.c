@@ -427,6 +427,9 @@ static void test_memfd(void **state)
 	decides("allow exec memfd:jit/\n", "exec memfd:jit", VERDICT_NONE);
 	decides("allow read,exec **\n", "read memfd:x", VERDICT_ALLOW);
 	decides("deny read /a\nallow read /**\n", "read memfd:x", VERDICT_ALLOW);
+	decides("deny stat,read **\n", "stat memfd:x", VERDICT_NONE);
+	decides("deny stat,read **\n", "read memfd:x", VERDICT_DENY);
+	decides("deny stat memfd:\n", "stat memfd:x", VERDICT_DENY);
 }
 
 /* Of one file the first statement that matches decides. */
