@@ -30,6 +30,7 @@
 
 #define UNRECEIVED_MAX 100
 #define ASIDE_MAX 4
+#define SPARES_READY 4 /* who comes behind so many gives its memory back at once */
 
 static void take_place_locked(struct worker *w)
 {
@@ -225,7 +226,7 @@ static struct parked *next_part(struct worker *w)
 			break;
 		}
 		leave_removed(w);
-		if (idle && !rested) { /* and there is nothing to do now, either */
+		if ((idle || p->spares >= SPARES_READY) && !rested) { /* and there is nothing to do now, either */
 			rest_unlocked(w);
 			rested = true;
 			continue;
