@@ -101,7 +101,7 @@ static op_set on_nameless(const struct decision *d, const struct term *t)
 {
 	if (d->object->kind != OBJECT_MEMFD || d->rs->rule[t->rule].pattern[t->pattern].kind == OBJECT_MEMFD)
 		return (op_set)~0U;
-	return (op_set)~(unsigned)(OP_EXEC | OP_STAT);
+	return (op_set)~(unsigned)OPS_NAMED;
 }
 
 static void seen(void *context, const struct term *t);

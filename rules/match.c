@@ -232,7 +232,7 @@ bool pattern_matches(const struct pattern *p, const struct object *object, op_se
 	const char *name;
 	size_t len;
 	if (p->every && p->kind == OBJECT_FILE && object->kind == OBJECT_MEMFD)
-		return op != OP_EXEC && op != OP_STAT;
+		return !op || (op & (unsigned)~OPS_NAMED) != 0;
 	if (p->kind != object->kind)
 		return false;
 	if (p->kind == OBJECT_INET)

@@ -25,6 +25,7 @@ enum {
 #define OP_COUNT 11
 #define OPS_WRITE ((op_set)(OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR))
 #define OPS_OPEN ((op_set)(OP_READ | OP_MODIFY | OP_CREATE))
+#define OPS_NAMED ((op_set)(OP_EXEC | OP_STAT)) /* on what has no name: where a rule says memfd: and nowhere else */
 #define OPS_NET ((op_set)(OP_CONNECT | OP_BIND | OP_SEND))
 #define OPS_FILE ((op_set)(OP_READ | OPS_WRITE | OP_STAT | OP_EXEC))
 

@@ -226,7 +226,7 @@ static struct parked *next_part(struct worker *w)
 			break;
 		}
 		leave_removed(w);
-		if ((idle || p->spares >= SPARES_READY) && !rested) { /* and there is nothing to do now, either */
+		if ((idle || p->spares >= SPARES_READY) && !rested) { /* and there is nothing to do now */
 			rest_unlocked(w);
 			rested = true;
 			continue;
