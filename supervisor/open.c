@@ -38,22 +38,10 @@
 #include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
-#define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
-
-static bool creates(const struct job *j)
-{
-	return j->word[OPEN_FLAGS] & O_CREAT;
-}
-
 /* What is there afterwards is a regular file, and nobody's but the caller's yet. */
 static bool makes_new(const struct job *j)
 {
-	return creates(j) && (j->word[OPEN_FLAGS] & O_EXCL);
-}
-
-static bool temporary(const struct job *j)
-{
-	return j->word[OPEN_FLAGS] & TMPFILE_BIT;
+	return open_creates(j) && (j->word[OPEN_FLAGS] & O_EXCL);
 }
 
 /* What access to the content is asked for. Mode 3 needs both, as in the kernel. */
@@ -77,9 +65,9 @@ static op_set new_ops(const struct job *j)
 
 static op_set ops_before(const struct job *j)
 {
-	if (temporary(j))
+	if (open_temporary(j))
 		return OP_CREATE;
-	if (!creates(j))
+	if (!open_creates(j))
 		return access_ops(j);
 	return j->word[OPEN_FLAGS] & O_EXCL ? new_ops(j) : OP_CREATE | access_ops(j);
 }
@@ -134,14 +122,14 @@ int open_resolve(struct job *j)
 		l.flags |= LOOK_DIRECTORY;
 	if (file_may_rewrite(j))
 		l.flags |= LOOK_MISSING | LOOK_ABSENT;
-	else if (creates(j))
+	else if (open_creates(j))
 		l.flags |= LOOK_MISSING;
 	name_split(job_text(j, l.path), l.path.len, &sp);
 	/* O_CREAT with a slash behind the name is EISDIR once the directory is found. */
-	if (creates(j) && sp.slash && !sp.dots)
+	if (open_creates(j) && sp.slash && !sp.dots)
 		l.flags |= LOOK_PARENT;
 	int rc = resolve(j, &l, ops_before(j), &t);
-	if (rc == -ENOTDIR && creates(j))
+	if (rc == -ENOTDIR && open_creates(j))
 		return leads_to_file(j, l);
 	if (rc < 0 || t->tentative)
 		return rc;
@@ -157,9 +145,9 @@ int open_resolve(struct job *j)
 		t->ops = new_ops(j); /* as if it were not there: perform knows that it is */
 		return 0;
 	}
-	if (!t->exists && (!creates(j) || t->dir < 0))
+	if (!t->exists && (!open_creates(j) || t->dir < 0))
 		return file_rewritten(j) ? 0 : -ENOENT;
-	if (creates(j))
+	if (open_creates(j))
 		t->ops = t->exists ? access_ops(j) : new_ops(j);
 	/* A pipe or socket that the tree has: opened again it is the same one, and no rule can name it. */
 	if (t->magic && t->kind == OBJECT_MEMFD && !S_ISREG(t->mode))
@@ -191,7 +179,7 @@ int openat2_check(struct job *j)
 	return open_how_copy(j, j->arg[2], j->arg[3]);
 }
 
-static int inject(struct job *j, int fd)
+int open_inject(struct job *j, int fd)
 {
 	if (fd < 0)
 		return job_error(j, fd);
@@ -199,9 +187,9 @@ static int inject(struct job *j, int fd)
 }
 
 /* What is neither a file nor a directory. */
-static int inject_special(struct job *j, int fd, const struct stat *st)
+int open_inject_special(struct job *j, int fd, const struct stat *st)
 {
-	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : inject(j, fd);
+	return fd >= 0 && open_takes_terminal(j, fd, st) ? open_take_terminal(j, fd) : open_inject(j, fd);
 }
 
 /* The kernel refuses what is no directory before it opens it; neither a directory nor a new file makes anybody wait. */
@@ -210,13 +198,13 @@ static uint64_t without_waiting(const struct job *j)
 	return (j->word[OPEN_FLAGS] & O_DIRECTORY) || makes_new(j) ? 0 : O_NONBLOCK;
 }
 
-static int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
+int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags)
 {
 	uint64_t flags = j->word[OPEN_FLAGS] | more | O_CLOEXEC | O_NOCTTY | without_waiting(j);
 	struct open_how how = { flags, j->word[OPEN_MODE], resolve_flags };
 	struct creds saved;
 
-	if (creates(j) || temporary(j)) {
+	if (open_creates(j) || open_temporary(j)) {
 		int rc = fs_take_umask(j);
 		if (rc < 0)
 			return rc;
@@ -235,7 +223,7 @@ static int open_making(struct job *j, const struct target *t, int dir, const cha
 {
 	const uint64_t plain = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
-	if (!creates(j))
+	if (!open_creates(j))
 		return open_named(j, dir, name, more, plain);
 	int rc = making_begin(j, t);
 	if (rc)
@@ -246,7 +234,7 @@ static int open_making(struct job *j, const struct target *t, int dir, const cha
 }
 
 /* Files and directories: takes off the O_NONBLOCK that was only ours. */
-static int restore_flags(const struct job *j, int fd)
+int open_restore_flags(const struct job *j, int fd)
 {
 	int flags = (int)j->word[OPEN_FLAGS];
 
@@ -264,11 +252,6 @@ static bool own_proc(struct job *j, const struct target *t)
 
 	pid_t pid = name_proc(name.bytes, name.len, &rest, &len);
 	return name_below(name.bytes, name.len, "/proc", 5) && (pid < 0 || pid == proc_pid(j->proc));
-}
-
-static bool is_own_tty(const struct stat *st)
-{
-	return S_ISCHR(st->st_mode) && st->st_rdev == makedev(5, 0);
 }
 
 /* With the object's identity known, rules that pin one may say something else. Nothing has happened to the object yet. */
@@ -336,13 +319,13 @@ static int empty(struct job *j, int fd)
 /* Whether this very open has made FD's file, of which O_TRUNC says nothing then. Linux 6.12 tells; before, the caller had to insist on it. */
 static bool made_by_this(const struct job *j, int fd)
 {
-	return temporary(j) || makes_new(j) || (creates(j) && fcntl(fd, F_CREATED_QUERY) == 1);
+	return open_temporary(j) || makes_new(j) || (open_creates(j) && fcntl(fd, F_CREATED_QUERY) == 1);
 }
 
 /* Opened from a held directory, which may have moved since it was named: only then can it be what lies elsewhere. What makes a name has seen to that. */
 static bool may_stray(const struct job *j, const struct target *t)
 {
-	return t->dir >= 0 && !creates(j) && !j->session->files_free;
+	return t->dir >= 0 && !open_creates(j) && !j->session->files_free;
 }
 
 static int perform_tentative(struct job *j, struct target *t)
@@ -362,6 +345,8 @@ static int perform_tentative(struct job *j, struct target *t)
 	leave_fifo(j, dir, name);
 	int fd CLEANUP_FD = open_making(j, t, dir, name, 0);
 	j->word[OPEN_FLAGS] = flags;
+	if (fd == -ELOOP)
+		link_learn(&j->session->links, link_key(job_text(j, j->path[0]), j->path[0].len));
 	if (fd == -ELOOP || fd == -ENXIO || fd == -EAGAIN || (fd == -EACCES && own_proc(j, t)) ||
 	    (fd < 0 && cwd_is_elsewhere(j, t, fd)))
 		return PERFORM_AGAIN;
@@ -370,21 +355,21 @@ static int perform_tentative(struct job *j, struct target *t)
 	if (strays && making_moved(j))
 		return PERFORM_AGAIN;
 	if (makes_new(j) && !j->session->identity)
-		return inject(j, steal_fd(&fd));
+		return open_inject(j, steal_fd(&fd));
 	if (fstat(fd, &st) < 0)
 		return job_error(j, -errno);
 	if (on_procfs(j, fd, &st) && !own_proc(j, t))
 		return PERFORM_AGAIN;
-	if (is_own_tty(&st))
+	if (open_own_tty(&st))
 		return PERFORM_AGAIN;
-	if (!temporary(j) && !still_allowed(j, t, &st))
+	if (!open_temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
 	int rc = truncates && S_ISREG(st.st_mode) && !made_by_this(j, fd) ? empty(j, fd) : 0;
 	if (rc < 0)
 		return job_error(j, rc);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
-		return inject(j, restore_flags(j, steal_fd(&fd)));
-	return inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);
+		return open_inject(j, open_restore_flags(j, steal_fd(&fd)));
+	return open_inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);
 }
 
 /* Something new was decided on: it must be new. */
@@ -394,65 +379,7 @@ static int perform_new(struct job *j, const struct target *t)
 
 	if (fd == -EAGAIN || (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL)))
 		return PERFORM_AGAIN;
-	return inject(j, restore_flags(j, fd));
-}
-
-/*
- * O_NOFOLLOW stays visible in a descriptor's flags, and cannot be given when opening through /proc: by name, then, if
- * that is still the same object. Returns a descriptor, or -1 to take the other way.
- */
-static int open_by_name(struct job *j, const struct target *t, const struct stat *st)
-{
-	struct stat got;
-
-	if (!(j->word[OPEN_FLAGS] & O_NOFOLLOW) || (j->word[OPEN_FLAGS] & O_TRUNC) || t->kind != OBJECT_FILE ||
-	    !(S_ISREG(st->st_mode) || S_ISDIR(st->st_mode)))
-		return -1;
-	uint64_t flags = j->word[OPEN_FLAGS];
-	j->word[OPEN_FLAGS] &= ~(uint64_t)O_CREAT;
-	if (!temporary(j))
-		j->word[OPEN_MODE] = 0;
-	int fd CLEANUP_FD = open_named(j, AT_FDCWD, job_text(j, t->name), 0, RESOLVE_NO_SYMLINKS);
-	j->word[OPEN_FLAGS] = flags;
-	if (fd < 0 || fstat(fd, &got) < 0 || got.st_dev != st->st_dev || got.st_ino != st->st_ino)
-		return -1;
-	return restore_flags(j, steal_fd(&fd));
-}
-
-/* The kernel looks at O_CREAT when it walks the name; what is held is opened without. */
-static int may_create_over(struct job *j, const struct target *t, const struct stat *st)
-{
-	struct stat dir;
-	struct text name = job_copy(j, job_text(j, t->name), t->name.len);
-	char *text = job_text(j, name), *slash = name.off && text[0] == '/' ? strrchr(text, '/') : NULL;
-
-	if (!slash)
-		return name.off ? 0 : -ENOMEM;
-	slash[slash == text] = '\0';
-	return lstat(text, &dir) < 0 ? 0 : sticky_create(j, &dir, st);
-}
-
-static int perform_existing(struct job *j, const struct target *t)
-{
-	struct stat st;
-
-	if (fstat(t->fd, &st) < 0)
-		return job_error(j, -errno);
-	if (creates(j) && !temporary(j) && S_ISDIR(st.st_mode))
-		return job_error(j, -EISDIR);
-	int rc = creates(j) && !temporary(j) ? may_create_over(j, t, &st) : 0;
-	if (rc < 0)
-		return job_error(j, rc);
-	if (S_ISLNK(st.st_mode))
-		return job_error(j, -ELOOP);
-	if (temporary(j))
-		return inject(j, restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
-	if (is_own_tty(&st))
-		return inject(j, open_terminal(j, t->fd));
-	if (S_ISFIFO(st.st_mode))
-		watch_fifo(j->session->pool, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
-	int fd = open_by_name(j, t, &st);
-	return inject_special(j, fd >= 0 ? fd : open_held(j, t->fd, &st), &st);
+	return open_inject(j, open_restore_flags(j, fd));
 }
 
 int open_perform(struct job *j)
@@ -461,31 +388,31 @@ int open_perform(struct job *j)
 
 	if (j->word[OPEN_FLAGS] & O_PATH)
 		return open_path(j);
-	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | TMPFILE_BIT) ? open_room(j) : 0;
+	int rc = j->word[OPEN_FLAGS] & (O_CREAT | O_TRUNC | OPEN_TMPFILE) ? open_room(j) : 0;
 	if (rc < 0)
 		return job_error(j, rc);
 	if (t->tentative)
 		return perform_tentative(j, t);
 	if (!t->exists)
-		return creates(j) ? perform_new(j, t) : job_error(j, -ENOENT);
+		return open_creates(j) ? perform_new(j, t) : job_error(j, -ENOENT);
 	if (makes_new(j))
 		return job_error(j, -EEXIST);
-	return perform_existing(j, t);
+	return open_existing(j, t);
 }
 
 int open_redirect(struct job *j, uint32_t index, const struct object *to)
 {
 	bool exclusive = makes_new(j);
 	unsigned follows = (exclusive || (j->word[OPEN_FLAGS] & O_NOFOLLOW) ? LOOK_NOFOLLOW : 0) | (j->word[OPEN_RESOLVE] & RESOLVE_NO_SYMLINKS ? LOOK_NO_LINKS : 0);
-	unsigned wants = (j->word[OPEN_FLAGS] & O_DIRECTORY ? LOOK_DIRECTORY : 0) | (creates(j) ? LOOK_MISSING : 0);
+	unsigned wants = (j->word[OPEN_FLAGS] & O_DIRECTORY ? LOOK_DIRECTORY : 0) | (open_creates(j) ? LOOK_MISSING : 0);
 	struct target *t = &j->target[index];
 	struct span asked = job_span(j, t->name);
 	int rc = resolve_redirect(j, t, to->name, follows | wants);
 
-	if (rc == -ENOTDIR && creates(j)) {
+	if (rc == -ENOTDIR && open_creates(j)) {
 		rc = resolve_redirect(j, t, to->name, follows | LOOK_STEPS);
 		return to_file(rc, t->fd);
 	}
 	/* What is made there may be there, and what was there may have to be made. */
-	return rc == 0 && creates(j) && !exclusive ? gains_led(j, t, asked, t->exists ? access_ops(j) : new_ops(j)) : rc;
+	return rc == 0 && open_creates(j) && !exclusive ? gains_led(j, t, asked, t->exists ? access_ops(j) : new_ops(j)) : rc;
 }

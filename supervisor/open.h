@@ -3,10 +3,14 @@
 #ifndef USHER_SUPERVISOR_OPEN_H
 #define USHER_SUPERVISOR_OPEN_H
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "supervisor/job.h"
+
+#define OPEN_TMPFILE (O_TMPFILE & ~O_DIRECTORY)
 
 /* The row-private words of an open. */
 enum open_word {
@@ -15,6 +19,32 @@ enum open_word {
 	OPEN_RESOLVE = 2, /* the caller's RESOLVE_* */
 	OPEN_DIRFD = 3,
 };
+
+static inline bool open_creates(const struct job *j)
+{
+	return j->word[OPEN_FLAGS] & O_CREAT;
+}
+
+static inline bool open_temporary(const struct job *j)
+{
+	return j->word[OPEN_FLAGS] & OPEN_TMPFILE;
+}
+
+/* NAME below DIR, by the caller's flags, MORE and credentials; without waiting. A descriptor or a negative errno. */
+int open_named(struct job *j, int dir, const char *name, uint64_t more, uint64_t resolve_flags);
+
+/* Takes off FD, a file or a directory, the O_NONBLOCK that was only open_named()'s. Returns FD, which may be negative. */
+int open_restore_flags(const struct job *j, int fd);
+
+/* FD, or a negative errno, becomes the reply. Takes FD; as a performer returns. The second is for what is neither a file nor a directory. */
+int open_inject(struct job *j, int fd);
+int open_inject_special(struct job *j, int fd, const struct stat *st);
+
+/* Whether ST is the node that stands for each process's own terminal. */
+bool open_own_tty(const struct stat *st);
+
+/* Performs an open of T, which is held: the caller gets that object and no other. As a performer returns. */
+int open_existing(struct job *j, const struct target *t);
 
 /*
  * Checks flags, mode and resolve as the kernel's build_open_flags() does. STRICT: openat2's rules (unknown bits are

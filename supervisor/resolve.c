@@ -202,9 +202,11 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 	bool missing_is_told = !(l->flags & (LOOK_MISSING | LOOK_ABSENT));
 	struct stat st;
 
-	if (!plain_name(j, s, &t->name))
+	if ((l->flags & LOOK_LINKS) || !plain_name(j, s, &t->name))
 		return 0;
 	t->fd = look_open(j, s->fd, s->path[0] == '/' ? job_text(j, t->name) : s->path, flags, RESOLVE_NO_SYMLINKS);
+	if (t->fd == -ELOOP)
+		link_learn(&j->session->links, link_key(s->path, s->len));
 	if (t->fd == -ELOOP || (t->fd == -ENOENT && !missing_is_told))
 		return 0;
 	if (t->fd < 0)
@@ -245,6 +247,13 @@ static int look_scoped_new(struct job *j, const struct start *s, struct target *
 	return rc == 0 && t->exists ? -ELOOP : rc;
 }
 
+static int describe_looked(struct job *j, struct target *t, const struct stat *st)
+{
+	t->looked = true;
+	j->looked = *st;
+	return resolve_describe_as(j, t, st);
+}
+
 /* The object itself. The walk by hand may come to another end than the kernel did where magic links or /proc/self are met. */
 static int look_object(struct job *j, const struct look *l, const struct start *s, struct target *t)
 {
@@ -267,7 +276,7 @@ static int look_object(struct job *j, const struct look *l, const struct start *
 	if (t->fd >= 0 && fstat(t->fd, &st) < 0)
 		return -errno;
 	if (t->fd >= 0 && !on_procfs(j, t->fd, &st))
-		return resolve_describe_as(j, t, &st);
+		return describe_looked(j, t, &st);
 	unhold(t);
 	return walk_by_hand(j, &here, s, t);
 }
@@ -365,9 +374,37 @@ static int look_led(struct job *j, const struct look *l, struct start *s, struct
 	return -ELOOP;
 }
 
-int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
+/* By the cheapest way that gives T's object. 0 or a negative errno. */
+static int look(struct job *j, const struct look *l, struct target *t)
 {
 	struct start s;
+	int rc = tentative(j, l, t);
+
+	if (rc)
+		return rc < 0 ? rc : 0;
+	unhold(t);
+	rc = start(j, l, &s);
+	if (rc < 0)
+		return rc;
+	rc = look_led(j, l, &s, t);
+	start_done(&s);
+	return rc;
+}
+
+/* Whether T, as far as can be told, was found by the name that was said and through no link: a hint is wrong then. */
+static bool found_plainly(struct job *j, const struct target *t)
+{
+	struct span name = job_span(j, t->name), named = job_span(j, t->named);
+	size_t above = name.len - named.len;
+
+	if (name.len < named.len || memcmp(name.bytes + above, named.bytes, named.len) != 0)
+		return false;
+	return named.bytes[0] == '/' ? !above : above && name.bytes[above - 1] == '/';
+}
+
+int resolve(struct job *j, const struct look *l, op_set ops, struct target **out)
+{
+	struct look here = *l;
 
 	if (!l->path.len && (l->flags & LOOK_EMPTY))
 		return resolve_fd(j, l->dirfd, ops, out);
@@ -378,19 +415,16 @@ int resolve(struct job *j, const struct look *l, op_set ops, struct target **out
 	if (!l->path.len)
 		return -ENOENT;
 	t->nofollow = (l->flags & LOOK_NOFOLLOW) && job_text(j, l->path)[l->path.len - 1] != '/';
-	int rc = tentative(j, l, t);
-	if (rc == 0) {
-		unhold(t);
-		rc = start(j, l, &s);
-		if (rc == 0) {
-			rc = look_led(j, l, &s, t);
-			start_done(&s);
-		}
-	}
+	uint64_t key = link_key(job_text(j, l->path), l->path.len);
+	bool hinted = link_hinted(&j->session->links, key);
+	if (hinted)
+		here.flags |= LOOK_LINKS;
+	int rc = look(j, &here, t);
+	if (hinted && (rc < 0 || found_plainly(j, t)))
+		link_forget(&j->session->links, key);
 	if (rc < 0)
 		return rc;
-	struct span name = job_span(j, t->name), named = job_span(j, t->named);
-	if (name.len == named.len && memcmp(name.bytes, named.bytes, name.len) == 0)
+	if (span_equal(job_span(j, t->name), job_span(j, t->named)))
 		t->named = (struct text){ 0, 0 };
 	*out = t;
 	return 0;

@@ -23,6 +23,7 @@ enum look_flags {
 	LOOK_STEPS = 1 << 8,     /* component by component: where that fails, the target is what it failed at the end of */
 	LOOK_NO_LINKS = 1 << 9,  /* ELOOP where a symbolic link is met: for names that have no caller's RESOLVE_NO_SYMLINKS */
 	LOOK_SAID = 1 << 10,     /* the kernel looks it up by the name as it was said: ENOENT where it is there, and found by another one alone (target->up) */
+	LOOK_LINKS = 1 << 11,    /* set by resolve(): a link was on the way the last time, and is looked for at once */
 	LOOK_ABSENT = 1 << 6,    /* nor need its directory exist: the target has a name then and nothing else, dir and fd are -1 */
 };
 

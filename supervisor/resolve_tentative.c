@@ -118,7 +118,7 @@ int tentative(struct job *j, const struct look *l, struct target *t)
 	const char *path = job_text(j, l->path);
 	size_t len = l->path.len, n;
 
-	if (!(l->flags & LOOK_TENTATIVE) || j->full || !len ||
+	if ((l->flags & (LOOK_TENTATIVE | LOOK_LINKS)) != LOOK_TENTATIVE || j->full || !len ||
 	    (l->resolve & ~(uint64_t)(RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)) ||
 	    atomic_load_explicit(&j->session->roots_moved, memory_order_acquire))
 		return 0;

@@ -12,6 +12,7 @@
 #include "supervisor/alerts.h"
 #include "supervisor/guardian.h"
 #include "supervisor/interrupted.h"
+#include "supervisor/link_hint.h"
 #include "supervisor/moves.h"
 #include "supervisor/root_loaders.h"
 #include "supervisor/together.h"
@@ -70,6 +71,7 @@ struct session {
 	struct moves umasks;     /* when a umask has to be read again */
 	struct moves places;     /* and a working directory */
 	struct interruptions interruptions; /* calls that usher itself let a signal end */
+	struct link_hints links; /* names that led through links */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
 	struct policy *policy;

@@ -8,7 +8,7 @@ import collections, os, shutil, subprocess, sys, tempfile
 from faults import BUILD, HEAD, LOCKS, PLACES, SLOT, USHER, places, where
 
 MICRO = BUILD + "/tests/bench/micro"
-KINDS = ["open", "open-relative", "open-deep", "open-missing", "open-create", "mkdir", "rename", "unlink", "connect-tcp", "connect-unix"]
+KINDS = ["open", "open-relative", "open-deep", "open-link", "open-missing", "open-create", "mkdir", "rename", "unlink", "connect-tcp", "connect-unix"]
 ALLOCATIONS = {"malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup", "asprintf", "open_memstream"}
 RULES = {"": "default allow\n", ", where some names may not be made": "default allow\ndeny create /nowhere/**\n"}
 ALLOWED = {  # the functions that take locks there, and what keeps that from being one that all workers wait for
