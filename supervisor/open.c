@@ -13,10 +13,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "policy/policy.h"
@@ -33,7 +31,6 @@
 #include "supervisor/resolve_name.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
-#include "supervisor/sticky.h"
 #include "supervisor/terminals.h"
 #include "supervisor/watch.h"
 #include "supervisor/worker.h"

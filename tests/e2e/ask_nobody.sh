@@ -44,6 +44,29 @@ for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
     try: socket.socket(socket.AF_INET, kind).bind(("0.0.0.0", 0))
     except PermissionError: pass'
 	same "one address for streams and for datagrams is two rules" "tcp udp" "$(sed -n 's/^allow bind \([a-z]*\):0.0.0.0:0 .*/\1/p' "$T/err" | sort | xargs)"
+	# A browser asks for another port each time.
+	printf 'default allow\nask bind udp:*:* tcp:*:*\n' >"$T/etc/bind.rules"
+	ports() { # PORT...: how many are allowed, each address for itself
+		alone -p "$R" --ask=deny -- python3 -c '
+import socket, sys
+n = 0
+for kind, host in (socket.SOCK_DGRAM, "127.0.0.1"), (socket.SOCK_STREAM, "127.0.0.1"), (socket.SOCK_DGRAM, "127.0.0.2"):
+    for port in sys.argv[1:] if host[-1] == "1" and kind == socket.SOCK_DGRAM else sys.argv[1:3]:
+        try: socket.socket(socket.AF_INET, kind).bind((host, int(port)))
+        except PermissionError: continue
+        except OSError: pass # of another program
+        n += 1
+print(n)' "$@"
+	}
+	listed() { sed -n 's/^allow bind \([^ ]*\) .*/\1/p' "$T/err" | xargs; }
+	R=$T/etc/bind.rules ports 21873 21874 21875
+	same "some ports of an address are a rule each" "udp:127.0.0.1:21873 udp:127.0.0.1:21874 udp:127.0.0.1:21875 tcp:127.0.0.1:21873 tcp:127.0.0.1:21874 udp:127.0.0.2:21873 udp:127.0.0.2:21874" "$(listed)"
+	R=$T/etc/bind.rules ports 21873 21874 21875 21876 21873 21877
+	same "many ports are one rule" "udp:127.0.0.1:* tcp:127.0.0.1:21873 tcp:127.0.0.1:21874 udp:127.0.0.2:21873 udp:127.0.0.2:21874" "$(listed)"
+	{ grep '^allow' "$T/err"; cat "$T/etc/bind.rules"; } >"$T/etc/bound.rules"
+	chmod 600 "$T/etc/bound.rules"
+	R=$T/etc/bound.rules ports 21878 21874
+	same "that allows another port of that address alone" "4 tcp:127.0.0.1:21878 udp:127.0.0.2:21878" "$(cat "$T/out") $(listed)"
 fi
 alone -p "$T/etc/ask.rules" --ask=deny -- true
 check "without questions there is no list" sh -c "! grep -q unanswered $T/err && ! grep -q '^allow' $T/err"
