@@ -81,8 +81,11 @@ int questions_start(const struct questions_options *options, struct questions **
  */
 int questions_ask(struct questions *qs, const struct question *q, uint64_t token, uint64_t *id);
 
-/* The caller is gone or was interrupted. Returns 0 when withdrawn, 1 when an answer is already on its way. */
-int questions_withdraw(struct questions *qs, uint64_t id);
+/*
+ * The caller is gone, or was interrupted and may make its call again behind its handler (COMES_BACK): then the question stays a second longer
+ * for it, under its number. Returns 0 when withdrawn, 1 when an answer is already on its way.
+ */
+int questions_withdraw(struct questions *qs, uint64_t id, bool comes_back);
 
 /*
  * Writes to TO what would have allowed the questions that nobody answered so far, as rules, each once with the rule that asked in

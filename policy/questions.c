@@ -144,6 +144,12 @@ static bool pass_time(struct questions *qs, uint64_t *next)
 			g->stage_end_ns = 0;
 			qs->fresh = did = true;
 		}
+		if (g->left_until_ns && now >= g->left_until_ns) {
+			queue_drop_group(qs, g);
+			did = true;
+			continue;
+		}
+		earlier(next, g->left_until_ns);
 		earlier(next, g->stage_end_ns);
 		struct waiter *rest;
 		for (struct waiter *w = g->waiters; w; w = rest) {

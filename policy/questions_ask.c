@@ -146,7 +146,7 @@ int questions_ask(struct questions *qs, const struct question *q, uint64_t token
 	return rc;
 }
 
-int questions_withdraw(struct questions *qs, uint64_t id)
+int questions_withdraw(struct questions *qs, uint64_t id, bool comes_back)
 {
 	pthread_mutex_lock(&qs->lock);
 	struct waiter *w = queue_waiter(qs, id);
@@ -156,7 +156,7 @@ int questions_withdraw(struct questions *qs, uint64_t id)
 		return 1;
 	}
 	queue_remove_waiter(qs, w);
-	if (!g->waiters)
+	if (!g->waiters && !(comes_back && queue_leave_group(qs, g, w->tree)))
 		queue_drop_group(qs, g);
 	pthread_mutex_unlock(&qs->lock);
 	free(w);

@@ -57,12 +57,24 @@ void queue_add_group(struct questions *qs, struct group *g)
 	qs->fresh = true;
 }
 
+/* Who comes back waits since they asked first: a signal every second would put off the end of the time else. */
+static void come_back(struct questions *qs, struct group *g, struct waiter *w)
+{
+	if (!g->left_until_ns)
+		return;
+	if (g->left_by == w->tree)
+		w->asked_ns = g->asked->asked_ns;
+	g->left_until_ns = 0;
+	qs->left--;
+}
+
 void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w)
 {
 	struct waiter **bucket = &qs->by_id[w->id % QUEUE_BUCKETS];
 	w->next_id = *bucket;
 	*bucket = w;
 	w->group = g;
+	come_back(qs, g, w);
 	w->prev = NULL;
 	w->next = g->waiters;
 	if (w->next)
@@ -98,6 +110,18 @@ static void tell_channels(struct questions *qs, const struct group *g)
 	pthread_cond_signal(&qs->wake);
 }
 
+bool queue_leave_group(struct questions *qs, struct group *g, pid_t tree)
+{
+	if (qs->left >= LEFT_MOST)
+		return false;
+	qs->left++;
+	g->left_by = tree;
+	g->left_until_ns = clock_now_ns() + LEFT_NS;
+	if (!qs->sleeps_until || g->left_until_ns < qs->sleeps_until)
+		pthread_cond_signal(&qs->wake);
+	return true;
+}
+
 void queue_drop_group(struct questions *qs, struct group *g)
 {
 	struct group **at = &qs->by_key[g->asked->sum.key % QUEUE_BUCKETS];
@@ -106,6 +130,7 @@ void queue_drop_group(struct questions *qs, struct group *g)
 	*at = g->next_key;
 	*(g->prev ? &g->prev->next : &qs->oldest) = g->next;
 	*(g->next ? &g->next->prev : &qs->newest) = g->prev;
+	qs->left -= g->left_until_ns != 0;
 	tell_channels(qs, g);
 	filed_put(g->asked);
 	free(g);

@@ -12,6 +12,8 @@
 
 #define QUEUE_BUCKETS 1024
 #define WAITING_DEFAULT 4096
+#define LEFT_NS 1000000000ull /* so long a question stays whose callers were all interrupted: they may make their calls again */
+#define LEFT_MOST 16 /* questions of that kind: none waits, and they take memory all the same */
 
 /* An answer that several waiters share. Under the lock. */
 struct shared_answer {
@@ -56,6 +58,8 @@ struct group {
 	uint8_t shown;          /* channels below this number have been put the question */
 	uint32_t passed;        /* bits of the channels that cannot bring an answer */
 	uint64_t stage_end_ns;  /* the next one is asked then; 0: this is the last */
+	uint64_t left_until_ns; /* it is dropped then, unless the like is asked before; 0: somebody waits */
+	pid_t left_by;          /* the tree of who waited last */
 };
 
 /* A question that the channels below SHOWN had and that waits no longer. */
@@ -89,6 +93,7 @@ struct questions {
 	uint64_t next_id;
 	uint32_t waiting;
 	uint32_t settling;
+	uint32_t left;         /* questions in which nobody waits */
 	bool served;           /* the thread runs: it starts with the first question where no rule asks by itself */
 	bool stopping;
 	bool fresh;            /* some group is GROUP_NEW */
@@ -120,6 +125,8 @@ void queue_add_group(struct questions *qs, struct group *g);
 void queue_add_waiter(struct questions *qs, struct group *g, struct waiter *w);
 /* Takes W out of its group and the tables; it stays the caller's. */
 void queue_remove_waiter(struct questions *qs, struct waiter *w);
+/* Nobody waits in G any more, but somebody may come back to it. False when it cannot stay. */
+bool queue_leave_group(struct questions *qs, struct group *g, pid_t tree);
 /* Frees G, which nobody waits in. The channels that have it are told. */
 void queue_drop_group(struct questions *qs, struct group *g);
 /* All waiters of G get ANSWER; G is dropped. */

@@ -337,8 +337,8 @@ static bool wants_out(struct parked *k)
 	return !job_alive(parked_job(k)) || parked_job(k)->trapped || pool_signal_waits((pid_t)parked_job(k)->notif.pid);
 }
 
-/* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out. At most *LOOKS are looked at. */
-static bool find_interrupted(struct pool *p, unsigned *looks, uint64_t *token, uint64_t *question)
+/* The next parked call whose caller cannot wait any longer: its token and question, not yet taken out, and whether it may make the call again. At most *LOOKS are looked at. */
+static bool find_interrupted(struct pool *p, unsigned *looks, uint64_t *token, uint64_t *question, bool *comes_back)
 {
 	bool found = false;
 
@@ -350,6 +350,7 @@ static bool find_interrupted(struct pool *p, unsigned *looks, uint64_t *token, u
 		found = wants_out(k);
 		*token = k->token;
 		*question = parked_job(k)->question;
+		*comes_back = found && (k->stall == STALL_HELD ? !k->gone : job_alive(parked_job(k)));
 	}
 	pthread_mutex_unlock(&p->lock);
 	return found;
@@ -379,14 +380,15 @@ void ask_watch(struct pool *p)
 {
 	unsigned looks = LOOKS;
 	uint64_t token, question;
+	bool comes_back;
 
 	pthread_mutex_lock(&p->lock);
 	if (!p->look)
 		p->look = p->parked;
 	pthread_mutex_unlock(&p->lock);
 	/* An answer that is already on its way wins: then the worker finds the caller alive or not. */
-	while (find_interrupted(p, &looks, &token, &question)) {
-		if (questions_withdraw(p->session->questions, question) == 0)
+	while (find_interrupted(p, &looks, &token, &question, &comes_back)) {
+		if (questions_withdraw(p->session->questions, question, comes_back) == 0)
 			withdraw(p, token);
 	}
 }

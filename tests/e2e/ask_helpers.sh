@@ -225,6 +225,10 @@ same "a signal that comes again and again finds its program, whatever helpers le
 asked 'exec:(setsid sh -c "for i in 1 2 3 4 5 6 7 8 9; do (sleep 0.0\$i &); (sleep 0.1\$i &); done" &); sleep 1; echo "{\"answer\":\"allow\"}"' \
 	"$BIN/ask_wait" ticks q1
 same "and while that ends" "ready opened" "$(xargs <"$T/out")"
+: >asked
+asked "exec:echo x >>$T/w/asked; sleep 1; echo '{\"answer\":\"allow\"}'" "$BIN/ask_wait" ticking q1
+same "one that never ends does not keep its question from being answered" "ready opened" "$(xargs <"$T/out")"
+check "nor is that put anew at each" test "$(wc -l <asked)" -lt 5
 # shellcheck disable=SC2016
 asked 'exec:(setsid true &); ps -o stat= --ppid $PPID | grep -c Z >'"$T"'/left; sleep 0.1; echo "{\"answer\":\"allow\"}"' \
 	sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do cat q1; done'

@@ -3,6 +3,7 @@
  * A caller that waits for a person and is disturbed: ask_wait MODE FILE. Prints "ready", then what became of the open.
  *   eintr, restart   SIGALRM after a second, its handler without and with SA_RESTART
  *   ticks            SIGALRM every 30 ms, twelve times, SA_RESTART and silent
+ *   ticking          the same until the open returns
  *   exit             another thread waits, this one ends the process with status 7
  *   exec             another thread waits, this one executes echo
  */
@@ -53,10 +54,15 @@ static int disturbed(int flags)
 	return 0;
 }
 
-static int ticking(void)
+static void on_each(int sig)
+{
+	(void)sig;
+}
+
+static int ticking(void (*handler)(int))
 {
 	static const struct itimerval often = { { 0, 30000 }, { 0, 30000 } };
-	struct sigaction sa = { .sa_handler = on_tick, .sa_flags = SA_RESTART };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESTART };
 
 	sigaction(SIGALRM, &sa, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
@@ -79,7 +85,9 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "restart"))
 		return disturbed(SA_RESTART);
 	if (!strcmp(argv[1], "ticks"))
-		return ticking();
+		return ticking(on_tick);
+	if (!strcmp(argv[1], "ticking"))
+		return ticking(on_each);
 	pthread_create(&t, NULL, wait_in_open, NULL);
 	sleep(2);
 	if (!strcmp(argv[1], "exit"))

@@ -170,7 +170,7 @@ static void deny_answers_at_once(void **state)
 	await(f, 1);
 	assert_int_equal(f->last[1].kind, VERDICT_DENY);
 	assert_string_equal(f->last[1].channel, "deny");
-	assert_int_equal(questions_withdraw(f->qs, id), 1);
+	assert_int_equal(questions_withdraw(f->qs, id, false), 1);
 }
 
 static void words_are_checked(void **state)
@@ -266,7 +266,7 @@ static void slow_helpers_run_side_by_side(void **state)
 	await(f, 1);
 	assert_int_equal(f->last[2].kind, VERDICT_ALLOW);
 	assert_int_equal(f->answers[1], 0);
-	assert_int_equal(questions_withdraw(f->qs, id), 1);
+	assert_int_equal(questions_withdraw(f->qs, id, false), 1);
 }
 
 static void identical_ones_are_joined(void **state)
@@ -279,8 +279,8 @@ static void identical_ones_are_joined(void **state)
 	begin(f, "ask read /a/**\n", command, 0);
 	for (uint64_t i = 0; i < 5; i++)
 		assert_int_equal(ask(f, "/a/same", i, &id[i]), 0);
-	assert_int_equal(questions_withdraw(f->qs, id[2]), 0);
-	assert_int_equal(questions_withdraw(f->qs, id[2]), 1);
+	assert_int_equal(questions_withdraw(f->qs, id[2], false), 0);
+	assert_int_equal(questions_withdraw(f->qs, id[2], false), 1);
 	await(f, 4);
 	usleep(100 * 1000);
 	for (uint64_t i = 0; i < 5; i++)
@@ -289,6 +289,62 @@ static void identical_ones_are_joined(void **state)
 	assert_int_equal(stat(mark, &st), 0);
 	assert_int_equal(st.st_size, 2); /* one helper was asked, once */
 	unlink(mark);
+}
+
+/* A signal's handler runs, and the call is made again: the question that a person looks at is the same one, and ends when it would have. */
+static void interrupted_ones_are_not_asked_anew(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char mark[160], command[400];
+	snprintf(mark, sizeof(mark), "%s/count", f->dir);
+	snprintf(command, sizeof(command), "exec:echo x >> %s; grep -q slow && sleep 60; sleep 0.3; echo '{\"answer\":\"allow\"}'", mark);
+	begin(f, "ask read /a/** timeout=2s\n", command, 0);
+	for (uint64_t i = 0; i < 5; i++) {
+		assert_int_equal(ask(f, "/a/again", i, &id), 0);
+		if (i < 4)
+			assert_int_equal(questions_withdraw(f->qs, id, true), 0);
+	}
+	await(f, 1);
+	assert_int_equal(f->last[4].kind, VERDICT_ALLOW);
+	struct stat st;
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(st.st_size, 2);
+	unlink(mark);
+	for (uint64_t i = 5; f->total < 2; i++) {
+		assert_true(i < TOKENS);
+		assert_int_equal(ask(f, "/a/slow", i, &id), 0);
+		usleep(50 * 1000);
+		questions_withdraw(f->qs, id, true);
+	}
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(st.st_size, 2);
+	unlink(mark);
+}
+
+/* Nobody came back: it is gone after a while, and others are asked meanwhile, however many there were. */
+static void left_ones_go(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char name[32];
+	begin(f, "ask read /a/**\n", "exec:grep -q last || sleep 60; echo '{\"answer\":\"allow\"}'", 0);
+	for (unsigned i = 0; i < 3 * LEFT_MOST; i++) {
+		snprintf(name, sizeof(name), "/a/left%u", i);
+		assert_int_equal(ask(f, name, i, &id), 0);
+		assert_int_equal(questions_withdraw(f->qs, id, true), 0);
+	}
+	assert_int_equal(ask(f, "/a/last", 1000, &id), 0);
+	await(f, 1);
+	assert_int_equal(f->last[1000].kind, VERDICT_ALLOW);
+	bool gone = false;
+	for (unsigned i = 0; i < 200 && !gone; i++) {
+		usleep(50 * 1000);
+		pthread_mutex_lock(&f->qs->lock);
+		gone = !f->qs->oldest && !f->qs->left;
+		pthread_mutex_unlock(&f->qs->lock);
+	}
+	assert_true(gone);
 }
 
 static void chains_ask_the_next(void **state)
@@ -345,7 +401,7 @@ static void *ask_many(void *arg)
 		if (token % 3)
 			continue;
 		usleep((useconds_t)(token % 7) * 300);
-		atomic_fetch_add(a->withdrawn, questions_withdraw(a->f->qs, id) == 0);
+		atomic_fetch_add(a->withdrawn, questions_withdraw(a->f->qs, id, false) == 0);
 	}
 	return NULL;
 }
@@ -949,7 +1005,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(deny_answers_at_once),  CASE(words_are_checked),       CASE(helper_answers),
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
-		CASE(identical_ones_are_joined), CASE(chains_ask_the_next), CASE(too_many_are_refused),
+		CASE(identical_ones_are_joined), CASE(interrupted_ones_are_not_asked_anew), CASE(left_ones_go), CASE(chains_ask_the_next),
+		CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(the_same_from_several_threads),
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
