@@ -7,7 +7,12 @@
 #ifndef USHER_SUPERVISOR_COMPAT_H
 #define USHER_SUPERVISOR_COMPAT_H
 
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
+
+#ifndef ST_NOSYMFOLLOW
+#define ST_NOSYMFOLLOW 0x2000
+#endif
 
 #ifndef __NR_cachestat
 #define __NR_cachestat 451

@@ -12,9 +12,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/compat.h"
 #include "supervisor/creds.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve_internal.h"
@@ -199,13 +201,21 @@ static int follow_magic(struct steps *w, int whose, int *out)
 	return rc;
 }
 
+/* LINK lies on a mount that follows none (nosymfollow). */
+static bool never_followed(int link)
+{
+	struct statvfs fs;
+
+	return fstatvfs(link, &fs) == 0 && (fs.f_flag & ST_NOSYMFOLLOW);
+}
+
 /* A link at COMP, held by LINK. Returns 1 when *out is an object to go on from, 0 when the pending name was changed. */
 static int follow(struct steps *w, int link, int *out)
 {
 	char text[PATH_MAX];
 	struct stat dir, st;
 
-	if (w->look->resolve & RESOLVE_NO_SYMLINKS)
+	if ((w->look->resolve & RESOLVE_NO_SYMLINKS) || never_followed(link))
 		return -ELOOP;
 	if (fstat(w->cur, &dir) < 0)
 		return -errno;

@@ -85,6 +85,33 @@ P
 else
 	skip "a file system that is read only" "needs root, and to mount one"
 fi
+# On a mount that follows no links (nosymfollow) none is followed, be it read by usher or by the kernel; they are read and removed as elsewhere.
+if is_root && mkdir "$T/bound" && mount -t tmpfs -o nosymfollow bound "$T/bound" 2>/dev/null; then
+	mkdir "$T/bound/d" && cp /bin/true "$T/bound/d/true" && ln -s d "$T/bound/way" && ln -s d/true "$T/bound/last" && echo out >"$T/etc/outside" && ln -s "$T/etc/outside" "$T/bound/out" && ln -s "$T/bound/d" "$T/etc/to"
+	cat >"$T/etc/bound.py" <<'P'
+import os, sys
+def say(what, call, *args):
+    try: call(*args); print(what, *args, "done")
+    except OSError as e: print(what, *args, os.strerror(e.errno))
+for name in ("d/true", "way/true", "last", "out", sys.argv[1] + "/true"):
+    say("open", lambda n: os.close(os.open(n, os.O_RDONLY)), name)
+    say("create", lambda n: os.close(os.open(n, os.O_WRONLY | os.O_CREAT)), name + "x")
+    for call in (os.stat, os.lstat, os.listdir): say(call.__name__, call, name)
+    say("mode", os.chmod, name, 0o755)
+    say("run", lambda n: os.posix_spawn(n, ["x"], {}), name)
+    say("chdir", os.chdir, os.path.dirname(name) or ".")
+    os.chdir(sys.argv[2])
+print(os.readlink("way"))
+os.unlink("way")
+P
+	for set in stat pins led allow; do
+		rm -f "$T/bound/d/truex" "$T/bound/lastx" "$T/bound/outx"
+		MODES=allow OPTIONS="-p $T/etc/$set.rules" both "no_links_$set" <<<"cd $T/bound; ln -sfn d way; python3 $T/etc/bound.py $T/etc/to $T/bound; rm -f d/truex lastx outx"
+	done
+	umount "$T/bound"
+else
+	skip "a mount that follows no links" "needs root, and to mount one"
+fi
 rules moved.rules <<'R'
 allow create **/three/a
 deny create **/three/*
