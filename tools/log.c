@@ -14,7 +14,9 @@
 #include "audit/reader.h"
 #include "audit/render.h"
 #include "audit/stamp.h"
+#include "rules/cleanup.h"
 #include "tools/log.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 enum { USAGE = 2 };
@@ -158,8 +160,9 @@ static void tell_nothing(const struct log *l)
 {
 	if (l->shown)
 		return;
-	if (names_nothing(l))
-		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", l->words[0], l->dir,
+	CLEANUP_FREE char *word = l->n_words ? shown_name(l->words[0]) : NULL; /* the name of a file that the program made, perhaps */
+	if (names_nothing(l) && word)
+		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", word, l->dir,
 			l->n_words == 1 ? "is about it" : "answers every word");
 	else if (l->newest)
 		fprintf(stderr, "usher log: no record of the newest session answers that: %s\n", l->dir);
@@ -236,8 +239,9 @@ static int find_session(struct log *l, char *dir, size_t cap)
 		return 0;
 	char text[PATH_MAX + 256];
 	int rc = journal_newest(dir, cap);
-	if (rc != 0 && names_nothing(l))
-		fprintf(stderr, "usher log: %s is no directory, and the newest session is not to be had\n", l->words[0]);
+	CLEANUP_FREE char *word = rc != 0 && names_nothing(l) ? shown_name(l->words[0]) : NULL;
+	if (word)
+		fprintf(stderr, "usher log: %s is no directory, and the newest session is not to be had\n", word);
 	if (rc != 0)
 		return complain(journal_newest_error(rc, dir, text, sizeof text));
 	l->dir = dir;
@@ -265,10 +269,11 @@ static int log_main(int argc, char **argv)
 		rc = l.n_words == 1 ? log_sessions(&l) : complain("sessions takes one directory that holds some, or none; there is none of that name");
 	else if ((rc = find_session(&l, dir, sizeof dir)) == 0)
 		rc = run(&l);
-	if (rc == -ENOENT && l.dir)
-		fprintf(stderr, "usher log: %s: no journal there; what concerns it 'usher log path:%s' tells\n", l.dir, l.dir);
+	CLEANUP_FREE char *shown = rc < 0 ? shown_name(l.dir ? l.dir : "sessions") : NULL;
+	if (rc == -ENOENT && l.dir && shown)
+		fprintf(stderr, "usher log: %s: no journal there; what concerns it 'usher log path:%s' tells\n", shown, shown);
 	else if (rc < 0)
-		fprintf(stderr, "usher log: %s: %s\n", l.dir ? l.dir : "sessions", strerror(-rc));
+		fprintf(stderr, "usher log: %s: %s\n", shown ? shown : "", strerror(-rc));
 	log_query_free(l.query);
 	free(l.words);
 	return rc == 0 ? 0 : USAGE;

@@ -15,7 +15,9 @@
 #include "audit/index.h"
 #include "audit/index_part.h"
 #include "audit/render.h"
+#include "rules/cleanup.h"
 #include "tools/log.h"
+#include "tools/rule_files.h"
 
 /* A name in the escaped form of the records: compared as text, no byte is unescaped. */
 struct name {
@@ -306,7 +308,8 @@ int log_who_touched(struct log *l, const char *name)
 	if (rc != 0 && !w.found)
 		rc = search_all(&w);
 	if (rc == 0 && !w.found) {
-		fprintf(stderr, "usher log: nothing in this session touched %s\n", name);
+		CLEANUP_FREE char *shown = shown_name(name); /* one that the program made, perhaps */
+		fprintf(stderr, "usher log: nothing in this session touched %s\n", shown ? shown : "it");
 		log_tell_redacted(l->dir);
 	}
 	if (rc == 0 && w.n_names == w.cap)

@@ -3,8 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rules/cleanup.h"
 #include "rules/parser.h"
 #include "tools/log.h"
+#include "tools/rule_files.h"
 
 static const struct {
 	const char *key, *expected;
@@ -43,9 +45,10 @@ void log_bad_word(const char *bad)
 	size_t len = strcspn(text, ":=");
 	size_t i = text[len] ? find_key(text, len) : KEYS;
 	const char *meant = suggest(text, words);
-	fprintf(stderr, "usher log: '%s' is no directory and no word of a query", bad);
-	if (i < KEYS && text[len] == '=')
-		fprintf(stderr, " (did you mean '%s:%s'?)", keys[i].key, text + len + 1);
+	CLEANUP_FREE char *shown = shown_name(bad); /* the name of a file that the program made, perhaps */
+	fprintf(stderr, "usher log: '%s' is no directory and no word of a query", shown ? shown : "");
+	if (shown && i < KEYS && text[len] == '=')
+		fprintf(stderr, " (did you mean '%s:%s'?)", keys[i].key, shown + (text - bad) + len + 1);
 	else if (i < KEYS)
 		fprintf(stderr, "; behind %s: %s was expected", keys[i].key, keys[i].expected);
 	else if (!strcmp(text, "tree") || !strcmp(text, "timeline") || !strcmp(text, "json") || !strcmp(text, "follow"))

@@ -41,6 +41,16 @@ void put_text(const char *bytes, size_t n, FILE *to)
 		fwrite(text, 1, (size_t)len, to);
 }
 
+char *shown_name(const char *name)
+{
+	size_t n = strlen(name), cap = n * ESCAPE_GROWTH;
+	char *text = malloc(cap + 1);
+	ssize_t len = text ? escape(text, cap, name, n) : -1;
+	if (text)
+		text[len > 0 ? len : 0] = '\0';
+	return text;
+}
+
 void put_json(const char *bytes, size_t n, FILE *to)
 {
 	fputc('"', to);

@@ -68,6 +68,9 @@ void check_calls(FILE *to);
 /* N bytes as text that is printable ASCII and looks like no other bytes: as in the journal (audit/escape.h). */
 void put_text(const char *bytes, size_t n, FILE *to);
 
+/* The same of NAME, for a message: malloc'd, NULL without memory. */
+char *shown_name(const char *name);
+
 /* The same as a JSON string with quotes. */
 void put_json(const char *bytes, size_t n, FILE *to);
 

@@ -199,7 +199,8 @@ static int verify_main(int argc, char **argv)
 	}
 	rc = verify_journal(a.dir, anchors, n, &proof);
 	if (rc != 0) {
-		fprintf(stderr, "usher verify: %s: %s\n", a.dir, rc == -ENOENT ? "no journal there" : strerror(-rc));
+		CLEANUP_FREE char *shown = shown_name(a.dir);
+		fprintf(stderr, "usher verify: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : strerror(-rc));
 		return UNREADABLE;
 	}
 	return report(&a, &proof);

@@ -71,6 +71,18 @@ has "which is that of the program" "$program" "$T/rec"
 # Ways to show.
 log "$T/a" who-touched "$T/project/d/four" >"$T/who"
 for n in one two three d/four; do has "who-touched follows to $n" "$T/project/$n" "$T/who"; done
+# Names that the program gave its files are shown as in the journal, whoever says them: none speaks to the terminal.
+odd=$T/$'said\e[31m'
+for w in "who-touched $odd" "$odd" $'op\e[31m:read' $'verdict=\e[31m' $'\e[31m'; do
+	# shellcheck disable=SC2086
+	log "$T/a" $w >"$T/who.said" 2>&1
+	same "an escape sequence in a word is not said as it is: ${w%%$'\e'*}" "1 0" "$(grep -cF '\u001b[31m' "$T/who.said") $(grep -c $'\e' "$T/who.said")"
+done
+mkdir "$odd"
+for c in log verify; do
+	"$USHER" $c "$odd" >"$T/who.said" 2>&1 </dev/null
+	same "nor in a directory: $c" "1 0" "$(grep -cF '\u001b[31m' "$T/who.said") $(grep -c $'\e' "$T/who.said")"
+done
 log "$T/a" who-touched "$T/project/no" >"$T/who.no"; same "who-touched of another file" 0 "$(grep -c "$T/project/one" "$T/who.no")"
 check "an index is made" "$USHER" log "$T/a" index
 same "who-touched says the same with its index" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
