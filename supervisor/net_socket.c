@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "audit/put.h"
+#include "rules/cleanup.h"
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
@@ -126,7 +127,23 @@ int net_interrupted(int sock)
 	return net_send_timeout(sock) >= 0 ? -EINTR : -ERESTARTSYS;
 }
 
-/* The address the socket is bound to; false when it is none of the internet. */
+/* E is the address of all in a network: the kernel lets nobody connect to it who has not said SO_BROADCAST. */
+static bool is_broadcast(const struct inet_endpoint *e)
+{
+	struct sockaddr_storage to;
+	int len = sockaddr_encode(e, AF_INET, &to);
+	int s CLEANUP_FD = len > 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1;
+
+	return s >= 0 && connect(s, (const struct sockaddr *)&to, (socklen_t)len) < 0 && errno == EACCES;
+}
+
+/* What can be received at only: the kernel sends from such an address as if the socket were bound to none (__inet_bind()). */
+static bool receives_only(const struct inet_endpoint *e)
+{
+	return inet_is_v4(e) && !inet_is_any(e) && (IN_MULTICAST((uint32_t)e->addr[12] << 24) || is_broadcast(e));
+}
+
+/* The address the socket is bound to, as far as it sends from there; false when it is none of the internet. */
 static bool bound_to(int sock, const struct socket_kind *kind, struct inet_endpoint *e)
 {
 	struct sockaddr_storage ss;
@@ -137,6 +154,8 @@ static bool bound_to(int sock, const struct socket_kind *kind, struct inet_endpo
 		return false;
 	sockaddr_decode(&ss, len, kind, ADDRESS_BIND, &a);
 	*e = a.inet;
+	if (a.kind == ADDRESS_INET && receives_only(e))
+		memset(e->addr + 12, 0, 4);
 	return a.kind == ADDRESS_INET;
 }
 

@@ -401,6 +401,35 @@ static void states(void)
 	say("bad flags", sendto(u, "x", 1, MSG_OOB, (struct sockaddr *)&a, sizeof(a)));
 }
 
+/* To no address means to the one that the socket is bound to; from a group, or to all, nothing can come, and then it is loopback. */
+static void no_address(void)
+{
+	static const char *const from[] = { "127.0.0.1", "127.0.0.2", "224.0.0.1", "255.255.255.255", "127.255.255.255" };
+	struct sockaddr_in a, any;
+	socklen_t len = sizeof(a);
+	char name[64];
+
+	for (size_t i = 0; i < 2 * sizeof(from) / sizeof(from[0]); i++) {
+		int type = i % 2 ? SOCK_DGRAM : SOCK_STREAM, l = sock(AF_INET, type), c = sock(AF_INET, type);
+		a = v4("127.0.0.1", 0);
+		if (bind(l, (struct sockaddr *)&a, sizeof(a)) < 0 || getsockname(l, (struct sockaddr *)&a, &len) < 0)
+			exit(77);
+		listen(l, 1);
+		any = v4("0.0.0.0", ntohs(a.sin_port));
+		a = v4(from[i / 2], 0);
+		snprintf(name, sizeof(name), "from %s to no address", from[i / 2]);
+		say("bind", bind(c, (struct sockaddr *)&a, sizeof(a)));
+		if (type == SOCK_DGRAM)
+			say(name, sendto(c, "x", 1, 0, (struct sockaddr *)&any, sizeof(any)));
+		say(name, connect(c, (struct sockaddr *)&any, sizeof(any)));
+		if (getpeername(c, (struct sockaddr *)&a, &len) == 0)
+			printf("to %s\n", inet_ntoa(a.sin_addr));
+		say("came", type == SOCK_DGRAM ? recv(l, name, 1, MSG_DONTWAIT) : 0);
+		close(c);
+		close(l);
+	}
+}
+
 static void paths(void)
 {
 	struct sockaddr_un un;
@@ -641,6 +670,7 @@ int main(void)
 	streams_cut();
 	control();
 	states();
+	no_address();
 	paths();
 	others();
 	zerocopy();
