@@ -29,7 +29,10 @@ if kind == "fifo":
     os.mkfifo("p")
     # Threads of this very process as well as processes.
     for i in range(n): t = threading.Thread(target=lambda: open("p").close(), daemon=True); t.start(); blocked.append(t)
-    blocked.append(lone("open('p').close()"))
+    blocked.append(lone("open('starts', 'w').close(); open('p').close()"))
+    # Whoever comes after the writer has gone waits for the next, natively too.
+    opens = lambda t: open(f"/proc/self/task/{t.native_id}/syscall").read().startswith("257 ")
+    while not os.path.exists("starts") or not all(opens(b) for b in blocked if isinstance(b, threading.Thread)): time.sleep(0.02)
 elif kind == "question":
     for i in range(n): blocked.append(lone("open('asked', 'w').close()"))
     while not os.path.exists(os.environ["T"] + "/etc/question"): time.sleep(0.02)
