@@ -224,6 +224,7 @@ static void questions_free(struct questions *qs)
 	unanswered_free(&qs->unanswered);
 	reviews_free(qs->reviews);
 	history_free(&qs->history);
+	late_free(&qs->late);
 	squeezer_clear(&qs->squeezer);
 	pthread_mutex_destroy(&qs->lock);
 	pthread_cond_destroy(&qs->wake);

@@ -102,7 +102,8 @@ static int ask_locked(struct questions *qs, struct asking *a, uint64_t *id)
 	if (!g && !a->filed)
 		return ASK_FILE;
 	struct answer granted = { 0 };
-	bool answered = !g && (granted_meanwhile(qs, a->q, &granted) || denied_unasked(qs, &a->sum, &granted));
+	bool answered = !g && (late_take(&qs->late, a->sum.mark, w->tree, clock_now_ns(), &granted) || granted_meanwhile(qs, a->q, &granted) ||
+			       denied_unasked(qs, &a->sum, &granted));
 	if (g) {
 		atomic_fetch_add(&g->asked->count, 1);
 	} else {

@@ -136,16 +136,22 @@ void queue_drop_group(struct questions *qs, struct group *g)
 	free(g);
 }
 
-static void deliver(struct questions *qs, struct waiter *w, struct shared_answer *answer)
+/* The thread delivers it. */
+static void append(struct questions *qs, struct waiter *w, struct shared_answer *answer)
 {
-	queue_remove_waiter(qs, w);
-	w->group = NULL;
 	w->answer = answer;
 	if (answer)
 		answer->refs++;
 	*qs->delivery_end = w;
 	qs->delivery_end = &w->next;
 	pthread_cond_signal(&qs->wake);
+}
+
+static void deliver(struct questions *qs, struct waiter *w, struct shared_answer *answer)
+{
+	queue_remove_waiter(qs, w);
+	w->group = NULL;
+	append(qs, w, answer);
 }
 
 /* NULL when memory is short: the waiters are denied then. */
@@ -157,9 +163,24 @@ static struct shared_answer *share(const struct answer *answer)
 	return s;
 }
 
+/* Nobody waits in G at the moment: the answer is for who comes back. What ends the tree needs nobody. */
+static void deliver_left(struct questions *qs, const struct group *g, const struct answer *answer)
+{
+	struct waiter *nobody = answer->kind == VERDICT_KILL ? calloc(1, sizeof(*nobody)) : NULL;
+
+	if (!nobody) {
+		late_keep(&qs->late, g->asked->sum.mark, g->left_by, g->left_until_ns, answer);
+		return;
+	}
+	nobody->asked_ns = g->asked->asked_ns;
+	append(qs, nobody, share(answer));
+}
+
 void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer)
 {
 	struct shared_answer *s = g->waiters ? share(answer) : NULL;
+	if (g->left_until_ns && !qs->stopping)
+		deliver_left(qs, g, answer);
 	if (g->waiters)
 		history_add(&qs->history, g->asked, answer);
 	while (g->waiters)

@@ -7,6 +7,7 @@
 
 #include "policy/channels.h"
 #include "policy/history.h"
+#include "policy/late.h"
 #include "policy/question.h"
 #include "policy/unanswered.h"
 
@@ -94,6 +95,7 @@ struct questions {
 	uint32_t waiting;
 	uint32_t settling;
 	uint32_t left;         /* questions in which nobody waits */
+	struct late *late;     /* answers to some of them */
 	bool served;           /* the thread runs: it starts with the first question where no rule asks by itself */
 	bool stopping;
 	bool fresh;            /* some group is GROUP_NEW */
@@ -129,7 +131,7 @@ void queue_remove_waiter(struct questions *qs, struct waiter *w);
 bool queue_leave_group(struct questions *qs, struct group *g, pid_t tree);
 /* Frees G, which nobody waits in. The channels that have it are told. */
 void queue_drop_group(struct questions *qs, struct group *g);
-/* All waiters of G get ANSWER; G is dropped. */
+/* All waiters of G get ANSWER, or who comes back to it; G is dropped. Where nobody waits, one who ends the tree is heard at once, under token 0. */
 void queue_deliver_group(struct questions *qs, struct group *g, const struct answer *answer);
 /* W alone gets ANSWER. G is dropped when it was the last. */
 void queue_deliver_one(struct questions *qs, struct waiter *w, const struct answer *answer);

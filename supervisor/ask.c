@@ -267,6 +267,8 @@ void ask_answered(void *context, uint64_t token, const struct answer *answer)
 	struct parked *k = parked_find(p, token);
 	if (!k) {
 		pthread_mutex_unlock(&p->lock);
+		if (answer->kind == VERDICT_KILL)
+			session_kill(s); /* that was said of all, not of a caller who is gone */
 		free(copy);
 		return;
 	}

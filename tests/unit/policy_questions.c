@@ -322,6 +322,65 @@ static void interrupted_ones_are_not_asked_anew(void **state)
 	unlink(mark);
 }
 
+static bool kept_late(struct questions *qs)
+{
+	bool kept = false, left = true;
+
+	while (left && !kept) {
+		usleep(1000);
+		pthread_mutex_lock(&qs->lock);
+		kept = qs->late;
+		left = qs->left;
+		pthread_mutex_unlock(&qs->lock);
+	}
+	return kept;
+}
+
+/* The answer came while the caller was in its handler: it is the caller's when that comes back, and nobody else's. */
+static void answers_wait_for_who_comes_back(void **state)
+{
+	struct fixture *f = *state;
+	uint64_t id;
+	char mark[160], command[400];
+	struct stat st;
+	snprintf(mark, sizeof(mark), "%s/count", f->dir);
+	snprintf(command, sizeof(command), "exec:echo x >> %s; grep -q all-ends && a=kill; echo \"{\\\"answer\\\":\\\"${a:-allow}\\\"}\"", mark);
+	begin(f, "ask read /a/**\n", command, 0);
+	unsigned total = 0;
+	for (uint64_t i = 10;; i++) { /* a helper may be quicker than this, or take more than the second */
+		assert_true(i < TOKENS);
+		assert_int_equal(ask(f, "/a/again", i, &id), 0);
+		if (questions_withdraw(f->qs, id, true) == 1)
+			await(f, ++total);
+		else if (kept_late(f->qs))
+			break;
+	}
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(ask(f, "/a/other", 1, &id), 0);
+	await(f, total + 1);
+	assert_int_equal(ask(f, "/a/again", 2, &id), 0);
+	await(f, total + 2);
+	assert_int_equal(f->last[2].kind, VERDICT_ALLOW);
+	off_t before = st.st_size;
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(st.st_size, before + 2);
+	assert_int_equal(ask(f, "/a/again", 3, &id), 0);
+	await(f, total + 3);
+	assert_int_equal(stat(mark, &st), 0);
+	assert_int_equal(st.st_size, before + 4);
+	/* The end of all waits for nobody. */
+	total += 3;
+	for (uint64_t i = 10; i < TOKENS; i++) {
+		assert_int_equal(ask(f, "/a/all-ends", i, &id), 0);
+		if (questions_withdraw(f->qs, id, true) == 0)
+			break;
+		await(f, ++total);
+	}
+	await(f, total + 1);
+	assert_int_equal(f->last[0].kind, VERDICT_KILL);
+	unlink(mark);
+}
+
 /* Nobody came back: it is gone after a while, and others are asked meanwhile, however many there were. */
 static void left_ones_go(void **state)
 {
@@ -1005,7 +1064,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(deny_answers_at_once),  CASE(words_are_checked),       CASE(helper_answers),
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
-		CASE(identical_ones_are_joined), CASE(interrupted_ones_are_not_asked_anew), CASE(left_ones_go), CASE(chains_ask_the_next),
+		CASE(identical_ones_are_joined), CASE(interrupted_ones_are_not_asked_anew), CASE(left_ones_go), CASE(answers_wait_for_who_comes_back), CASE(chains_ask_the_next),
 		CASE(too_many_are_refused),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(the_same_from_several_threads),
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
