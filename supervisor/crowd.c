@@ -201,13 +201,13 @@ static bool wait_for_call(struct pool *p, struct crowd *c, struct seccomp_notif 
 	return mine;
 }
 
-/* What is taken in, or, where there is nothing or nobody else does, counts as waiting for more. */
+/* What is taken in, by who is not the one to wait, or the only one; else counts as waiting for more. */
 static bool serves(struct worker *w, struct crowd *c, struct seccomp_notif *out)
 {
 	struct pool *p = w->session->pool;
 
 	pthread_mutex_lock(&c->lock);
-	bool mine = (attended(p, c) || !floats(w)) && next_locked(p, c, out);
+	bool mine = (attended(p, c) || !floats(w) || atomic_load(&p->receivers) < 2) && next_locked(p, c, out);
 	c->waiting += !mine;
 	pthread_mutex_unlock(&c->lock);
 	return mine;

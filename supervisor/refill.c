@@ -8,10 +8,15 @@
 #include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
+bool refill_wants_locked(const struct pool *p)
+{
+	return p->receivers < p->want || (p->receivers < 2 && atomic_load(&p->taken_in));
+}
+
 void refill_locked(struct pool *p)
 {
 	p->unfilled = false;
-	if (p->stopping || p->receivers >= p->want)
+	if (p->stopping || !refill_wants_locked(p))
 		return;
 	if (p->spares)
 		pthread_cond_signal(&p->spare);

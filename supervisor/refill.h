@@ -11,6 +11,12 @@
 
 #include "supervisor/pool.h"
 
+/*
+ * Whether one more has to receive: there are fewer than wanted, or one alone, who may wait in the kernel and count on somebody who has just left to serve
+ * what is taken in. Who leaves asks after that, and who waits looks at the receivers after taking in (crowd.c): one of both sees the other.
+ */
+bool refill_wants_locked(const struct pool *p);
+
 /* Enough receivers: wakes a spare, or makes one. Failing that the next worker to come back receives, or see refill_again_locked(). */
 void refill_locked(struct pool *p);
 

@@ -219,7 +219,7 @@ static struct parked *next_part(struct worker *w)
 	while (!p->stopping && !w->receiving) {
 		k = take_answered_locked(p);
 		w->walking = k != NULL;
-		if (!k && p->receivers < p->want)
+		if (!k && refill_wants_locked(p))
 			take_place_locked(w);
 		if (k || w->receiving) {
 			refill_locked(p); /* one spare may have been woken for two parts */
