@@ -93,9 +93,13 @@ static int fork_chains(const struct forking *f)
 
 int index_fork(struct ruleset *rs)
 {
-	static const enum fork_by kinds[] = { FORK_BY, FORK_TREE, FORK_SHA256 };
+	static const struct {
+		enum fork_by by;
+		unsigned wanted;
+	} kinds[] = { { FORK_BY, WANTS_BY }, { FORK_TREE, WANTS_TREE }, { FORK_SHA256, WANTS_SHA256 } };
 	int r = 0;
 	for (unsigned i = 0; !r && i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		r = fork_chains(&(struct forking){ rs, kinds[i] });
+		if (rs->wants & kinds[i].wanted)
+			r = fork_chains(&(struct forking){ rs, kinds[i].by });
 	return r;
 }

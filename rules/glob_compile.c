@@ -7,7 +7,6 @@
 #include "rules/glob.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define CLASSES 64
@@ -164,6 +163,17 @@ static int one(struct compiler *c)
 	return push(c, sep ? GLOB_SEP : GLOB_BYTE, byte, 0);
 }
 
+/* Bytes that stand for themselves, up to one that may not: most of a pattern. */
+static void ordinary(struct compiler *c)
+{
+	glob_unit u;
+	while (c->at < c->n && c->tokens < GLOB_TOKENS && (u = c->units[c->at]) != '*' && u != '[' && u != '?' &&
+	       (char)(u & 0xff) != c->sep) {
+		c->token[c->tokens++] = (struct glob_token){ .op = GLOB_BYTE, .byte = (uint8_t)(u & 0xff) };
+		c->at++;
+	}
+}
+
 static int finish(struct arena *a, const struct compiler *c, struct glob *out)
 {
 	size_t prefix = 0;
@@ -192,18 +202,13 @@ static int finish(struct arena *a, const struct compiler *c, struct glob *out)
 int glob_compile(struct arena *a, const glob_unit *units, size_t n, char sep, struct glob_error *wrong,
 		 struct glob *out)
 {
-	struct compiler *c = malloc(sizeof(*c));
-	if (!c)
-		return -ENOMEM;
-	begin(c, units, n, sep);
-	c->wrong = wrong;
+	struct compiler c;
+	begin(&c, units, n, sep);
+	c.wrong = wrong;
 	int r = 0;
-	while (!r && c->at < n)
-		r = one(c);
-	if (!r)
-		r = finish(a, c, out);
-	free(c);
-	return r;
+	for (ordinary(&c); !r && c.at < n; ordinary(&c))
+		r = one(&c);
+	return r ? r : finish(a, &c, out);
 }
 
 uint32_t glob_literal_components(const struct glob *g)

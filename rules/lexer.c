@@ -199,12 +199,31 @@ static bool blank(char c)
 	return c == ' ' || c == '\t';
 }
 
+static bool stands_for_itself(char c)
+{
+	return (unsigned char)c > ' ' && c != '"' && c != '\\' && c != '$' && c != '~' && c != '='; /* reason= ends with it */
+}
+
+/* Most of a file. */
+static void ordinary(struct builder *b)
+{
+	struct lexer *lx = b->lx;
+	const char *text = lx->source->text;
+	size_t at = lx->at;
+	while (at < lx->source->len && b->n < WORD_UNITS && stands_for_itself(text[at]))
+		b->units[b->n++] = (unsigned char)text[at++];
+	lx->at = at;
+}
+
 static void word_bytes(struct builder *b)
 {
 	struct lexer *lx = b->lx;
-	while (!at_end(lx) && !blank(peek(lx, 0)) && peek(lx, 0) != '\n') {
-		char c = peek(lx, 0);
+	for (;;) {
 		b->plain = b->plain || starts_reason(b);
+		ordinary(b);
+		char c = peek(lx, 0);
+		if (at_end(lx) || blank(c) || c == '\n')
+			return;
 		if (c == '\\' && peek(lx, 1) == '\n')
 			return;
 		if (c == '"') {
@@ -256,6 +275,12 @@ static int add_word(struct builder *b)
 	return 0;
 }
 
+static size_t line_end(const struct source *s, size_t at)
+{
+	const char *end = memchr(s->text + at, '\n', s->len - at);
+	return end ? (size_t)(end - s->text) : s->len;
+}
+
 /* Skips blanks, continued line ends and a comment. Returns true when a word follows. */
 static bool skip(struct lexer *lx)
 {
@@ -267,8 +292,7 @@ static bool skip(struct lexer *lx)
 		} else if (peek(lx, 0) == '\\' && peek(lx, 1) == '\n') {
 			lx->at += 2;
 		} else if (peek(lx, 0) == '#') {
-			while (!at_end(lx) && peek(lx, 0) != '\n')
-				lx->at++;
+			lx->at = line_end(lx->source, lx->at);
 		} else {
 			return true;
 		}
@@ -280,8 +304,8 @@ static void advance(struct lexer *lx)
 {
 	if (!at_end(lx))
 		lx->at++;
-	for (size_t i = lx->line_start; i < lx->at && i < lx->source->len; i++)
-		lx->line_number += lx->source->text[i] == '\n';
+	for (size_t i = lx->line_start; (i = line_end(lx->source, i)) < lx->at; i++)
+		lx->line_number++;
 	lx->line_start = lx->at;
 }
 
@@ -292,8 +316,7 @@ int lexer_next(struct lexer *lx, struct line *out)
 	if (lx->line_start != lx->at)
 		advance(lx);
 	while (!at_end(lx)) {
-		const char *end = memchr(lx->source->text + lx->at, '\n', lx->source->len - lx->at);
-		lx->first_end = end ? (size_t)(end - lx->source->text) : lx->source->len;
+		lx->first_end = line_end(lx->source, lx->at);
 		*out = (struct line){ .from = (uint32_t)lx->at };
 		while (skip(lx)) {
 			if (!out->n)
@@ -312,6 +335,8 @@ int lexer_next(struct lexer *lx, struct line *out)
 
 bool word_is(const struct word *w, const char *text)
 {
+	if (!w->n || w->units[0] != (glob_unit)(unsigned char)text[0]) /* most words */
+		return false;
 	size_t n = strlen(text);
 	if (w->n != n || w->quoted)
 		return false;

@@ -61,9 +61,9 @@ struct walk {
 	const struct known *last; /* NULL: not by its name alone */
 };
 
-static struct known *slot_of(struct known *known, uint32_t mask, const char *path)
+static struct known *slot_of(struct known *known, uint32_t mask, const char *path, size_t len)
 {
-	uint32_t i = (uint32_t)hash_bytes(path, strlen(path)) & mask;
+	uint32_t i = (uint32_t)hash_bytes(path, len) & mask;
 	while (known[i].path && strcmp(known[i].path, path) != 0)
 		i = (i + 1) & mask;
 	return &known[i];
@@ -77,7 +77,7 @@ static int grow(struct links *l)
 		return -ENOMEM;
 	for (uint32_t i = 0; l->known && i <= l->mask; i++)
 		if (l->known[i].path)
-			*slot_of(more, mask, l->known[i].path) = l->known[i];
+			*slot_of(more, mask, l->known[i].path, strlen(l->known[i].path)) = l->known[i];
 	free(l->known);
 	l->known = more;
 	l->mask = mask;
@@ -144,15 +144,15 @@ static int look(struct links *l, const char *path, struct known *out)
 	return out->link ? 0 : -ENOMEM;
 }
 
-/* The place of PATH, with room for it. */
-static int place(struct links *l, const char *path, struct known **out)
+/* The place of PATH, LEN bytes, with room for it. */
+static int place(struct links *l, const char *path, size_t len, struct known **out)
 {
 	if (!l->known || l->used * 2 >= l->mask) {
 		int r = grow(l);
 		if (r)
 			return r;
 	}
-	*out = slot_of(l->known, l->mask, path);
+	*out = slot_of(l->known, l->mask, path, len);
 	return 0;
 }
 
@@ -174,18 +174,20 @@ static bool lists_all(int fd)
 	}
 }
 
-static int list_entry(struct links *l, const char *dir, const struct dirent *e)
+/* PATH is that of its directory, DIR bytes and a slash. */
+static int list_entry(struct links *l, char path[PATH_MAX], size_t dir, const struct dirent *e)
 {
-	char path[PATH_MAX];
 	struct known *k;
+	size_t n = strlen(e->d_name), len = dir + 1 + n;
 	if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 		return 0;
-	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, e->d_name) >= sizeof(path))
+	if (len >= PATH_MAX)
 		return 1;
-	int r = place(l, path, &k);
+	memcpy(path + dir + 1, e->d_name, n + 1);
+	int r = place(l, path, len, &k);
 	if (r || k->path)
 		return r;
-	const char *own = arena_copy(&l->arena, path, strlen(path));
+	const char *own = arena_copy(&l->arena, path, len);
 	if (!own)
 		return -ENOMEM;
 	bool plain = e->d_type == DT_DIR || e->d_type == DT_REG;
@@ -194,9 +196,10 @@ static int list_entry(struct links *l, const char *dir, const struct dirent *e)
 	return 0;
 }
 
-/* 0: all of it is known. 1: it is not read. */
-static int list(struct links *l, const char *dir)
+/* 0: all of DIR, LEN bytes, is known. 1: it is not read. */
+static int list(struct links *l, const char *dir, size_t len)
 {
+	char path[PATH_MAX];
 	int fd = open(*dir ? dir : "/", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	DIR *d = fd >= 0 && lists_all(fd) ? fdopendir(fd) : NULL;
 	if (!d) {
@@ -206,35 +209,37 @@ static int list(struct links *l, const char *dir)
 	}
 	int r = 0;
 	unsigned n = 0;
+	memcpy(path, dir, len);
+	path[len] = '/';
 	errno = 0;
 	for (const struct dirent *e; r == 0 && (e = readdir(d)); errno = 0)
-		r = ++n > LIST_MOST ? 1 : list_entry(l, dir, e);
+		r = ++n > LIST_MOST ? 1 : list_entry(l, path, len, e);
 	if (r == 0 && errno)
 		r = 1;
 	closedir(d);
 	return r;
 }
 
-/* Whether PATH, of which nothing is known, is known not to be there by its directory. */
-static int absent(struct links *l, const char *path, bool *out)
+/* Whether PATH, LEN bytes, of which nothing is known, is known not to be there by its directory. */
+static int absent(struct links *l, const char *path, size_t len, bool *out)
 {
 	char dir[PATH_MAX];
 	size_t n = (size_t)(strrchr(path, '/') - path);
 	struct known *k = &l->root;
 	memcpy(dir, path, n);
 	dir[n] = 0;
-	int r = n ? place(l, dir, &k) : 0;
+	int r = n ? place(l, dir, n, &k) : 0;
 	*out = false;
 	if (r || (n && !k->path))
 		return r;
 	if (!k->listed && ++k->asked == LIST_FROM) {
-		r = list(l, dir);
+		r = list(l, dir, n);
 		if (r < 0)
 			return r;
 		if (n)
-			k = slot_of(l->known, l->mask, dir); /* the table may have grown */
+			k = slot_of(l->known, l->mask, dir, n); /* the table may have grown */
 		k->listed = r == 0;
-		struct known *now = slot_of(l->known, l->mask, path);
+		struct known *now = slot_of(l->known, l->mask, path, len);
 		*out = k->listed && !now->path;
 		return 0;
 	}
@@ -242,15 +247,16 @@ static int absent(struct links *l, const char *path, bool *out)
 	return 0;
 }
 
-static int know(struct links *l, const char *path, const struct known **out)
+static int know(struct links *l, const char *path, size_t len, const struct known **out)
 {
 	struct known *k;
 	bool gone = false;
-	int r = place(l, path, &k);
-	if (!r && !k->path)
-		r = absent(l, path, &gone);
-	if (!r)
-		r = place(l, path, &k);
+	int r = place(l, path, len, &k);
+	if (!r && !k->path) {
+		r = absent(l, path, len, &gone);
+		if (!r)
+			r = place(l, path, len, &k); /* the table may have grown */
+	}
 	if (r)
 		return r;
 	*out = k;
@@ -258,7 +264,7 @@ static int know(struct links *l, const char *path, const struct known **out)
 		return 0;
 	const struct known was = *k;
 	if (gone) {
-		const char *own = arena_copy(&l->arena, path, strlen(path));
+		const char *own = arena_copy(&l->arena, path, len);
 		if (own)
 			*k = (struct known){ .path = own, .kind = PLACE_MISSING, .trusted = true };
 		l->used += own != NULL;
@@ -302,7 +308,7 @@ static int walk_component(struct walk *w, const char *name, size_t n)
 	w->at[w->len] = 0;
 	if (w->missing)
 		return 0;
-	int r = know(w->links, w->at, &k);
+	int r = know(w->links, w->at, w->len, &k);
 	if (r)
 		return r;
 	w->missing = k->kind == PLACE_MISSING;
@@ -314,7 +320,7 @@ static int walk_path(struct walk *w, const char *path)
 {
 	int r = 0;
 	while (!r && *path) {
-		size_t n = strcspn(path, "/");
+		size_t n = (size_t)(strchrnul(path, '/') - path);
 		if (n && !(n == 1 && *path == '.'))
 			r = walk_component(w, path, n);
 		path += n + (path[n] == '/');

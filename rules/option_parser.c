@@ -264,50 +264,52 @@ static int opt_show(struct target *t)
 	return strcmp(t->value, "asked") == 0 ? 0 : expected(t, "asked");
 }
 
+#define NAME(text) text, sizeof(text) - 1
+
 static const struct option {
 	const char *name; /* with '=' when it takes a value */
+	size_t len;
 	unsigned verdicts;
 	const char *where; /* which verdicts, for people */
 	int (*parse)(struct target *t);
 } options[] = {
-	{ "by=", V_ANY, "", opt_by },
-	{ "tree=", V_ANY, "", opt_tree },
-	{ "argv=", V_ANY, "", opt_argv },
-	{ "args=", V(VERDICT_REWRITE), "rewrite", opt_args },
-	{ "argv0=", V(VERDICT_REWRITE), "rewrite", opt_argv0 },
-	{ "env=", V_ANY, "", opt_env },
-	{ "uid=", V_ANY, "", opt_uid },
-	{ "depth=", V_ANY, "", opt_depth },
-	{ "timeout=", V(VERDICT_ASK), "ask", opt_timeout },
-	{ "else=", V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "ask, or a rule with limit=", opt_else },
-	{ "remember=", V(VERDICT_ASK), "ask", opt_remember },
-	{ "limit=", V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "allow, rewrite and ask", opt_limit },
-	{ "errno=", V(VERDICT_DENY), "deny", opt_errno },
-	{ "log=", V_ANY, "", opt_log },
-	{ "reason=", V_ANY, "", opt_reason },
-	{ "after=", V(VERDICT_ASK), "ask", opt_after },
-	{ "show=", V(VERDICT_REWRITE), "rewrite", opt_show },
-	{ "sha256=", V_ANY, "", opt_sha256 },
-	{ "trusted", V_ANY, "", opt_trusted },
-	{ "own", V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
-	{ "stack", V_ANY, "", opt_stack },
-	{ "firm", V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
-	{ "review", V(VERDICT_ASK), "ask", opt_review },
+	{ NAME("by="), V_ANY, "", opt_by },
+	{ NAME("tree="), V_ANY, "", opt_tree },
+	{ NAME("argv="), V_ANY, "", opt_argv },
+	{ NAME("args="), V(VERDICT_REWRITE), "rewrite", opt_args },
+	{ NAME("argv0="), V(VERDICT_REWRITE), "rewrite", opt_argv0 },
+	{ NAME("env="), V_ANY, "", opt_env },
+	{ NAME("uid="), V_ANY, "", opt_uid },
+	{ NAME("depth="), V_ANY, "", opt_depth },
+	{ NAME("timeout="), V(VERDICT_ASK), "ask", opt_timeout },
+	{ NAME("else="), V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "ask, or a rule with limit=", opt_else },
+	{ NAME("remember="), V(VERDICT_ASK), "ask", opt_remember },
+	{ NAME("limit="), V(VERDICT_ASK) | V(VERDICT_ALLOW) | V(VERDICT_REWRITE), "allow, rewrite and ask", opt_limit },
+	{ NAME("errno="), V(VERDICT_DENY), "deny", opt_errno },
+	{ NAME("log="), V_ANY, "", opt_log },
+	{ NAME("reason="), V_ANY, "", opt_reason },
+	{ NAME("after="), V(VERDICT_ASK), "ask", opt_after },
+	{ NAME("show="), V(VERDICT_REWRITE), "rewrite", opt_show },
+	{ NAME("sha256="), V_ANY, "", opt_sha256 },
+	{ NAME("trusted"), V_ANY, "", opt_trusted },
+	{ NAME("own"), V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
+	{ NAME("stack"), V_ANY, "", opt_stack },
+	{ NAME("firm"), V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
+	{ NAME("review"), V(VERDICT_ASK), "ask", opt_review },
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
 
 static bool is_flag(const struct option *o)
 {
-	return o->name[strlen(o->name) - 1] != '=';
+	return o->name[o->len - 1] != '=';
 }
 
 static bool names(const struct word *w, const struct option *o)
 {
-	size_t len = strlen(o->name);
-	if (w->n < len || (is_flag(o) && w->n != len))
+	if (w->n < o->len || (is_flag(o) && w->n != o->len))
 		return false;
-	for (size_t i = 0; i < len; i++)
+	for (size_t i = 0; i < o->len; i++)
 		if (w->units[i] != (glob_unit)(unsigned char)o->name[i])
 			return false;
 	return true;
@@ -316,6 +318,8 @@ static bool names(const struct word *w, const struct option *o)
 /* A flag, or letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
+	if (w->n && w->units[0] == '/') /* most words */
+		return false;
 	for (size_t i = 0; i < OPTIONS; i++)
 		if (is_flag(&options[i]) && word_is(w, options[i].name))
 			return true;
@@ -356,7 +360,7 @@ int parse_option(struct parser *p, const struct word *w, struct compiled_rule *r
 		return unknown_option(p, w);
 	if (!(o->verdicts & V(rule->pub.kind)))
 		return parser_fail(p, w->from, "%s belongs to %s, not to %s", o->name, o->where, verdict_name(rule->pub.kind));
-	struct target t = { .p = p, .w = w, .skip = strlen(o->name), .name = o->name, .rule = rule, .when = when };
+	struct target t = { .p = p, .w = w, .skip = o->len, .name = o->name, .rule = rule, .when = when };
 	t.value = word_text(&p->rs->arena, w, t.skip);
 	return t.value ? o->parse(&t) : -ENOMEM;
 }
