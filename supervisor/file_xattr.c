@@ -85,9 +85,23 @@ static int copy_both(struct job *j, uint64_t name, uint64_t value, uint64_t size
 	return rc < 0 ? rc : copy_value(j, value, size, flags);
 }
 
+/* Whether the kernel looks at what is said of the attribute before it looks for the file: since Linux 6.13. */
+static bool arguments_come_first(void)
+{
+	return setxattr("", "", NULL, 0, ~0) < 0 && errno == EINVAL;
+}
+
+int xattr_checked(struct job *j, int rc)
+{
+	if (rc == 0 || arguments_come_first())
+		return rc;
+	j->late = rc;
+	return 0;
+}
+
 int setxattr_check(struct job *j)
 {
-	return copy_both(j, j->arg[1], j->arg[2], j->arg[3], j->arg[4]);
+	return xattr_checked(j, copy_both(j, j->arg[1], j->arg[2], j->arg[3], j->arg[4]));
 }
 
 static int by_name(struct job *j, unsigned look)
@@ -165,12 +179,12 @@ static long do_setxattr(struct job *j)
 
 int setxattr_perform(struct job *j)
 {
-	return file_act(j, false, do_setxattr);
+	return j->late ? job_error(j, j->late) : file_act(j, false, do_setxattr);
 }
 
 int removexattr_check(struct job *j)
 {
-	return xattr_copy_name(j, j->arg[1]);
+	return xattr_checked(j, xattr_copy_name(j, j->arg[1]));
 }
 
 int removexattr_resolve(struct job *j)
@@ -216,7 +230,7 @@ static long do_removexattr(struct job *j)
 
 int removexattr_perform(struct job *j)
 {
-	return file_act(j, false, do_removexattr);
+	return j->late ? job_error(j, j->late) : file_act(j, false, do_removexattr);
 }
 
 static long set_attr(struct job *j, int dir, const char *path)

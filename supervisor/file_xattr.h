@@ -19,6 +19,12 @@ struct value_args {
 /* The attribute's name at ADDR into data[0], once. Returns 0 or a negative errno. */
 int xattr_copy_name(struct job *j, uint64_t addr);
 
+/*
+ * RC is what is wrong with the arguments, 0: nothing. Returns it where the running kernel says that first; else keeps it in J->late, for
+ * when the file has been found and the call is allowed, and returns 0.
+ */
+int xattr_checked(struct job *j, int rc);
+
 /* The caller's struct at ADDR, SIZE bytes: what it has beyond OUT's must be zero. Returns 0 or a negative errno. */
 int xattr_copy_args(struct job *j, uint64_t addr, uint64_t size, struct value_args *out);
 

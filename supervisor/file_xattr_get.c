@@ -48,14 +48,14 @@ static int get_words(struct job *j, uint64_t value, uint64_t size)
 
 int getxattr_resolve(struct job *j)
 {
-	int rc = xattr_copy_name(j, j->arg[1]);
+	int rc = xattr_checked(j, xattr_copy_name(j, j->arg[1]));
 
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, 0);
 }
 
 int lgetxattr_resolve(struct job *j)
 {
-	int rc = xattr_copy_name(j, j->arg[1]);
+	int rc = xattr_checked(j, xattr_copy_name(j, j->arg[1]));
 
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_SYMLINK_NOFOLLOW);
 }
@@ -65,7 +65,7 @@ int fgetxattr_resolve(struct job *j)
 {
 	if ((int)j->arg[0] != AT_FDCWD || !xattr_takes_place())
 		return -EBADF;
-	int rc = xattr_copy_name(j, j->arg[1]);
+	int rc = xattr_checked(j, xattr_copy_name(j, j->arg[1]));
 	return rc < 0 ? rc : get_words(j, j->arg[2], j->arg[3]) ?: object_at(j, AT_FDCWD, AT_EMPTY_PATH);
 }
 
@@ -134,7 +134,7 @@ static int ask_and_give(struct job *j, const char *name)
 
 int getxattr_perform(struct job *j)
 {
-	return ask_and_give(j, job_text(j, j->data[0]));
+	return j->late ? job_error(j, j->late) : ask_and_give(j, job_text(j, j->data[0]));
 }
 
 int listxattr_perform(struct job *j)

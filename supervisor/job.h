@@ -142,7 +142,7 @@ struct job {
 	struct inet_endpoint asked_inet;
 	uid_t uid;               /* the caller's effective uid, where rules ask for it */
 	uint64_t said;           /* what the call says beside its objects (enum call_says), for people and records; set by resolve */
-	int late;                /* why the second path could not be copied, a negative errno: said when the first was looked up; 0 */
+	int late;                /* why the second path or what stands for an attribute could not be copied, a negative errno: said when the first was looked up; 0 */
 	int scratch[JOB_SCRATCH];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
 	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
