@@ -107,6 +107,27 @@ int control_build(const struct control_source *source, const void *in, size_t le
 	return 0;
 }
 
+bool control_packet_source(const void *in, size_t len, struct in_addr *source)
+{
+	struct in_pktinfo said;
+	struct cmsghdr h;
+	bool given = false;
+
+	for (size_t at = 0; len - at >= sizeof(h); at += CMSG_ALIGN(h.cmsg_len)) {
+		memcpy(&h, (const char *)in + at, sizeof(h));
+		if (h.cmsg_len < sizeof(h) || h.cmsg_len > len - at)
+			break;
+		if (h.cmsg_level == IPPROTO_IP && h.cmsg_type == IP_PKTINFO && h.cmsg_len == CMSG_LEN(sizeof(said))) {
+			memcpy(&said, (const char *)in + at + CMSG_LEN(0), sizeof(said));
+			*source = said.ipi_spec_dst;
+			given = true;
+		}
+		if (CMSG_ALIGN(h.cmsg_len) >= len - at)
+			break;
+	}
+	return given;
+}
+
 int control_credentials(struct control *c, const struct ucred *who)
 {
 	struct cmsghdr h = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_CREDENTIALS };

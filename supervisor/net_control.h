@@ -9,6 +9,7 @@
 #ifndef USHER_SUPERVISOR_NET_CONTROL_H
 #define USHER_SUPERVISOR_NET_CONTROL_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
@@ -34,6 +35,12 @@ struct control_source {
  * their address (IP_RETOPTS, routing headers), -EBADF, -ENOMEM, or what fetch returned. *OUT is control_free()d in every case.
  */
 int control_build(const struct control_source *source, const void *in, size_t len, struct control *out);
+
+/*
+ * The source that the LEN bytes IN give a packet of IPv4 (ip(7), IP_PKTINFO), into *source: what goes to no address goes there. Returns false where
+ * they give none.
+ */
+bool control_packet_source(const void *in, size_t len, struct in_addr *source);
 
 /* Adds credentials, unless there are some. */
 int control_credentials(struct control *c, const struct ucred *who);

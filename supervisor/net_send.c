@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "supervisor/memory.h"
+#include "supervisor/net_control.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/rows_net.h"
 #include "supervisor/net_peer.h"
@@ -53,6 +54,27 @@ static const struct message *same_name(struct job *j, const struct batch *b, con
 	return NULL;
 }
 
+/*
+ * A packet to no address goes to its source, or else to loopback, as the kernel routes it: what is decided is where that is. The message is read once
+ * more when it is sent, and then it has an address.
+ */
+static void pin_to_source(struct job *j, const struct batch *b, const struct message *m)
+{
+	char raw[512]; /* what speaks of packets alone takes less */
+	struct sockaddr_in to;
+	struct in_addr source;
+
+	if (b->kind.domain != AF_INET || b->kind.type == SOCK_STREAM || !m->control || !m->n_control || m->n_control > sizeof(raw) ||
+	    m->name.len < sizeof(to))
+		return;
+	memcpy(&to, job_text(j, m->name), sizeof(to));
+	if (to.sin_addr.s_addr != htonl(INADDR_ANY) || memory_read((pid_t)j->notif.pid, m->control, raw, m->n_control) < 0 ||
+	    !control_packet_source(raw, m->n_control, &source))
+		return;
+	to.sin_addr.s_addr = source.s_addr != htonl(INADDR_ANY) ? source.s_addr : htonl(INADDR_LOOPBACK);
+	memcpy(job_text(j, m->name), &to, sizeof(to));
+}
+
 /* TCP looks at an address only to connect; connected packets do not look at it; unix streams refuse any. */
 static int message_target(struct job *j, const struct batch *b, struct message *m)
 {
@@ -69,6 +91,7 @@ static int message_target(struct job *j, const struct batch *b, struct message *
 		m->pointed = false;
 		return 0;
 	}
+	pin_to_source(j, b, m);
 	int rc = net_target(j, &b->kind, m->name, opens ? OP_CONNECT : OP_SEND, &m->target, &ignored);
 	/* That there is one tells (a peer that is a mapped address is not reached then); that it says nothing holds if the socket turns into one of IPv4. */
 	if (ignored)

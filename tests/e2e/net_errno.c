@@ -430,6 +430,35 @@ static void no_address(void)
 	}
 }
 
+/* To no address with a source in a control message: to that source. */
+static void no_address_from(void)
+{
+	static const char *const from[] = { "127.0.0.2", "0.0.0.0" };
+	char control[CMSG_SPACE(sizeof(struct in_pktinfo))], came;
+	struct sockaddr_in a, any;
+	socklen_t len = sizeof(a);
+
+	for (size_t i = 0; i < 4; i++) {
+		int l = sock(AF_INET, SOCK_DGRAM), c = sock(AF_INET, SOCK_DGRAM);
+		struct in_pktinfo said = { .ipi_spec_dst = v4(from[i / 2], 0).sin_addr };
+		struct msghdr m = { .msg_name = &any, .msg_namelen = sizeof(any), .msg_iov = &(struct iovec){ "x", 1 }, .msg_iovlen = 1,
+				    .msg_control = control, .msg_controllen = sizeof(control) };
+		struct cmsghdr *h = CMSG_FIRSTHDR(&m);
+		a = v4(i % 2 ? "127.0.0.1" : "127.0.0.2", 0);
+		if (bind(l, (struct sockaddr *)&a, sizeof(a)) < 0 || getsockname(l, (struct sockaddr *)&a, &len) < 0)
+			exit(77);
+		any = v4("0.0.0.0", ntohs(a.sin_port));
+		*h = (struct cmsghdr){ .cmsg_len = CMSG_LEN(sizeof(said)), .cmsg_level = IPPROTO_IP, .cmsg_type = IP_PKTINFO };
+		memcpy(CMSG_DATA(h), &said, sizeof(said));
+		a = v4("127.0.0.3", 0);
+		say("bind", bind(c, (struct sockaddr *)&a, sizeof(a)));
+		say("from a control message's source to no address", sendmsg(c, &m, 0));
+		say("came", recv(l, &came, 1, MSG_DONTWAIT));
+		close(c);
+		close(l);
+	}
+}
+
 static void paths(void)
 {
 	struct sockaddr_un un;
@@ -671,6 +700,7 @@ int main(void)
 	control();
 	states();
 	no_address();
+	no_address_from();
 	paths();
 	others();
 	zerocopy();
