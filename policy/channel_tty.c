@@ -103,7 +103,7 @@ void tty_write(const struct tty_channel *c, const struct text_buffer *t)
 static bool screen_have(struct tty_channel *c)
 {
 	const struct screen *s = c->screen;
-	char buf[64];
+	char buf[128];
 	struct text_buffer t;
 	if (c->have)
 		return true;

@@ -151,8 +151,14 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
 		text_add(t, "\033[%u;1H\033[2K%s%s\033[J", f->rows, prompt, typed + skip);
 }
 
-/* As after a reset, whatever the program has done to hide a text: lines count from the top, no margins, letters are letters. */
-#define PLAIN "\033[?6l\033[r\033(B\017"
+/* Ends a sequence or string that the program has begun. */
+#define END "\030\033\\"
+
+/*
+ * As after a reset, whatever the program has done to hide a text, and by whatever sequences the relay did not follow (XTRESTORE): lines count from the
+ * top, no margins (DECLRMM), what is written is shown (2026), letters are letters, and what was protected (SPA, DECSCA) is erased like the rest.
+ */
+#define PLAIN "\033[?6l\033[?69l\033[r\033[?2026l\033[0\"q\033(B\017"
 
 void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)
 {
@@ -160,7 +166,7 @@ void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)
 		text_add(t, "\r\n\a");
 		return;
 	}
-	text_add(t, "%s" PLAIN "\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
+	text_add(t, END "%s" PLAIN "\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
 }
 
 void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t)

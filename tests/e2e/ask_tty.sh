@@ -283,7 +283,7 @@ if command -v vim >/dev/null; then
 else skip "question over vim" "no vim"; fi
 
 # What begins a string that never ends keeps a question off the screen of a tmux or screen.
-for begun in '\033Pq' '\033Pq\033[m'; do
+for begun in '\033Pq' '\033Pq\033[m' '\033(\033Pq'; do
 	begin
 	run "sh -c 'printf \"$begun\"; cat secret'"
 	sleep 2

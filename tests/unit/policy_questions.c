@@ -935,6 +935,25 @@ static void small_terminals(void **state)
 	asked_free(a);
 }
 
+/* Whatever the program did by sequences that nobody followed: nothing of it stands beside a question or over it. */
+static void questions_begin_on_a_plain_screen(void **state)
+{
+	static const char *const plain[] = { "\033[?6l", "\033[?69l", "\033[r", "\033[?2026l", "\033[0\"q", "\033(B" };
+
+	for (int full = 0; full < 2; full++) {
+		struct tty_frame f = { .rows = 24, .cols = 80, .mark = "marked" };
+		struct text_buffer t;
+		char text[128];
+		text_start(&t, text, sizeof(text));
+		tty_enter(&f, full, &t);
+		char *erased = strstr(text, "\033[2J");
+		assert_non_null(erased);
+		assert_memory_equal(text, "\030\033\\", 3); /* a string that the program began takes none of it */
+		for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+			assert_true(strstr(text, plain[i]) && strstr(text, plain[i]) < erased);
+	}
+}
+
 static bool same(const struct asked *a, const struct question *q)
 {
 	struct question of = { .call = &a->call, .verdict = &a->verdict };
@@ -1073,7 +1092,7 @@ int main(void)
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
-		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals),
+		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals), CASE(questions_begin_on_a_plain_screen),
 		CASE(copy_is_whole), CASE(filed_is_whole), CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
