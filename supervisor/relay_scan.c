@@ -73,6 +73,8 @@ static void keys_end(struct scan *s, char final)
 static void csi_known(struct scan *s, char final)
 {
 	s->csi[s->len] = '\0';
+	if (strpbrk(s->csi, " !\"#$%&'()*+,-./"))
+		return; /* another one that ends in the same letter */
 	if (final == 'h' || final == 'l')
 		modes_end(s, final == 'h');
 	else if (final == 'r' && (s->csi[0] == '\0' || s->csi[0] == ';' || (s->csi[0] >= '0' && s->csi[0] <= '9')))
@@ -163,6 +165,14 @@ static void step_csi(struct scan *s, char c)
 	}
 }
 
+/* Whether C is obeyed where it stands and the sequence goes on behind it: any control but those that end it or begin another one. */
+static bool within_sequence(const struct scan *s, char c)
+{
+	if (s->state != SCAN_ESCAPE && s->state != SCAN_CHARSET && s->state != SCAN_CSI)
+		return false;
+	return c == 0x7f || (c >= 0 && c < 0x20 && c != '\033' && c != 0x18 && c != 0x1a);
+}
+
 static void step(struct scan *s, char c)
 {
 	bool led = s->lead;
@@ -174,6 +184,8 @@ static void step(struct scan *s, char c)
 	}
 	if (c == '\033')
 		s->c1 = s->open_c1 = false;
+	if (within_sequence(s, c))
+		return;
 	switch (s->state) {
 	case SCAN_GROUND:
 		if (c == '\033')
@@ -183,7 +195,9 @@ static void step(struct scan *s, char c)
 		step_escape(s, c);
 		break;
 	case SCAN_CHARSET:
-		if (c < 0x20 || c > 0x2f)
+		if (c == '\033')
+			s->state = SCAN_ESCAPE;
+		else if (c < 0x20 || c > 0x2f)
 			s->state = SCAN_GROUND;
 		break;
 	case SCAN_CSI:

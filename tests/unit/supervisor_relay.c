@@ -130,6 +130,14 @@ static void what_hides_text_is_taken_back(void **state)
 		{ "\302\2205\033Pq\302\234", "\030\033\\", "" },
 		{ "\302\247 \303\220 \342\202\220", "", "" }, /* letters */
 		{ "\302", "", "" },
+		/* A terminal obeys the controls within a sequence and goes on with it; ESC begins another one anywhere. What has more than modes in it is none of theirs. */
+		{ "\033\013[?5h", "\033[?5l", "\033[?5h" },
+		{ "\033[?100\0133\177h", "\033[?1003l", "\033[?1003h" },
+		{ "\033(\033[?5h", "\033[?5l", "\033[?5h" },
+		{ "\033(\033]10;white\a", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033(\013\033Pq", "\030\033\\", "" },
+		{ "\033[?5h\033[?5 l", "\033[?5l", "\033[?5h" },
+		{ "\033[?5\030h\033(\030[?5h\033\032[?5h", "", "" },
 		/* Other words for colours: with noughts before the number, of kitty, of the Linux console. */
 		{ "\033]010;#000000\a", "\033]104\a\033]110\a\033]111\a", "" },
 		{ "\033]0000000000004;1;red\a", "\033]104\a\033]110\a\033]111\a", "" },
