@@ -19,6 +19,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/thread_state.h"
+#include "supervisor/unwind_code.h"
 #include "supervisor/unwind_image.h"
 #include "supervisor/unwind_internal.h"
 #include "supervisor/unwind_lib.h"
@@ -48,6 +49,8 @@ struct unwinding {
 	uint64_t ip, sp;
 	bool lacks;
 	bool unknown; /* code without a table was met: libunwind would guess on */
+	bool refused; /* its table must not be run: nothing more is read */
+	struct unwind_code code[2]; /* of the table that is being run: what all functions of its kind share, and its own */
 };
 
 /* The binary search table behind a PT_GNU_EH_FRAME header, in the one form linkers write. */
@@ -90,6 +93,34 @@ static bool column_put_right(unw_proc_info_t *pi)
 	return true;
 }
 
+/* Copies FROM to TO of the process, from where they are run. */
+static bool take_code(struct unwinding *u, struct unwind_code *c, uint64_t from, uint64_t to)
+{
+	const uint64_t word = sizeof(unw_word_t);
+
+	c->len = 0;
+	if (from >= to)
+		return true;
+	c->at = from & ~(word - 1);
+	if (to - c->at > UNWIND_CODE - word)
+		return false;
+	size_t len = (size_t)((to - c->at + word - 1) & ~(word - 1));
+	if (!view_read(u->view, c->at, c->bytes, len))
+		return false;
+	c->len = len;
+	return unwind_code_fits(c->bytes + (from - c->at), (size_t)(to - from), RETURN_COLUMN);
+}
+
+static bool may_run(struct unwinding *u, const unw_proc_info_t *pi)
+{
+	const struct kept_cie *cie = pi->unwind_info;
+
+	if (!cie)
+		return true;
+	return pi->unwind_info_size >= (int)sizeof(*cie) && take_code(u, &u->code[0], cie->instructions[0], cie->instructions[1]) &&
+	       take_code(u, &u->code[1], cie->instructions[2], cie->instructions[3]);
+}
+
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *pi, int need, void *arg)
 {
 	struct unwinding *u = arg;
@@ -97,7 +128,8 @@ static int find_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *p
 	unw_dyn_info_t di;
 
 	int rc = m && search_table(u->view, m, &di) ? u->lib->search(as, ip, &di, pi, need, arg) : -UNW_ENOINFO;
-	u->unknown = rc < 0 || column_put_right(pi);
+	u->refused = rc >= 0 && !may_run(u, pi); /* libunwind gives back what it has found when it cannot read it */
+	u->unknown = rc < 0 || u->refused || column_put_right(pi);
 	return rc;
 }
 
@@ -114,7 +146,13 @@ static int access_mem(unw_addr_space_t as, unw_word_t at, unw_word_t *value, int
 {
 	struct unwinding *u = arg;
 
-	return !write && view_read(u->view, at, value, sizeof(*value)) ? 0 : -UNW_EINVAL;
+	if (write || u->refused)
+		return -UNW_EINVAL;
+	for (unsigned i = 0; i < 2; i++) {
+		if (unwind_code_word(&u->code[i], at, value))
+			return view_spend(u->view) ? 0 : -UNW_EINVAL;
+	}
+	return view_read(u->view, at, value, sizeof(*value)) ? 0 : -UNW_EINVAL;
 }
 
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write, void *arg)

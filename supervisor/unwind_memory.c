@@ -46,7 +46,7 @@ static bool late(struct view *v)
 	return false;
 }
 
-static bool spend(struct view *v)
+bool view_spend(struct view *v)
 {
 	if (v->reads >= VIEW_READS)
 		return false;
@@ -60,7 +60,7 @@ bool view_read_block(struct view *v, uint64_t at, void *out, size_t len)
 	struct iovec mine = { out, len }, theirs = { (void *)(uintptr_t)at, len };
 
 	v->reads |= 63; /* the clock is looked at */
-	return spend(v) && process_vm_readv(v->tid, &mine, 1, &theirs, 1, 0) == (ssize_t)len;
+	return view_spend(v) && process_vm_readv(v->tid, &mine, 1, &theirs, 1, 0) == (ssize_t)len;
 }
 
 static const char *view_page(struct view *v, uint64_t page)
@@ -93,7 +93,7 @@ bool view_read(struct view *v, uint64_t at, void *out, size_t len)
 {
 	char *to = out;
 
-	if (!spend(v))
+	if (!view_spend(v))
 		return false;
 	const char *table = in_tables(v, at, len);
 	if (table) {
@@ -259,7 +259,7 @@ struct module *view_module(struct view *v, uint64_t addr)
 		if (addr >= v->module[i].start && addr < v->module[i].end)
 			return &v->module[i];
 	}
-	if (v->n_modules == VIEW_MODULES || !spend(v) || mapping_at(v->maps, addr, MAPS_LINES, &v->mapping))
+	if (v->n_modules == VIEW_MODULES || !view_spend(v) || mapping_at(v->maps, addr, MAPS_LINES, &v->mapping))
 		return NULL;
 	if (v->mapping.name[0] != '/' && strcmp(v->mapping.name, "[vdso]") != 0)
 		return NULL;

@@ -58,6 +58,9 @@ struct view {
 int view_open(pid_t tid, uint64_t limit_ns, struct image_files *files, struct view **out);
 void view_free(struct view *v); /* safe on NULL */
 
+/* Counts a read that needs none of the process. False: no more. */
+bool view_spend(struct view *v);
+
 /* Copies from the cached pages and files. False when unreadable, or when time or reads are used up. */
 bool view_read(struct view *v, uint64_t at, void *out, size_t len);
 

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "supervisor/unwind.h"
+#include "supervisor/unwind_code.h"
 #include "supervisor/unwind_image.h"
 #include "supervisor/unwind_python.h"
 
@@ -328,9 +329,60 @@ static void columns_that_are_none(void **state)
 #endif
 }
 
+/* DW_CFA_register says where a register was put: libunwind took any number for a place on its own stack. */
+static void registers_that_are_none(void **state)
+{
+#ifdef __x86_64__
+	static const uint8_t code[][10] = {
+		{ 0x09, 16, 0x80, 0x80, 0x80, 0x10 },                         /* 2^25 */
+		{ 0x09, 3, 0x80, 0x80, 0x80, 0x80, 0x80, 0x20 },              /* 2^40 */
+		{ 0x09, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40 },  /* 2^55 */
+		{ 0, 0, 0, 0x0e, 8, 0x09, 16, 0x80, 0x80, 0x80 },             /* and on beyond the end */
+	};
+	char *map;
+	pid_t pid = waits_in("made-up", &map);
+
+	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++) {
+		module_build(map, code[i], sizeof(code[i]));
+		assert_non_null(strstr(stack_of(pid), "\"unwind\":\"partial\""));
+	}
+	end(pid);
+	munmap(map, MODULE_LEN);
+#else
+	skip();
+#endif
+}
+
+static void instructions_are_looked_at(void **state)
+{
+	static const struct {
+		const char *code;
+		size_t len;
+		bool fits;
+	} rows[] = {
+		{ "", 0, true },
+		{ "\x0c\x07\x08\x90\x01\x41\x0e\x10\x86\x02\x0a\xc6\x0b\0\0", 15, true },
+		{ "\x0f\x03\x09\x09\x7f", 5, true }, /* in an expression it is another thing */
+		{ "\x10\x06\x02\x76\x78\x2e\x10", 7, true },
+		{ "\x09\x10\x10", 3, true },
+		{ "\x09\x10\x11", 3, false },
+		{ "\x09\x10\x90\0", 4, true },
+		{ "\x09\x10\x80\x01", 4, false },
+		{ "\x09\x10", 2, false },
+		{ "\x0e\x80\x80\x80\x80\x80\x80\x80\x80\x80\x01", 11, false },
+		{ "\x0f\x04\x09\x09\x7f", 5, false },
+		{ "\x04\x01\x02", 3, false },
+		{ "\x01\0\0\0\0", 5, false },
+		{ "\x3f", 1, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(unwind_code_fits((const uint8_t *)rows[i].code, rows[i].len, 16), rows[i].fits);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables), cmocka_unit_test(columns_that_are_none) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables), cmocka_unit_test(columns_that_are_none), cmocka_unit_test(registers_that_are_none), cmocka_unit_test(instructions_are_looked_at) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
