@@ -275,8 +275,11 @@ static int add_word(struct builder *b)
 	return 0;
 }
 
+/* AT may be one beyond the end: a backslash there goes on with nothing. */
 static size_t line_end(const struct source *s, size_t at)
 {
+	if (at >= s->len)
+		return s->len;
 	const char *end = memchr(s->text + at, '\n', s->len - at);
 	return end ? (size_t)(end - s->text) : s->len;
 }
@@ -304,7 +307,7 @@ static void advance(struct lexer *lx)
 {
 	if (!at_end(lx))
 		lx->at++;
-	for (size_t i = lx->line_start; (i = line_end(lx->source, i)) < lx->at; i++)
+	for (size_t i = lx->line_start; (i = line_end(lx->source, i)) < lx->at && i < lx->source->len; i++)
 		lx->line_number++;
 	lx->line_start = lx->at;
 }
