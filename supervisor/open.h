@@ -57,7 +57,7 @@ int open_how_copy(struct job *j, uint64_t addr, uint64_t size);
 
 /*
  * -EMFILE when the caller has no descriptor left, else 0: asked before an open that creates or truncates, as the kernel takes the
- * number first. Ends the tree where `limit files` is what stands against it. The size of /proc/TID/fd is how many there are since Linux 6.2; before, it is 0 and nothing is known.
+ * number first. Ends the tree where `limit files` is what stands against it. The size of /proc/TID/fd is how many there are since Linux 6.2; before, it is 0, and the last number is looked for.
  */
 int open_room(struct job *j);
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -129,13 +130,31 @@ static int count_files(struct job *j, struct stat *st)
 	return w->room_fd >= 0 ? fstat(w->room_fd, st) : stat(path, st);
 }
 
+/* Whether descriptor FD is open in what /proc calls TID. */
+static bool is_open(pid_t tid, uint64_t fd)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%" PRIu64, (int)tid, fd);
+	return lstat(path, &st) == 0;
+}
+
+/* Where the kernel does not tell how many there are: of a full table the last number is taken. */
+static bool has_room(const struct job *j, const struct stat *st, uint64_t limit)
+{
+	if (st->st_size)
+		return (uint64_t)st->st_size < limit;
+	return limit && !is_open((pid_t)j->notif.pid, limit - 1);
+}
+
 int open_room(struct job *j)
 {
 	uint64_t limit = limits_files(j);
 	char path[40];
 	struct stat st;
 
-	if (count_files(j, &st) < 0 || (uint64_t)st.st_size < limit)
+	if (count_files(j, &st) < 0 || has_room(j, &st, limit))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)j->notif.pid);
 	if (!all_taken(path, limit))
