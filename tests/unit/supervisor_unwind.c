@@ -353,6 +353,30 @@ static void registers_that_are_none(void **state)
 #endif
 }
 
+/* libunwind divides what an expression says as the processor does, which traps where the quotient is no number. */
+static void quotients_that_are_none(void **state)
+{
+#ifdef __x86_64__
+	static const uint8_t code[][24] = {
+		{ 0x0f, 12, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x31, 0x1f, 0x1b },                   /* the CFA: -2^63 / -1 */
+		{ 0x10, 3, 12, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x31, 0x1f, 0x1b },                /* where rbx lies */
+		{ 0x16, 3, 12, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x31, 0x1f, 0x1b },                /* what is in it */
+		{ 0x0f, 16, 0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x31, 0x1f, 0x2f, 1, 0, 0x08, 0x1b }, /* the division in an operand */
+	};
+	char *map;
+	pid_t pid = waits_in("made-up", &map);
+
+	for (size_t i = 0; i < sizeof(code) / sizeof(code[0]); i++) {
+		module_build(map, code[i], sizeof(code[i]));
+		assert_non_null(strstr(stack_of(pid), "\"unwind\":\"partial\""));
+	}
+	end(pid);
+	munmap(map, MODULE_LEN);
+#else
+	skip();
+#endif
+}
+
 static void instructions_are_looked_at(void **state)
 {
 	static const struct {
@@ -362,7 +386,15 @@ static void instructions_are_looked_at(void **state)
 	} rows[] = {
 		{ "", 0, true },
 		{ "\x0c\x07\x08\x90\x01\x41\x0e\x10\x86\x02\x0a\xc6\x0b\0\0", 15, true },
-		{ "\x0f\x03\x09\x09\x7f", 5, true }, /* in an expression it is another thing */
+		{ "\x0f\x04\x09\x09\x09\x7f", 6, true }, /* in an expression it is another thing */
+		{ "\x0f\x0b\x77\x08\x80\0\x3f\x1a\x3b\x2a\x33\x24\x22", 13, true }, /* of a PLT */
+		{ "\x0f\x02\x77\x1b", 4, true },
+		{ "\x0f\x02\x30\x1b", 4, false },
+		{ "\x0f\x04\x30\x28\xfc\xff", 6, false },
+		{ "\x0f\x03\x2f\xfd\xff", 5, false },
+		{ "\x0f\x02\x10\x1b", 4, false },
+		{ "\x0f\x03\x92\0\x1b", 5, false },
+		{ "\x0f\x02\x0e\x10\x10\x10\x10\x10\x10\x10\x10\x10", 12, false },
 		{ "\x10\x06\x02\x76\x78\x2e\x10", 7, true },
 		{ "\x09\x10\x10", 3, true },
 		{ "\x09\x10\x11", 3, false },
@@ -382,7 +414,7 @@ static void instructions_are_looked_at(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables), cmocka_unit_test(columns_that_are_none), cmocka_unit_test(registers_that_are_none), cmocka_unit_test(instructions_are_looked_at) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(real_stack), cmocka_unit_test(names_from_files), cmocka_unit_test(functions_by_address), cmocka_unit_test(python_lines), cmocka_unit_test(hostile_files), cmocka_unit_test(hostile_tables), cmocka_unit_test(columns_that_are_none), cmocka_unit_test(registers_that_are_none), cmocka_unit_test(quotients_that_are_none), cmocka_unit_test(instructions_are_looked_at) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
