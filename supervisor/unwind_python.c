@@ -155,9 +155,11 @@ int python_line(const uint8_t *table, size_t len, int first, int64_t lasti)
 		if (!(head & 0x80) || !entry_delta(table, len, &at, head >> 3 & 15, &delta, &none))
 			return 0;
 		line += delta;
+		if (line < INT32_MIN || line > INT32_MAX)
+			return 0; /* far from any line, and more would be beyond any number */
 		address += ((head & 7) + 1) * 2;
 		if (lasti < address)
-			return none || line < 0 || line > INT32_MAX ? 0 : (int)line;
+			return none || line < 0 ? 0 : (int)line;
 	}
 	return 0;
 }

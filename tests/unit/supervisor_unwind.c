@@ -161,6 +161,11 @@ static void python_lines(void **state)
 	assert_int_equal(python_line(table, sizeof(table), 10, 12), 0);
 	assert_int_equal(python_line(table, 0, 10, 0), 0);
 	assert_int_equal(python_line((const uint8_t *)"\x10", 1, 10, 0), 0);
+	/* 64 steps of 2^58 lines each: no line, though their sum is none in 64 bits. */
+	uint8_t far[64][11];
+	for (size_t i = 0; i < 64; i++)
+		memcpy(far[i], "\xe8\x40\x40\x40\x40\x40\x40\x40\x40\x40\x20", 11);
+	assert_int_equal(python_line(far[0], sizeof(far), 10, 127), 0);
 }
 
 /* Files that are not what they seem: every one is refused, or read as far as it makes sense. */
