@@ -81,6 +81,8 @@ static int open_parts(struct journal *j, const struct journal_options *o, const 
 	rc = segment_create(j->dirfd, 1, &j->seg);
 	if (rc == 0)
 		rc = segment_extend(j->seg, CHUNK_FIRST);
+	if (rc == 0 && (j->flushing = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0)) < 0)
+		rc = -errno;
 	if (rc != 0)
 		return rc;
 	j->room = j->seg->allocated;
@@ -126,6 +128,8 @@ static void release(struct journal *j)
 	anchors_free(j->anchors);
 	if (j->anchor >= 0)
 		close(j->anchor);
+	if (j->flushing >= 0)
+		close(j->flushing);
 	if (j->dirfd >= 0)
 		close(j->dirfd);
 	sem_destroy(&j->wake);
@@ -143,7 +147,7 @@ static struct journal *allocate(void)
 	pthread_mutexattr_t attr;
 	if (!j)
 		return NULL;
-	j->dirfd = j->anchor = -1;
+	j->dirfd = j->anchor = j->flushing = -1;
 	j->reserved = END_RESERVE;
 	/* Held for about a microsecond: a short spin is cheaper than sleeping. */
 	pthread_mutexattr_init(&attr);
@@ -203,6 +207,14 @@ int journal_failed(const struct journal *j)
 	return j->failed;
 }
 
+int journal_flush(struct journal *j)
+{
+	pthread_mutex_lock(&j->grow);
+	int rc = dup3(j->seg->fd, j->flushing, O_CLOEXEC) < 0 ? -errno : 0;
+	pthread_mutex_unlock(&j->grow);
+	return rc == 0 && fdatasync(j->flushing) != 0 ? -errno : rc;
+}
+
 /* SYNC_EACH: returns when record SEQ is on the disk. Who waits for the lock is often served by its holder. */
 static int flush_to(struct journal *j, uint64_t seq)
 {
@@ -210,15 +222,11 @@ static int flush_to(struct journal *j, uint64_t seq)
 	pthread_mutex_lock(&j->flush);
 	if (j->flushed < seq) {
 		uint64_t upto = j->seq; /* read first: what comes later may not be in this flush */
-		pthread_mutex_lock(&j->grow);
-		int fd = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0);
-		pthread_mutex_unlock(&j->grow);
-		if (fd < 0 || fdatasync(fd) != 0)
-			rc = journal_stop(j, -errno);
-		else
+		rc = journal_flush(j);
+		if (rc == 0)
 			j->flushed = upto;
-		if (fd >= 0)
-			close(fd);
+		else
+			journal_stop(j, rc);
 	}
 	pthread_mutex_unlock(&j->flush);
 	return rc;

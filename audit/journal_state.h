@@ -43,6 +43,7 @@ struct journal {
 	int dirfd;
 	bool closed; /* the final seal is in */
 	int anchor; /* the file "anchor": its lock says that the session lives */
+	int flushing; /* the segment that was flushed last: the number is kept, so that a flush finds one where none is free */
 	enum journal_sync sync;
 
 	pthread_mutex_t lock;
@@ -92,6 +93,9 @@ int append_seal(struct journal *j, bool final);
 
 /* Makes the journal refuse from now on; keeps the first reason. Returns RC. */
 int journal_stop(struct journal *j, int rc);
+
+/* Puts the segment on the disk, which may be replaced meanwhile. One at a time; without a lock of these. */
+int journal_flush(struct journal *j);
 
 /* journal_dir.c: makes (or takes over, when empty) the directory. *name is the caller's to free. */
 int journal_open_dir(const char *path, char **name, int *dirfd, const char **why);

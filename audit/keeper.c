@@ -154,13 +154,9 @@ static void flush(struct journal *j)
 		return;
 	j->dirty = false;
 	j->next_flush = stamp_now() + BATCH_NS;
-	pthread_mutex_lock(&j->grow);
-	int fd = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0);
-	pthread_mutex_unlock(&j->grow);
-	if (fd < 0 || fdatasync(fd) != 0)
-		journal_stop(j, -errno);
-	if (fd >= 0)
-		close(fd);
+	int rc = journal_flush(j);
+	if (rc != 0)
+		journal_stop(j, rc);
 }
 
 /* Only while the session goes on: a short one ends without it. Read as a whole by whoever owns the file. */

@@ -363,9 +363,42 @@ static void syncs(void **state)
 	}
 }
 
+/* Whoever has many calls waiting has all of usher's descriptors: the journal goes on. */
+static void flushes_without_a_descriptor(void **state)
+{
+	char dir[64], buf[512];
+	struct rlimit before, few = { 64, 64 };
+	struct journal *j = NULL;
+	struct record r;
+	const char *why;
+	uint64_t seq;
+	int taken[64], n = 0;
+
+	fresh_dir(dir);
+	assert_int_equal(journal_create(&(struct journal_options){ .dir = dir, .sync = SYNC_EACH }, &j, &why), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	few.rlim_max = before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	while (n < 64 && (taken[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0)
+		n++;
+	assert_int_equal(errno, EMFILE);
+	note(&r, buf, sizeof buf, "x");
+	int rc = journal_append(j, &r, &seq);
+	while (n)
+		close(taken[--n]);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+	assert_int_equal(rc, 0);
+	assert_int_equal(j->flushed, 1);
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	remove_dir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(flushes_without_a_descriptor),
 		cmocka_unit_test(closes_whole),
 		cmocka_unit_test(lines_of_every_length),
 		cmocka_unit_test(threads_share),
