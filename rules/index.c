@@ -164,31 +164,10 @@ static int one_component(struct index *ix, uint32_t parent, const struct glob *g
 	return index_component(ix, parent, g, token, n, out);
 }
 
-/* The place behind one name, component by component. */
-static int literal_places(struct index *ix, uint32_t root, const struct glob *g, uint32_t *out)
-{
-	const char *name = g->literal, *end = name + g->n;
-	bool more = g->n > 0;
-	int r = 0;
-	*out = root;
-	while (!r && more) {
-		const char *slash = memchr(name, '/', (size_t)(end - name));
-		const char *stop = slash ? slash : end;
-		r = literal_child(ix, *out, name, (size_t)(stop - name), out);
-		more = slash; /* a separator at the very end: an empty component is behind it */
-		name = stop + more;
-	}
-	return r;
-}
-
 int index_add_name(struct index *ix, uint32_t root, const struct glob *g, uint32_t term)
 {
 	uint32_t at = root, t = 0;
-	bool literal = g->literal && g->sep == '/';
-	int rc = literal ? literal_places(ix, root, g, &at) : 0;
-	if (rc)
-		return rc;
-	for (bool more = !literal && g->n > 0; more;) {
+	for (bool more = g->n > 0; more;) {
 		const struct glob_token *token = &g->token[t];
 		uint32_t left = g->n - t, n = 0;
 		bool crosses = false;
@@ -202,7 +181,7 @@ int index_add_name(struct index *ix, uint32_t root, const struct glob *g, uint32
 			if (crosses)
 				return index_rest(ix, at, g, token, left, term);
 			r = one_component(ix, at, g, token, n, &at);
-			more = n < left;
+			more = n < left; /* a separator at the very end: an empty component is behind it */
 			t += n + more;
 		}
 		if (r)
