@@ -83,47 +83,53 @@ static int add_one(const struct control_source *source, const struct cmsghdr *h,
 	return 0;
 }
 
+/* The message at *AT of the LEN bytes IN; *AT is behind it then. 1: *H and *data are its own, 0: there is none, -EINVAL: it is malformed. */
+static int next_message(const void *in, size_t len, size_t *at, struct cmsghdr *h, const char **data)
+{
+	if (*at > len || len - *at < sizeof(*h))
+		return 0;
+	memcpy(h, (const char *)in + *at, sizeof(*h));
+	if (h->cmsg_len < sizeof(*h) || h->cmsg_len > len - *at)
+		return -EINVAL;
+	*data = (const char *)in + *at + CMSG_LEN(0);
+	*at += CMSG_ALIGN(h->cmsg_len); /* beyond the end where the last one has no padding */
+	return 1;
+}
+
 int control_build(const struct control_source *source, const void *in, size_t len, struct control *out)
 {
 	size_t at = 0;
 	struct cmsghdr h;
+	const char *data;
+	int rc;
 
 	memset(out, 0, sizeof(*out));
 	/* a message grows by its padding at most; credentials may be added */
 	out->bytes = calloc(1, CMSG_ALIGN(len) + sizeof(h) + CMSG_SPACE(sizeof(struct ucred)));
 	if (!out->bytes)
 		return -ENOMEM;
-	while (len - at >= sizeof(h)) {
-		memcpy(&h, (const char *)in + at, sizeof(h));
-		if (h.cmsg_len < sizeof(h) || h.cmsg_len > len - at)
-			return -EINVAL;
-		int rc = add_one(source, &h, (const char *)in + at + CMSG_LEN(0), h.cmsg_len - CMSG_LEN(0), out);
+	while ((rc = next_message(in, len, &at, &h, &data)) > 0) {
+		rc = add_one(source, &h, data, h.cmsg_len - CMSG_LEN(0), out);
 		if (rc < 0)
-			return rc;
-		if (CMSG_ALIGN(h.cmsg_len) >= len - at)
 			break;
-		at += CMSG_ALIGN(h.cmsg_len);
 	}
-	return 0;
+	return rc;
 }
 
 bool control_packet_source(const void *in, size_t len, struct in_addr *source)
 {
 	struct in_pktinfo said;
 	struct cmsghdr h;
+	const char *data;
+	size_t at = 0;
 	bool given = false;
 
-	for (size_t at = 0; len - at >= sizeof(h); at += CMSG_ALIGN(h.cmsg_len)) {
-		memcpy(&h, (const char *)in + at, sizeof(h));
-		if (h.cmsg_len < sizeof(h) || h.cmsg_len > len - at)
-			break;
-		if (h.cmsg_level == IPPROTO_IP && h.cmsg_type == IP_PKTINFO && h.cmsg_len == CMSG_LEN(sizeof(said))) {
-			memcpy(&said, (const char *)in + at + CMSG_LEN(0), sizeof(said));
-			*source = said.ipi_spec_dst;
-			given = true;
-		}
-		if (CMSG_ALIGN(h.cmsg_len) >= len - at)
-			break;
+	while (next_message(in, len, &at, &h, &data) > 0) {
+		if (h.cmsg_level != IPPROTO_IP || h.cmsg_type != IP_PKTINFO || h.cmsg_len != CMSG_LEN(sizeof(said)))
+			continue;
+		memcpy(&said, data, sizeof(said));
+		*source = said.ipi_spec_dst;
+		given = true;
 	}
 	return given;
 }
