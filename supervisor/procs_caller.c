@@ -2,11 +2,15 @@
 /*
  * Who belongs to the tree, and what a caller's descriptors are.
  *
- * MUST: a descriptor comes from the calling thread's own table or, where the kernel shows that both are one, from its leader's.
+ * MUST: a descriptor comes from the calling thread's own table or, where the kernel shows that both are one or have the same object there, from
+ * its leader's.
  */
 #include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/job.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs_internal.h"
@@ -72,10 +76,39 @@ static int getfd_anew(struct job *j, pid_t tid, int fd)
 	return got;
 }
 
+/* Files without a type (eventfd and the like) share one inode: that proves nothing. */
+static bool is_object(int fd, const struct stat *object)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && st.st_ino == object->st_ino && st.st_dev == object->st_dev && (st.st_mode & S_IFMT) != 0;
+}
+
+/*
+ * The leader's FD, for a thread the kernel has no descriptor of (before Linux 6.9). Its table serves where it is the thread's, too, or, as most
+ * containers refuse kcmp(2), where the same object is there.
+ */
+static int leaders_fd(struct job *j, pid_t tid, int fd)
+{
+	const struct session *s = j->session;
+	pid_t pid = proc_pid(j->proc);
+	char name[24], path[PROC_PATH];
+	struct stat theirs;
+
+	if (thread_same_files(tid, pid))
+		return table_getfd(s->procs, pid, fd);
+	snprintf(name, sizeof name, "fd/%d", fd);
+	put_proc_path(path, tid, name);
+	if (fstatat(s->self_proc, path, &theirs, 0) < 0)
+		return errno == ENOENT && job_alive(j) ? -EBADF : -EPERM;
+	CLEANUP_FD int got = table_getfd(s->procs, pid, fd);
+	return got >= 0 && is_object(got, &theirs) && job_alive(j) ? steal_fd(&got) : -EPERM;
+}
+
 int caller_fd(struct job *j, int fd)
 {
 	struct procs *ps = j->session->procs;
-	pid_t tid = (pid_t)j->notif.pid, pid = proc_pid(j->proc);
+	pid_t tid = (pid_t)j->notif.pid;
 
 	if (fd < 0)
 		return -EBADF;
@@ -83,8 +116,5 @@ int caller_fd(struct job *j, int fd)
 	if (got != -ENOENT)
 		return got;
 	got = getfd_anew(j, tid, fd);
-	if (got != -ENOENT)
-		return got;
-	/* The kernel has no descriptor for the thread itself: the leader's table serves when it is the same one. */
-	return thread_same_files(tid, pid) ? table_getfd(ps, pid, fd) : -EPERM;
+	return got != -ENOENT ? got : leaders_fd(j, tid, fd);
 }
