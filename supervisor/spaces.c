@@ -207,33 +207,47 @@ int spaces_enter(const struct spaces *s, int *link, int *peers, int *other, cons
 	return rc == 0 ? furnish(s, user, step) : rc;
 }
 
-/* In a child: 0 or an errno, through the exit status. */
-static int try_one(int flag, bool user)
+static int ended(pid_t pid)
 {
-	int status = 0;
-	pid_t pid = fork();
+	int status;
 
+	return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : EAGAIN;
+}
+
+/* As spaces_enter() makes them, all but its ties, and net too. 0 or an errno. */
+static int rehearse(const struct spaces *s)
+{
+	const char *step;
+	int rc = chdir("/") < 0 ? -errno : geteuid() != 0 ? enter_user() : 0;
+
+	if (rc < 0)
+		return -rc;
+	if ((s->net && unshare(CLONE_NEWNET) < 0) || (s->pid && unshare(CLONE_NEWPID) < 0))
+		return errno;
+	pid_t pid = s->pid ? fork() : 0; /* /proc shows the namespace of who mounts it */
 	if (pid == 0)
-		_exit(unshare(flag | (user ? CLONE_NEWUSER : 0)) < 0 ? errno & 0x7f : 0);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
-		return EAGAIN;
-	return WEXITSTATUS(status);
+		_exit(-furnish(s, false, &step) & 0x7f);
+	return ended(pid);
+}
+
+static int rehearse_apart(const char *name)
+{
+	struct spaces s;
+	int rc = spaces_parse(name, &s);
+
+	if (rc < 0)
+		return -rc;
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(rehearse(&s) & 0x7f);
+	return ended(pid);
 }
 
 size_t spaces_try(struct space_trial out[SPACES_KINDS])
 {
-	static const struct {
-		const char *name;
-		int flag;
-	} kinds[SPACES_KINDS] = { { "pid", CLONE_NEWPID }, { "ipc", CLONE_NEWIPC }, { "uts", CLONE_NEWUTS },
-				  { "cgroup", CLONE_NEWCGROUP }, { "net", CLONE_NEWNET }, { "mount", CLONE_NEWNS } };
+	static const char *const names[SPACES_KINDS] = { "pid", "ipc", "uts", "cgroup", "net", "mount" };
 
-	for (size_t i = 0; i < SPACES_KINDS; i++) {
-		out[i] = (struct space_trial){ .name = kinds[i].name, .error = try_one(kinds[i].flag, false) };
-		if (out[i].error == EPERM) {
-			out[i].user = true;
-			out[i].error = try_one(kinds[i].flag, true);
-		}
-	}
+	for (size_t i = 0; i < SPACES_KINDS; i++)
+		out[i] = (struct space_trial){ .name = names[i], .user = geteuid() != 0, .error = rehearse_apart(names[i]) };
 	return SPACES_KINDS;
 }

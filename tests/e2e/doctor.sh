@@ -24,6 +24,24 @@ if declare -F within >/dev/null; then
 else
 	skip "a pid namespace with another's /proc"
 fi
+# What it says of each namespace is what run then does, also where parts of /proc are hidden, as in most containers. Not in /tmp, which mount empties.
+away=/var/tmp/usher-doctor.$$
+mkdir -p $away && at_exit "rm -rf $away" && cp "$USHER" "$T/etc/allow.rules" $away
+agrees() { # WHAT COMMAND...
+	local w said did
+	"${@:2}" $away/usher doctor >"$T/doctor" 2>&1
+	for w in pid ipc uts cgroup net mount; do
+		said=$(awk -v n="namespace-$w" '$2 == n { print $1 == "ok" ? "works" : "does not" }' "$T/doctor")
+		did=$(cd / && "${@:2}" $away/usher run -p $away/allow.rules --isolate=$w --journal "$away/j$RANDOM" -- true >"$T/out" 2>&1 && echo works || echo "does not")
+		same "$1: --isolate=$w" "$did" "$said"
+	done
+}
+agrees "here" env
+if unshare -rm true 2>/dev/null; then
+	agrees "parts of /proc are hidden" unshare -rm sh -c 'mount --bind /dev/null /proc/version && exec unshare -rm "$@"' sh
+else
+	skip "parts of /proc are hidden" "no user namespaces"
+fi
 # Inside a session the filter's one listener is taken: doctor says so with status 1 and run refuses with 125.
 supervise allow "$USHER" doctor >"$T/doctor" 2>&1
 same "status 1 inside a session" 1 $?
