@@ -3,6 +3,7 @@
 # Namespaces by wish: each word does what it says, the exit status and signals come through, and what cannot be had is refused.
 . "$(dirname "$0")/lib.sh"
 unshare --user true 2>/dev/null || is_root || skip_all "no user namespaces"
+own_proc || skip_all "a container that hides parts of /proc"
 
 fresh
 inside() { # LIST COMMAND...

@@ -63,6 +63,8 @@ same() { # NAME WANT GOT
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "expected: $(head -c 2000 <<<"$2")" "seen:     $(head -c 2000 <<<"$3")"; fi
 }
 is_root() { [ "$(id -u)" = 0 ]; }
+# Whether a pid namespace can have a /proc of its own: not in a container that hides parts of it.
+own_proc() { if is_root; then unshare -pf --mount-proc true; else unshare -rpf --mount-proc true; fi 2>/dev/null; }
 # Whether a session of this user's, who could write it nowhere else, has its journal in /tmp: the default place is there as well.
 sessions_in_tmp() { compgen -G "/tmp/usher-$(id -u)/*/journal-000001.jsonl" >/dev/null; }
 
