@@ -16,7 +16,9 @@ PKGS = libseccomp libsodium nettle json-c ncursesw sqlite3
 LIBS_IN = -lseccomp -lsodium -lnettle -ljson-c -lncursesw -ltinfo -lsqlite3 -lz
 LIBS = $(if $(SHARED),$(LIBS_IN),-Wl$(comma)-Bstatic $(LIBS_IN) -Wl$(comma)-Bdynamic) -lutil -lpthread
 comma := ,
-WHOLE = $(if $(SHARED)$(SAN),,-static-pie $(RELR))
+WHOLE = $(if $(SHARED)$(SAN),,-static-pie $(RELR) $(OWN_FS))
+# supervisor/own_fs.c
+OWN_FS = -Wl,--wrap=__clone_internal,-u,__clone_internal
 # Relative relocations packed: 130 KiB less to read before main(). A static program of glibc before 2.36 would not start so.
 RELR := $(shell printf '\043include <features.h>\n\043if __GLIBC_PREREQ(2, 36)\n-Wl,-z,pack-relative-relocs\n\043endif\n' | $(CC) -E -P - 2>/dev/null)
 DEBIAN = libseccomp-dev libunwind-dev libsodium-dev nettle-dev libjson-c-dev libncurses-dev libsqlite3-dev zlib1g-dev libcmocka-dev

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <linux/landlock.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
@@ -20,6 +19,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/own_fs.h"
 
 struct attempt {
 	const struct fence *f;
@@ -99,7 +99,7 @@ static int attempt_bind(const struct fence *f, bool *astray)
 {
 	char parent[sizeof(f->addr.sun_path) + 1];
 
-	if (unshare(CLONE_FS) < 0)
+	if (own_fs_enter() < 0)
 		return -errno;
 	if (!parent_of(&f->addr, f->len, parent))
 		return fchdir(f->dir) < 0 ? -errno : bind_as_said(f);
@@ -131,10 +131,10 @@ int fence_bind(const struct fence *f)
 
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 64 * 1024);
-	int rc = pthread_create(&thread, &attr, fenced, &a);
+	int rc = own_fs_create(&thread, &attr, fenced, &a);
 	pthread_attr_destroy(&attr);
 	if (rc)
-		return -rc;
+		return rc;
 	pthread_join(thread, NULL);
 	return a.result == 0 && a.astray ? 1 : a.result;
 }

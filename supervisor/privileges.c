@@ -40,6 +40,11 @@ bool privileges_read_any(void)
 	return caps_has(CAP_SYS_PTRACE);
 }
 
+bool privileges_take_descriptors(void)
+{
+	return syscall(SYS_pidfd_getfd, -1, 0, 0) < 0 && errno == EBADF;
+}
+
 bool privileges_change_root(void)
 {
 	return caps_has(CAP_SYS_CHROOT);

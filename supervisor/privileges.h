@@ -12,6 +12,9 @@ bool privileges_held(void);
 /* Whether usher can read processes that hide themselves, or that changed their user (CAP_SYS_PTRACE). Errs towards false. */
 bool privileges_read_any(void);
 
+/* Whether the kernel gives usher another process's descriptors at all (pidfd_getfd(2)); Docker's filter, for one, refuses them. */
+bool privileges_take_descriptors(void);
+
 /* Whether the calling thread may take another root (CAP_SYS_CHROOT): between creds_enter() and creds_leave(), whether the caller may. */
 bool privileges_change_root(void);
 

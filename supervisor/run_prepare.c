@@ -291,6 +291,10 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->privileged = privileges_held();
 	if (geteuid() == 0 && !privileges_read_any())
 		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
+	if (!privileges_take_descriptors())
+		fputs("usher: the command's descriptors cannot be had here: connect, bind, send, and names and changes by a descriptor (mv, rm -r) are refused "
+		      "(in a container: docker run --cap-add=SYS_PTRACE)\n",
+		      stderr);
 	if (own_limits_raise(&run->launch.limits_before) < 0)
 		return -1;
 	victim_raise(&run->victim);

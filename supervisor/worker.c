@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "supervisor/crowd.h"
 #include "supervisor/cover.h"
 #include "supervisor/harden.h"
+#include "supervisor/own_fs.h"
 #include "supervisor/pool.h"
 #include "supervisor/refill.h"
 #include "supervisor/rest.h"
@@ -400,7 +400,7 @@ static void *worker_main(void *arg)
 	w->alone = true;
 	go_ahead(w);
 	/* umask, cwd and root are this thread's own from here on: it takes on the caller's. What it reads is hostile. */
-	if (creds_go_home(w->session) < 0 || unshare(CLONE_FS) < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
+	if (creds_go_home(w->session) < 0 || own_fs_enter() < 0 || cover_enter(w->session->cover) < 0 || harden_worker() < 0) {
 		int error = errno;
 		session_kill(w->session); /* who counts on it to receive would wait for ever */
 		voice_say(w->session->voice, "usher: make a worker: %s; the tree is ended\n", strerror(error));
@@ -463,12 +463,12 @@ int worker_spawn_locked(struct pool *p)
 	job_init(&w->job, p->session, w);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, 256 * 1024);
-	int rc = pthread_create(&w->thread, &attr, worker_main, w);
+	int rc = own_fs_create(&w->thread, &attr, worker_main, w);
 	pthread_attr_destroy(&attr);
 	if (rc) {
 		free(w->laps);
 		free(w);
-		return -rc;
+		return rc;
 	}
 	w->next = p->workers;
 	__atomic_store_n(&p->workers, w, __ATOMIC_RELEASE); /* pool_removed() looks at them without the lock */

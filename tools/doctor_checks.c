@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
 #include "supervisor/kernel.h"
+#include "supervisor/own_fs.h"
 #include "supervisor/privileges.h"
 #include "supervisor/proc_text.h"
 #include "supervisor/selftest.h"
@@ -78,8 +80,8 @@ static void check_notifications(struct report *r, const struct selftest *t)
 	tried(add(r, "filter", true, "seccomp is off, or another supervisor holds this process already"), t->filter,
 	      "seccomp filter with a notification listener");
 	tried(add(r, "pidfd-getfd", false,
-		  "usher cannot act on the caller's own sockets and descriptors: connect, bind, send and changes through a descriptor are refused "
-		  "(Linux 5.6; some containers' filters)"),
+		  "usher cannot act on the caller's own sockets and descriptors: connect, bind, send, names and changes by a descriptor (mv, rm -r) are refused "
+		  "(Linux 5.6; in a container: docker run --cap-add=SYS_PTRACE)"),
 	      t->getfd, "descriptors of the command can be duplicated (Linux 5.6)");
 	tried(add(r, "notify", true, "calls cannot be received"), t->receive, "a call was received");
 	tried(add(r, "addfd", true, "descriptors cannot be handed to the command (Linux 5.9)"), t->addfd, "a descriptor was put into the caller");
@@ -229,6 +231,23 @@ static void check_files(struct report *r)
 	snprintf(f->detail, sizeof(f->detail), "hard limit %llu", (unsigned long long)limit.rlim_max);
 }
 
+static void *enter(void *error)
+{
+	*(int *)error = own_fs_enter() < 0 ? errno : 0;
+	return NULL;
+}
+
+static void check_own_directory(struct report *r)
+{
+	pthread_t thread;
+	int error = EAGAIN;
+
+	if (own_fs_create(&thread, NULL, enter, &error) == 0)
+		pthread_join(thread, NULL);
+	tried(add(r, "own-directory", true, "unshare(2) is refused here, as in many containers: build usher without SHARED=1"), error,
+	      "a thread can have a working directory of its own");
+}
+
 size_t doctor_examine(struct finding out[DOCTOR_MAX])
 {
 	struct report r = { .out = out };
@@ -236,6 +255,7 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 
 	(void)selftest_run(&t); /* on failure everything says "not tried" */
 	check_notifications(&r, &t);
+	check_own_directory(&r);
 	check_reading(&r, &t);
 	check_sight(&r);
 	check_yama(&r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * poor CMD...: runs CMD where threads have no pidfds and kcmp(2) is refused: a container's filter on a kernel before 6.9.
- * poor threads NAME...: each named file is opened by one thread, and its mode changed through the descriptor by another; a TCP connection is made likewise. Then the
- * same by a thread with a descriptor table of its own, whose number is another file's in the leader's. Prints what came of it.
+ * poor old CMD...: runs CMD where threads have no pidfds and kcmp(2) is refused: a container's filter on a kernel before 6.9.
+ * poor docker CMD..., poor docker-ptrace CMD...: under the part that matters of Docker's own filter, without and with --cap-add=SYS_PTRACE.
+ * poor threads FILE OTHER: a thread changes the mode of OTHER and connects through descriptors of its leader's, then one with a descriptor table of its own
+ * changes FILE's, which has the number there. Prints what came of it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,23 +22,46 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static int refuse(void)
+struct refusal {
+	int call, error;
+	unsigned flags; /* with one of these in the second argument; 0: always */
+};
+
+static const struct refusal old[] = { { SYS_kcmp, EPERM, 0 }, { SYS_pidfd_open, EINVAL, O_EXCL /* PIDFD_THREAD */ } };
+
+static const struct refusal docker[] = {
+	{ SYS_unshare, EPERM, 0 }, { SYS_setns, EPERM, 0 },	   { SYS_mount, EPERM, 0 }, { SYS_clone3, ENOSYS, 0 },
+	{ SYS_bpf, EPERM, 0 },	   { SYS_perf_event_open, EPERM, 0 }, { SYS_kcmp, EPERM, 0 },  { SYS_pidfd_getfd, EPERM, 0 },
+};
+#define OF_PTRACE 2 /* the last of them are allowed with SYS_PTRACE */
+
+static int refuse_one(const struct refusal *r)
 {
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_kcmp, 4, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 2),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)r->call, 0, 3),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_EXCL /* PIDFD_THREAD */, 2, 0),
+		BPF_JUMP(BPF_JMP | (r->flags ? BPF_JSET : BPF_JGE) | BPF_K, r->flags, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)r->error),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
 	};
 	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
 
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int refuse(const char *where)
+{
+	const bool is_old = strcmp(where, "old") == 0;
+	const struct refusal *r = is_old ? old : docker;
+	size_t n = is_old ? sizeof(old) / sizeof(*old) : sizeof(docker) / sizeof(*docker) - (strcmp(where, "docker") == 0 ? 0 : OF_PTRACE);
+
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+	for (size_t i = 0; i < n; i++)
+		if (refuse_one(&r[i]) < 0)
+			return -1;
+	return 0;
 }
 
 static void tell(const char *what, int ret)
@@ -111,8 +136,8 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	if (argc == 4 && strcmp(argv[1], "threads") == 0)
 		return threads(argv[2], argv[3]);
-	if (argc < 2 || refuse() < 0)
+	if (argc < 3 || refuse(argv[1]) < 0)
 		return 99;
-	execvp(argv[1], argv + 1);
+	execvp(argv[2], argv + 2);
 	return 98;
 }

@@ -1,13 +1,30 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# A container's filter on a kernel before 6.9 (no pidfds of threads, no kcmp): what threads do through descriptors works, and is done to theirs.
+# Where a container's filter is around usher: what threads do through descriptors works, and is done to theirs, where the kernel has no pidfds of threads (before 6.9)
+# and the filter no kcmp; and where Docker's has no unshare either.
 . "$(dirname "$0")/lib.sh"
 fresh
 : >mine; : >leaders
-native=$("$BIN/poor" threads mine leaders)
-for run in "" "$BIN/poor"; do
+threads() { # NAME COMMAND...: what a program with threads says below COMMAND
 	chmod 600 mine leaders
-	said=$($run "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j${run:+2}" -- "$BIN/poor" threads mine leaders 2>"$T/err")
-	same "threads and descriptors${run:+ where usher has neither}" "$native" "$said"
-done
+	"${@:2}" "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j.$1" -- "$BIN/poor" threads mine leaders 2>"$T/err"
+}
+native=$("$BIN/poor" threads mine leaders)
+same "the control: all is there" "$native" "$(threads all env)"
+same "no pidfds of threads, no kcmp" "$native" "$(threads old "$BIN/poor" old)"
+grep -q ' done$' <<<"$native" || not_ok "natively it works" "$native"
+if ! readelf -l "$USHER" 2>/dev/null | grep -q INTERP; then
+	same "Docker's filter, with SYS_PTRACE" "$native" "$(threads ptrace "$BIN/poor" docker-ptrace)"
+	same "and nothing to say" "" "$(grep -v CAP_SYS_PTRACE "$T/err")"
+	same "and doctor says that it works" "usher run works here." "$("$BIN/poor" docker-ptrace "$USHER" doctor | tail -n 1)"
+	# Without it a caller's descriptors cannot be had: what takes one is refused, the rest works, and run says so.
+	without() { "$BIN/poor" docker "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j$RANDOM" -- "$@" 2>"$T/err"; }
+	same "without it: a change by a directory's descriptor is refused" "here" "$(mkdir d; echo here >f; without mv f d; cat f)"
+	check "and run says so" grep -q 'cap-add=SYS_PTRACE' "$T/err"
+	check "and doctor" grep -q '^weaker  *pidfd-getfd' <("$BIN/poor" docker "$USHER" doctor)
+	same "the rest works" "one two" "$(without sh -c 'echo one >f; mkdir e; mv f e/f; echo "$(cat e/f) two"')"
+else
+	skip "Docker's filter" "usher is linked with shared libraries"
+	check "doctor says what is missing" grep -q '^missing  *own-directory' <("$BIN/poor" docker "$USHER" doctor)
+fi
 finish
