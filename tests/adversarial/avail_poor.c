@@ -87,7 +87,7 @@ static const struct {
 	{ "row 74: no Landlock: it works and says so", no_landlock, NULL, true, 0, "no Landlock", false },
 	{ "row 74: no Landlock, but required", no_landlock, "--require=tcp,landlock", true, 125, "--require=tcp", false },
 	{ "row 74: what is required has no such name", everything, "--require=landlock,", true, 125, "--require", false },
-	{ "row 74: control: a namespace is required, and there", everything, "--isolate=pid", true, 0, NULL, false },
+	{ "row 74: control: a namespace is required, and there", everything, "--isolate=ipc", true, 0, NULL, false },
 	{ "row 74: no user namespaces: without --isolate nothing is missing", no_user_namespaces, NULL, true, 0, NULL, false },
 	{ "row 74: no user namespaces, but an ordinary user wants them", no_user_namespaces, "--isolate=pid", true, 125, "user namespace", true },
 	{ "row 74: no user namespaces, net", no_user_namespaces, "--isolate=net", true, 125, "No space", true },

@@ -55,13 +55,13 @@ P
 one() { # USER, what stands in front of the attack
 	local drop= u=$1 dir
 	shift
-	[ "$u" != 1000 ] || drop="setpriv --reuid=1000 --regid=1000 --clear-groups"
+	[ "$u" = "$(id -u)" ] || drop="setpriv --reuid=$u --regid=$u --clear-groups"
 	dir=$(mktemp -d "$T/w.XXXXXX")
-	[ "$u" != 1000 ] || chown 1000:1000 "$dir"
+	[ -z "$drop" ] || chown "$u:$u" "$dir"
 	(
 		cd "$dir" || exit 1
 		printf 'default allow\n' >all.rules
-		[ "$u" != 1000 ] || chown 1000:1000 all.rules
+		[ -z "$drop" ] || chown "$u:$u" all.rules
 		chmod 600 all.rules
 		$drop python3 "$T/group.py" >seen &
 		until [ -e leader ]; do sleep 0.02; done
