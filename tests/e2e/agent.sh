@@ -101,6 +101,25 @@ work_packages() {
 	fi
 }
 
+coding_agents() { # what they keep of their work is theirs to write; what runs later, or logs in, is not
+	local f
+	mkdir -p "$HOME"/.{claude,gemini/tmp,qwen,pi/agent}
+	works "what coding agents keep at home" bash -ec 'cd ~; mkdir -p .claude/projects/-p .gemini/tmp/p/chats .qwen/projects/p/chats .pi/agent/sessions/p
+		for f in .claude/{projects/-p/a.jsonl,history.jsonl} .gemini/{tmp/p/chats/a.json,projects.json} .qwen/projects/p/chats/a.jsonl .pi/agent/sessions/p/a.jsonl; do mkdir $f.lock; echo x >>$f; cat $f; rmdir $f.lock; done
+		echo x >.claude.json.tmp.1; rm .claude.json.tmp.1; ! [ -w /proc/pressure/memory ] || exec 3<>/proc/pressure/memory'
+	for f in .claude.json .claude/{settings.json,hooks/x,commands/a.json.tmp.md,shell-snapshots/x.sh,projects/-p/memory/MEMORY.md,.credentials.json} .gemini/{settings.json,tmp/bin/rg,oauth_creds.json} .qwen/{settings.json,extensions/x/x.json} .pi/agent/{auth.json,extensions/x.ts}; do
+		mkdir -p "$HOME/$(dirname "$f")"
+		refused "write ~/$f" bash -c "echo x >>~/$f"
+	done
+	for f in .claude/.credentials.json .gemini/oauth_creds.json .pi/agent/auth.json; do refused "read ~/$f" cat "$HOME/$f"; done
+	for f in .claude/{settings.local.json,hooks/x,workflows/x.js,worktrees/w/.vscode/tasks.json} .qwen/settings.json .pi/extensions/x.ts; do
+		mkdir -p "$(dirname "$f")"
+		refused "write $f in the project" bash -c "echo x >>$f"
+	done
+	works "a worktree below .claude" bash -c 'mkdir .claude/worktrees/w/src; echo x >.claude/worktrees/w/src/x.c'
+	rm -rf .claude .qwen .pi
+}
+
 plant_secrets() { # in $SECRETS and $OTHERS, names below the home
 	SECRETS=(.ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass
 		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .config/npm/npmrc .composer/auth.json .local/share/gem/credentials
@@ -172,6 +191,7 @@ for PLACE in home tmp; do
 	plant_secrets
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || secrets_at_home
 	secrets
+	coding_agents
 	terminals
 done
 finish
