@@ -25,7 +25,7 @@
 #define LINE_MAX_TYPED 4096 /* the kernel's N_TTY_BUF_SIZE */
 #define BURSTS 8          /* pieces of output before anything else is looked at */
 #define REDRAW_AFTER_MS 200 /* a signal would interrupt the call that asks the next question: let it come first */
-#define REDRAW_MS 60
+#define REDRAW_MS 250 /* some wait for a tenth of a second for the last of several changes, and draw nothing where the size is what it was */
 #define STOPPED_MS 100      /* from the key to the first look for who is stopped by it, and from the last to the end of looking: */
 #define STOPPED_MOST_MS 800
 

@@ -269,6 +269,27 @@ see "the program draws itself again" "28"
 keys q
 sleep 0.3
 
+# One that lets a tenth of a second pass behind the last change of size, and looks then whether there is any.
+cat >late.py <<'P'
+import os, select, signal, sys
+r, w = os.pipe(); os.set_blocking(w, False); signal.set_wakeup_fd(w); signal.signal(signal.SIGWINCH, lambda *_: 0)
+size, screen = os.get_terminal_size(0), "\033[2J\033[Hdrawn"
+print("\033[?1049h" + screen, flush=True)
+open("secret").close()
+while 0 not in select.select([0, r], [], [])[0]:
+    while select.select([r], [], [], 0.1)[0]: os.read(r, 99)
+    if size != os.get_terminal_size(0): size = os.get_terminal_size(0); print(screen, flush=True)
+print("\033[?1049l")
+P
+begin
+run "python3 late.py"
+wait_text "$ARMED"
+keys o
+wait_gone "$ARMED"
+see "a program that is slow to see its size draws itself again" "drawn"
+keys Enter
+sleep 0.3
+
 if command -v vim >/dev/null; then
 	begin
 	run "vim -u NONE -n numbers"
