@@ -151,6 +151,7 @@ secrets() {
 	refused "write ~/.bashrc" bash -c 'echo "#" >>~/.bashrc'
 	refused "write an editor task" bash -c 'mkdir -p .vscode; echo "{}" >.vscode/tasks.json'
 	refused "write .mcp.json" bash -c 'echo "{}" >.mcp.json'
+	refused "write an agent's plugin" bash -c 'mkdir -p .opencode/plugin; echo x >.opencode/plugin/x.js'
 	refused "write .envrc" bash -c 'echo x >.envrc'
 	is_root && refused "read the shadow file" cat /etc/shadow
 }
