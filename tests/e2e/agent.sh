@@ -156,6 +156,16 @@ secrets() {
 	is_root && refused "read the shadow file" cat /etc/shadow
 }
 
+agents() { # what they keep in the home
+	mkdir -p ~/.codex/{sessions,tmp} ~/.local/share/opencode ~/.config/opencode ~/.continue/sessions ~/.copilot/logs ~/.cline/data/{sessions,db,settings} ~/.cache/copilot/pkg
+	tee ~/.codex/{config.toml,auth.json} ~/.local/share/opencode/auth.json ~/.config/opencode/opencode.json ~/.cline/data/settings/providers.json ~/.copilot/config.json >/dev/null <<<x
+	works "agents: settings are read" bash -c 'cat ~/.codex/config.toml ~/.config/opencode/opencode.json'
+	works "agents: sessions and logs" bash -ec 'for f in .codex/{sessions/2026/a.jsonl,state_5.sqlite-wal} .local/{share/opencode/opencode.db,state/opencode/locks/a} .continue/sessions/a .copilot/logs/a .cline/data/{sessions/a,db/sessions.db}; do mkdir -p ~/${f%/*}; echo x >~/$f; echo x >>~/$f; cat ~/$f; rm ~/$f; done'
+	local f
+	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
+	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/bin; do refused "write ~/$f" bash -c "echo x >>~/$f"; done
+}
+
 terminals() { # a terminal that somebody else has open
 	has script || return
 	script -qfc 'tty >tty.name; exec sleep 20' /dev/null >/dev/null 2>&1 </dev/null &
@@ -193,6 +203,7 @@ for PLACE in home tmp; do
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || secrets_at_home
 	secrets
 	coding_agents
+	[ $PLACE = tmp ] || agents
 	terminals
 done
 finish
