@@ -32,6 +32,9 @@ struct laps {
 /* Starts a call: what went before, waiting for it, is nobody's. */
 void laps_begin(struct laps *l);
 
+/* Goes on with a call that was counted when it began, maybe by another worker: what went before is nobody's either. */
+void laps_go_on(struct laps *l);
+
 void laps_take(struct laps *l, enum lap lap);
 
 void laps_add(struct laps *sum, const struct laps *l);

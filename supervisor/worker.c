@@ -413,6 +413,8 @@ static void *worker_main(void *arg)
 			(void)syscall(SYS_exit, 0);
 		struct parked *k = next_part(w);
 		if (k) {
+			if (w->laps)
+				laps_go_on(w->laps);
 			walk_parked(w, k);
 		} else if (!w->receiving) {
 			return NULL;

@@ -156,6 +156,10 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip "a home that cannot be written" "needs root"
 fi
+# A call that a question interrupted is gone on with by another worker, which has not measured before: no time since the machine's start.
+alone -p "$T/etc/ask.rules" --ask=deny --profile -- cat secret
+check "--profile tells what was waited for" grep -qE 'waited +[0-9]+ times, [0-9]+ us each' "$T/err"
+check "and it is none of the machine's age" sh -c '! grep -E "waited +[0-9]+ times, [0-9]{8,} us each" "$1"' - "$T/err"
 rm -rf "$HOME/.config"
 alone -p "$T/etc/allow.rules" -- sh -c 'mkdir ~/.config/x && mv ~/.config ~/y; ln -s /tmp ~/.config/usher; mkdir ~/.config/usher'
 same "no directory is made for grants that nobody gave" "x" "$(ls "$HOME/.config")"
