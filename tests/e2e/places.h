@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What file_places, file_limits and file_rights share. Each runs its parts, each part in a process of its own, in an empty directory, and prints the
- * same natively and under a policy that allows everything.
+ * What file_places, file_limits, file_rights and file_own share. Each runs its parts, each part in a process of its own, in an empty directory, and
+ * prints the same natively and under a policy that allows everything.
  */
 #ifndef USHER_TESTS_PLACES_H
 #define USHER_TESTS_PLACES_H
