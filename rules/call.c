@@ -3,6 +3,28 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <sys/stat.h>
+
+enum makes makes_of(mode_t mode)
+{
+	if (S_ISDIR(mode))
+		return MAKES_DIRECTORY;
+	if (S_ISLNK(mode))
+		return MAKES_LINK;
+	return S_ISREG(mode) || !(mode & S_IFMT) ? MAKES_FILE : MAKES_NODE;
+}
+
+bool makes_parse(const char *word, enum makes *out)
+{
+	static const char *const words[] = { "file", "directory", "link", "node" };
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(word, words[i]) == 0) {
+			*out = (enum makes)i;
+			return true;
+		}
+	}
+	return false;
+}
 
 /* CALLED is NAME, or what stands behind its last slash. */
 static bool names(struct span called, struct span name)

@@ -38,6 +38,20 @@ enum object_kind {
 	OBJECT_SOCKET,   /* a kind of socket, by its name: "raw:icmp" (rules/socket_kinds.h) */
 };
 
+/* What a create makes, or gives a name to. */
+enum makes {
+	MAKES_FILE = 0,
+	MAKES_DIRECTORY,
+	MAKES_LINK, /* a symbolic one */
+	MAKES_NODE, /* a FIFO, a socket, a device */
+};
+
+/* By a mode with its type (0: a file, as mknod(2) has it). */
+enum makes makes_of(mode_t mode);
+
+/* By its name in rules ("file", "directory", "link", "node"). False where WORD is none. */
+bool makes_parse(const char *word, enum makes *out);
+
 enum proto {
 	PROTO_TCP = 1,
 	PROTO_UDP,
@@ -61,6 +75,7 @@ struct object {
 	struct inet_endpoint inet;
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
+	enum makes makes;   /* create */
 	bool own_argv;      /* exec: a script's interpreter, what a loader is told to run: it gets other arguments than the call's */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
 	struct span sha256; /* exec: of its content, in lower-case hexadecimal; absent where no rule asks or it cannot be read */

@@ -126,6 +126,14 @@ static int opt_own(struct target *t)
 	return 0;
 }
 
+static int opt_makes(struct target *t)
+{
+	t->when->has_makes = true;
+	if (!(t->rule->pub.ops & OP_CREATE))
+		return parser_fail(t->p, t->w->from, "makes= is for create (or write), which this rule does not speak of");
+	return makes_parse(t->value, &t->when->makes) ? 0 : expected(t, "file, directory, link or node");
+}
+
 static int opt_uid(struct target *t)
 {
 	t->when->has_uid = true;
@@ -279,6 +287,7 @@ static const struct option {
 	{ NAME("args="), V(VERDICT_REWRITE), "rewrite", opt_args },
 	{ NAME("argv0="), V(VERDICT_REWRITE), "rewrite", opt_argv0 },
 	{ NAME("env="), V_ANY, "", opt_env },
+	{ NAME("makes="), V_ANY, "", opt_makes },
 	{ NAME("uid="), V_ANY, "", opt_uid },
 	{ NAME("depth="), V_ANY, "", opt_depth },
 	{ NAME("timeout="), V(VERDICT_ASK), "ask", opt_timeout },

@@ -138,10 +138,10 @@ static int set_tree(struct asked *a, const char *text)
 	return 0;
 }
 
-/* own, by X, tree X, uid X, argv X...; with '=' instead of the blank as well. Moves *index on. */
+/* own, by X, tree X, uid X, makes X, argv X...; with '=' instead of the blank as well. Moves *index on. */
 static int set_detail(struct asked *a, size_t *index)
 {
-	static const char *const keys[] = { "by", "tree", "uid", "argv" };
+	static const char *const keys[] = { "by", "tree", "uid", "makes", "argv" };
 	const struct word *w = &a->line->word[*index];
 	if (word_is(w, "own")) {
 		a->call->object[0].own = true;
@@ -151,7 +151,7 @@ static int set_detail(struct asked *a, size_t *index)
 	char *text = word_text(a->arena, w, 0);
 	if (!text)
 		return -ENOMEM;
-	for (unsigned k = 0; k < 4; k++) {
+	for (unsigned k = 0; k < 5; k++) {
 		size_t len = strlen(keys[k]);
 		bool apart = strcmp(text, keys[k]) == 0, joined = strncmp(text, keys[k], len) == 0 && text[len] == '=';
 		if (!apart && !joined)
@@ -160,7 +160,7 @@ static int set_detail(struct asked *a, size_t *index)
 		if (*index >= a->line->n)
 			return parser_fail(a->p, w->to, "a value was expected behind '%s'", keys[k]);
 		const struct word *v = &a->line->word[(*index)++];
-		if (k == 3) {
+		if (k == 4) {
 			size_t first = *index - 1;
 			*index = apart ? a->line->n : *index;
 			struct line one = { .word = a->line->word, .n = *index };
@@ -172,6 +172,8 @@ static int set_detail(struct asked *a, size_t *index)
 			return -ENOMEM;
 		if (k == 2)
 			return set_uid(a, v, value);
+		if (k == 3)
+			return makes_parse(value, &a->call->object[0].makes) ? 0 : parser_fail(a->p, v->from, "file, directory, link or node was expected");
 		if (*value != '/') /* programs have whole names: no by= or tree= would match */
 			return parser_fail(a->p, v->from + (apart ? 0 : len + 1), "a program's absolute name was expected, such as /usr/bin/cat");
 		if (k == 1)

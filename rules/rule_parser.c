@@ -99,7 +99,8 @@ static int parse_rewrite(struct parser *p, const struct line *line, struct compi
 
 static bool any_condition(const struct conditions *c)
 {
-	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_uid || c->has_depth;
+	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_uid || c->has_depth ||
+	       c->has_makes;
 }
 
 static unsigned wanted(const struct conditions *c)

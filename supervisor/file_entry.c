@@ -85,7 +85,10 @@ static int make_directory(struct job *j, int dirfd, uint64_t mode)
 
 	j->word[FILE_FLAGS] = mode;
 	j->said = mode & 07777;
-	return file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
+	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
+	if (rc == 0)
+		t->makes = MAKES_DIRECTORY;
+	return rc;
 }
 
 /* ACT makes the name of target INDEX. */
@@ -174,7 +177,10 @@ static int make_node(struct job *j, int dirfd, uint64_t mode, uint64_t dev)
 	if (S_ISFIFO(type))
 		atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	int rc = file_entry(j, dirfd, 0, OP_CREATE, ENTRY_NEW, &t);
-	return rc < 0 ? rc : device_target(j, type, (unsigned)dev);
+	if (rc < 0)
+		return rc;
+	t->makes = makes_of(type);
+	return device_target(j, type, (unsigned)dev);
 }
 
 int mknod_resolve(struct job *j)
@@ -203,7 +209,10 @@ static int make_symlink(struct job *j, int dirfd)
 {
 	struct target *t;
 
-	return j->path[0].len ? file_entry(j, dirfd, 1, OP_CREATE, ENTRY_NEW, &t) : -ENOENT;
+	int rc = j->path[0].len ? file_entry(j, dirfd, 1, OP_CREATE, ENTRY_NEW, &t) : -ENOENT;
+	if (rc == 0)
+		t->makes = MAKES_LINK;
+	return rc;
 }
 
 int symlink_resolve(struct job *j)
@@ -254,6 +263,7 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 		rc = file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
 	if (rc < 0)
 		return rc;
+	to->makes = makes_of(from->mode);
 	from->ops |= link_gives(j, from, to);
 	return socket_linked(j, from);
 }

@@ -269,8 +269,11 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 		return missing(j, flags);
 	if (to->exists)
 		to->ops |= OP_DELETE;
-	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) /* something has the old name afterwards, too */
+	to->makes = makes_of(from->mode);
+	if (flags & (RENAME_EXCHANGE | RENAME_WHITEOUT)) { /* something has the old name afterwards, too */
 		from->ops |= OP_CREATE;
+		from->makes = exchange ? makes_of(to->mode) : MAKES_NODE;
+	}
 	/* The kernel refuses it: a look at all that lies below is not needed. */
 	if ((nameless(job_span(j, j->path[0])) || nameless(job_span(j, j->path[1])) || other_mount(from, to)) && !file_rewritten(j))
 		return 0;
@@ -360,12 +363,21 @@ static long do_rename_new(struct job *j)
 	return rc < 0 && errno == EINVAL ? do_rename(j) : rc;
 }
 
+/* Whether what moves is still of the kind that was decided on. */
+static bool same_kinds(const struct job *j)
+{
+	const struct target *from = &j->target[0], *to = &j->target[1];
+
+	return to->makes == makes_of(from->mode) && (!(j->word[FILE_FLAGS] & RENAME_EXCHANGE) || from->makes == makes_of(to->mode));
+}
+
 /* Others have moved or made something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */
 static int look_again(struct job *j)
 {
 	if (!making_stands(j, &j->target[0]) || !making_stands(j, &j->target[1]))
 		return PERFORM_AGAIN;
-	return both_move_now(j);
+	int rc = both_move_now(j);
+	return rc == 0 && !same_kinds(j) ? PERFORM_AGAIN : rc;
 }
 
 /* Whether nothing had the new name, so that nobody was asked whether it may be removed. */

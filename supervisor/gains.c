@@ -108,7 +108,8 @@ static void call_on(const struct job *j, struct call *call, const struct stat *s
 
 	job_call(j, call);
 	call->n_objects = 1;
-	call->object[0] = (struct object){ .kind = OBJECT_FILE, .identified = true, .dev = is.dev, .ino = is.ino, .nlink = st->st_nlink };
+	call->object[0] = (struct object){ .kind = OBJECT_FILE, .makes = makes_of(st->st_mode), .identified = true,
+					  .dev = is.dev, .ino = is.ino, .nlink = st->st_nlink };
 }
 
 static void as_socket(struct call *call)

@@ -65,6 +65,7 @@ struct target {
 	struct text argv;
 	bool trusted;
 	bool own;          /* a terminal of the tree's, where rules ask */
+	enum makes makes;  /* create */
 	dev_t dev;
 	ino_t ino;
 	nlink_t nlink;

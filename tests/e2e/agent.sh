@@ -116,6 +116,11 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 		mkdir -p "$(dirname "$f")"
 		refused "write $f in the project" bash -c "echo x >>$f"
 	done
+	for f in .vscode .git/info sub/.git ~/.cargo; do
+		mkdir -p "$(dirname "$f")"
+		[ -e "$f" ] || refused "a link in the place of $f" ln -sfT "$PWD" "$f"
+		[ ! -L "$f" ] || rm "$f"
+	done
 	works "a worktree below .claude" bash -c 'mkdir .claude/worktrees/w/src; echo x >.claude/worktrees/w/src/x.c'
 	rm -rf .claude .qwen .pi
 }

@@ -122,6 +122,8 @@ static void test_errors(void **state)
 	refused("allow read /x by=/a by=/b\n", 1, 21, "given twice");
 	refused("allow read /x by=make\n", 1, 15, "begins with /");
 	refused("allow read /x argv=x\n", 1, 15, "exec rules");
+	refused("allow read /x makes=link\n", 1, 15, "create");
+	refused("allow write /x makes=socket\n", 1, 22, "file, directory, link or node");
 	refused("ask read /x log=none\n", 1, 13, "always recorded");
 	refused("allow exec /x sha256=00\n", 1, 22, "64 hexadecimal digits");
 	refused("allow exec /x sha256=*\n", 1, 22, "64 hexadecimal digits");

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Row 22: a link in the place of a directory, below whose name something runs later: made there, renamed there, linked there, exchanged with what is there, brought
+# along in a directory that moves, and put under the name that a thread is about to move. Natively each of them gets there.
+command -v python3 >/dev/null || { echo "skip row 22: no python3"; exit 77; }
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+export XDG_STATE_HOME=$T/state
+cat >"$T/ways.py" <<'P'
+import ctypes, os, sys, threading, time
+os.chdir(sys.argv[1]); libc = ctypes.CDLL(None, use_errno=True)
+def exchange(a, b):
+    if libc.renameat2(-100, a.encode(), -100, b.encode(), 2): raise OSError(ctypes.get_errno(), a)
+def brought(): os.mkdir("d"); os.symlink("../made", "d/.later"); os.rename("d", "moved")
+def changed():
+    "x is a link or a directory, from moment to moment"
+    os.symlink("made", "x"); os.mkdir("y"); on = True
+    def turn():
+        while on:
+            try: exchange("x", "y")
+            except OSError: pass
+    t = threading.Thread(target=turn); t.start()
+    end = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2"))
+    try:
+        while time.monotonic() < end:
+            try: os.rename("x", ".later")
+            except OSError: continue
+            if os.path.islink(".later"): return
+            os.rename(".later", "x")
+    finally: on = False; t.join()
+ways = {
+    "made": lambda: os.symlink("made", ".later"),
+    "renamed": lambda: (os.symlink("made", "l"), os.rename("l", ".later")),
+    "linked": lambda: (os.symlink("made", "l"), os.link("l", ".later", follow_symlinks=False)),
+    "exchanged": lambda: (os.symlink("made", "l"), os.mkdir(".later"), exchange("l", ".later")),
+    "brought along": brought,
+    "changed meanwhile": changed,
+}
+try: ways[sys.argv[2]]()
+except OSError: pass
+print("link" if os.path.islink(".later") or os.path.islink("moved/.later") else "none")
+P
+printf 'deny create **/.later makes=link\ndefault allow\n' >"$T/rules"
+chmod 600 "$T/rules"
+bad=0 n=0
+for way in made renamed linked exchanged "brought along" "changed meanwhile"; do
+	for how in natively supervised; do
+		n=$((n + 1)) run=()
+		mkdir -p "$T/$n/made"
+		[ $how = natively ] || run=("$USHER" run -p "$T/rules" --journal "$T/j$n" --)
+		out=$("${run[@]}" timeout 60 python3 "$T/ways.py" "$T/$n" "$way" 2>&1)
+		wants=none
+		[ $how = supervised ] || wants=link
+		if [ "$out" = $wants ]; then echo "ok row 22: a link under the name of a directory, $way, $how: $wants"; else echo "not ok row 22: a link under the name of a directory, $way, $how: $out"; bad=1; fi
+	done
+done
+# What is no link may have the name.
+mkdir "$T/plain"
+if "$USHER" run -p "$T/rules" --journal "$T/j" -- sh -c "cd $T/plain && mkdir .later && rmdir .later && mkdir d && mv d .later && rmdir .later && : >.later"; then echo "ok row 22: what is no link may have it"; else echo "not ok row 22: what is no link may have it"; bad=1; fi
+exit $bad
