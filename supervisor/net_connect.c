@@ -11,11 +11,14 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "rules/cleanup.h"
+#include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/net_swap.h"
 #include "supervisor/patience.h"
+#include "supervisor/session.h"
 #include "supervisor/worker.h"
 
 /* job->word[] of connect. */
@@ -27,6 +30,12 @@ enum {
 };
 
 #define UNRULED 0x100
+
+/* The tree's own socket that T leads to, held; -1: none. */
+static int own_listener(const struct job *j, const struct target *t)
+{
+	return t->kind == OBJECT_INET ? listeners_hold(j->session->listeners, j->session->procs, &t->inet, j->sock) : -1;
+}
 
 int net_connect_resolve(struct job *j)
 {
@@ -48,6 +57,10 @@ int net_connect_resolve(struct job *j)
 	if (rc < 0)
 		return rc;
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
+	if (index >= 0 && j->session->listeners) {
+		int own CLEANUP_FD = own_listener(j, &j->target[index]);
+		j->target[index].own = own >= 0;
+	}
 	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;
 }
@@ -128,6 +141,10 @@ int net_connect_perform(struct job *j)
 	struct sockaddr_storage to;
 	struct net_ids mine;
 
+	/* Held until the connection is made: what was decided on is what is reached. */
+	int own CLEANUP_FD = t && t->own ? own_listener(j, t) : -1;
+	if (t && t->own && own < 0)
+		return PERFORM_AGAIN;
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)
 		return net_answer(j, len);
@@ -154,6 +171,7 @@ int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	if (j->n_targets != 1 || index + 1 != j->word[WORD_TARGET])
 		return -EPERM;
+	j->target[index].own = false; /* elsewhere */
 	int rc = net_socket(j, (int)j->arg[0], &kind);
 	if (rc == 0)
 		rc = net_swap_prepare(j, &kind, to);

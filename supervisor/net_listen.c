@@ -17,8 +17,10 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
+#include "supervisor/procs.h"
 #include "supervisor/session.h"
 
 #ifndef SO_NETNS_COOKIE
@@ -222,6 +224,8 @@ int net_listen_perform(struct job *j)
 
 	if (rc == 0) {
 		rc = listen(j->sock, (int)j->arg[1]) < 0 ? -errno : still_there(j);
+		if (rc == 0)
+			listeners_add(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock);
 		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);

@@ -29,6 +29,7 @@
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"
 #include "supervisor/likeness.h"
+#include "supervisor/listeners.h"
 #include "supervisor/net_shown.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outside.h"
@@ -345,8 +346,9 @@ int run_prepare(struct run *run, const struct run_options *o)
 		return -1;
 	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
-	if (likeness_own(s->policy) && (rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0)
-		return run_complain("remember the terminals", rc, NULL);
+	if (likeness_own(s->policy) && ((rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0 ||
+					(rc = listeners_new(&s->listeners)) < 0))
+		return run_complain("remember what is the command's own", rc, NULL);
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);
 	return rc < 0 ? run_complain("make the command's environment", rc, NULL) : 0;

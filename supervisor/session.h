@@ -24,6 +24,7 @@ struct journal;
 struct redactor;
 struct procs;
 struct pool;
+struct listeners;
 struct terminals;
 struct cover;
 struct limits;
@@ -74,6 +75,7 @@ struct session {
 	struct link_hints links; /* names that led through links */
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
+	struct listeners *listeners; /* likewise */
 	struct policy *policy;
 	struct questions *questions;
 	struct journal *journal;

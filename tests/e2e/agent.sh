@@ -80,6 +80,12 @@ import pty; pid, fd = pty.fork()
 if not pid: os._exit(0)
 os.waitpid(pid, 0)
 os.path.expanduser("~"); __import__("getpass").getuser()'
+	works "a server of its own, and a client" /usr/bin/python3 -c '
+import http.server, subprocess, threading, urllib.request
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler); threading.Thread(target=s.serve_forever, daemon=True).start()
+url = "http://127.0.0.1:%d/" % s.server_port
+assert urllib.request.urlopen(url).status == 200
+subprocess.run(["/usr/bin/python3", "-c", "import urllib.request, sys; urllib.request.urlopen(sys.argv[1])", url], check=True)'
 	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
 }
 

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * TCP sockets that the tree listens on. For rules on connect that say own.
+ *
+ * MUST: what is called own is what will be reached: the listening socket is held from before the connect until it was made, by its cookie
+ * (SO_COOKIE, never another's), and nobody else listens on its address and port while it does: one that shares them (SO_REUSEPORT) is nobody's.
+ */
+#ifndef USHER_SUPERVISOR_LISTENERS_H
+#define USHER_SUPERVISOR_LISTENERS_H
+
+#include "rules/call.h"
+
+struct listeners;
+struct procs;
+
+/* 0 or -ENOMEM. Lives as long as the session. */
+int listeners_new(struct listeners **out);
+
+/* SOCK, which process PID has as its descriptor FD, listens from now on. L may be NULL. Any thread. */
+void listeners_add(struct listeners *l, pid_t pid, int fd, int sock);
+
+/*
+ * The tree's socket that CLIENT, connecting to TO on this machine, reaches: a descriptor, which holds it there as long as it is open, or -1. L may be NULL. Any
+ * thread.
+ */
+int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client);
+
+#endif

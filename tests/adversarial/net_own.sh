@@ -1,0 +1,85 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# Row 63: a rule that lets the tree connect to what it listens on itself (own), with a daemon outside on the same port: alone there, after the tree's has ended, sharing
+# it (SO_REUSEPORT), and in turns with the tree, which goes on connecting. Natively each reaches the daemon.
+command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
+T=$(mktemp -d) || exit 1
+trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
+export XDG_STATE_HOME=$T/state
+printf 'allow connect tcp:127.0.0.0/8:* own\ndeny connect tcp:*:*\ndefault allow\n' >"$T/rules"
+chmod 600 "$T/rules"
+cat >"$T/both.py" <<'P'
+import os, socket, sys, threading, time
+how, who, d = sys.argv[1:4]
+REUSE = how == "shared"
+def listener(port):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if REUSE else socket.SO_REUSEADDR, 1)
+    s.bind(("127.0.0.1", port)); s.listen(64); s.settimeout(0.002); return s
+def reached(s):
+    try: s.accept()[0].close(); return True
+    except OSError: return False
+def connects(port):
+    s = socket.socket(); s.settimeout(1)
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+    try: s.connect(("127.0.0.1", port)); return True
+    except OSError: return False
+    finally: s.close()
+end = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2"))
+if who == "daemon":
+    s = listener(0); port = s.getsockname()[1]
+    if how in ("after", "turns"): s.close(); s = None
+    open(d + "/port.new", "w").write(str(port)); os.rename(d + "/port.new", d + "/port")
+    if how == "after":
+        while not os.path.exists(d + "/ended"): time.sleep(0.01)
+        s = listener(port); open(d + "/there", "w").close()
+    hits = 0
+    while not os.path.exists(d + "/over"):
+        if how == "turns":
+            try: s = listener(port)
+            except OSError: continue
+            hits += reached(s); s.close()
+        else: hits += reached(s)
+    print("reached" if hits else "not reached")
+else:
+    port = int(open(d + "/port").read())
+    if how == "alone": connects(port)
+    elif how == "after":
+        s = listener(port)
+        assert connects(port)
+        s.close(); open(d + "/ended", "w").close()
+        while not os.path.exists(d + "/there"): time.sleep(0.01)
+        connects(port)
+    elif how == "shared":
+        s = listener(port)
+        for i in range(64): connects(port)
+    else:
+        on = True
+        def turn():
+            while on:
+                try: s = listener(port)
+                except OSError: continue
+                reached(s); s.close()
+        t = threading.Thread(target=turn); t.start()
+        while time.monotonic() < end: connects(port)
+        on = False; t.join()
+P
+bad=0 n=0
+for how in alone after shared turns; do
+	for run in natively supervised; do
+		d=$T/$((n += 1))
+		mkdir "$d"
+		timeout 120 python3 "$T/both.py" $how daemon "$d" >"$d/said" 2>&1 &
+		daemon=$!
+		until [ -e "$d/port" ]; do sleep 0.02; done
+		in=()
+		[ $run = natively ] || in=("$USHER" run -p "$T/rules" --journal "$d/j" --)
+		"${in[@]}" timeout 60 python3 "$T/both.py" $how tree "$d" >"$d/out" 2>&1 || { cat "$d/out"; bad=1; }
+		: >"$d/over"
+		wait $daemon
+		wants="not reached"
+		[ $run = supervised ] || wants=reached
+		if [ "$(cat "$d/said")" = "$wants" ]; then echo "ok row 63: a daemon outside on the tree's port, $how, $run: $wants"; else echo "not ok row 63: a daemon outside on the tree's port, $how, $run: $(cat "$d/said")"; bad=1; fi
+	done
+done
+exit $bad
