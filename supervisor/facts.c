@@ -86,12 +86,13 @@ static void add_ancestry(struct facts *f, const struct subject *by)
 	add(f, "ancestry", text, n);
 }
 
+/* A large program's is not known at its first question, which is not kept waiting for it. */
 static void add_program(struct facts *f, struct hash_cache *hashes, pid_t pid)
 {
 	char path[64], hex[HASH_HEX];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (hash_of(hashes, path, hex) == 0)
+	if (hash_soon(hashes, path, hex) == 0)
 		add(f, "sha256", hex, HASH_HEX - 1);
 }
 

@@ -4,6 +4,7 @@
 #define USHER_SUPERVISOR_FACTS_HASH_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 
@@ -12,6 +13,7 @@
 
 struct hash_cache {
 	pthread_mutex_t lock;
+	atomic_bool busy; /* a file is being read for hash_soon() */
 	unsigned next;
 	struct {
 		struct stat st;
@@ -26,7 +28,10 @@ void hash_keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_
 /* Reads FD from its beginning. Returns 0, -EFBIG beyond a gigabyte, or another negative errno. */
 int hash_read(int fd, char out[HASH_HEX]);
 
-/* Of the regular file at PATH (a magic link of /proc). Takes as long as it takes to read it, the first time. Returns 0 or a negative errno. */
-int hash_of(struct hash_cache *c, const char *path, char out[HASH_HEX]);
+/*
+ * Of the regular file at PATH (a magic link of /proc). One of more than some megabytes is read by a thread of its own, in the way of nobody:
+ * -EINPROGRESS until it is known; C must last. Returns 0 or a negative errno.
+ */
+int hash_soon(struct hash_cache *c, const char *path, char out[HASH_HEX]);
 
 #endif

@@ -295,6 +295,14 @@ check "an exec shows the script's first lines" says '#!/bin/sh\\n# sweeps up\\ne
 check "and the links on the way" says '/bin -> usr/bin'
 check "the program's hash" grep -qE '"key":"sha256","value":"[0-9a-f]{64}"' "$T/said"
 same "remember=session: asked once for both" 1 "$(grep -c '"call":"execve"' "$T/said")"
+# A large program is not read before its first question is put, but behind it.
+cp /bin/bash large && truncate -s 200M large
+rules large.rules < <(printf 'default allow\nask read **/old.txt\n')
+echo 'for i in {1..200}; do : <old.txt; [[ $(<$1) != *sha256* ]] || break; sleep 0.1; done' >again.sh
+"$USHER" run -p "$R" --ask="exec:cat >>$T/large.said; echo '{\"answer\":\"allow\"}'" --journal "$T/facts2" -- ./large again.sh "$T/large.said" >"$T/out" 2>"$T/err"
+same "the first question of a large program does not wait for its hash" 0 "$(sed 1q "$T/large.said" | grep -c sha256)"
+check "a later one has it" grep -q '"key":"sha256","value":"'"$(sha256sum large | cut -d' ' -f1)"'"' "$T/large.said"
+rm -f large
 # Who is traced is told of every signal, also of those that mean nothing to it. An open of a plain file goes on behind it, as natively.
 if command -v strace >/dev/null && strace -o /dev/null /bin/true 2>/dev/null; then
 	TRACED=(strace -f -o "$T/trace" sh -c 'sleep 0.5 & exec cat q1')
