@@ -18,7 +18,6 @@
 #include "supervisor/clock.h"
 #include "supervisor/limits_measure.h"
 #include "supervisor/limits_plan.h"
-#include "supervisor/voice.h"
 
 #define PERIOD_NS (100 * 1000 * 1000)
 
@@ -106,7 +105,6 @@ void limits_met(struct limits *l, enum limit_kind kind, uint64_t used)
 		session_journal_failed(l->session, rc);
 	cgroup_kill(&l->group);
 	session_kill(l->session);
-	voice_say(l->session->voice, "usher: the limit on %s was reached; the tree was ended\n", limit_name(kind));
 }
 
 /* What the kernel has refused in the control group. True when a limit was reached: the tree has been ended. */

@@ -261,7 +261,7 @@ int relay_open(struct relay **out)
 	if (rc == 0)
 		rc = open_flows(r);
 	if (rc < 0) {
-		relay_close(r);
+		relay_close(r, false);
 		return rc;
 	}
 	r->screen = (struct screen){ r->tty, screen_take, screen_give, screen_changes, screen_pass, r };
@@ -344,7 +344,15 @@ void relay_resume(struct relay *r, bool let_go_on)
 	relay_kick(r);
 }
 
-void relay_close(struct relay *r)
+/* Whoever ended by itself has done so, or has left it on purpose (tput). */
+static void leave_screen(struct relay *r)
+{
+	char text[RESCUE_LEAVE];
+
+	put(r, text, scan_leave(&r->scan, text, sizeof(text)));
+}
+
+void relay_close(struct relay *r, bool cut_short)
 {
 	if (!r)
 		return;
@@ -356,7 +364,10 @@ void relay_close(struct relay *r)
 		pthread_mutex_unlock(&r->lock);
 		relay_kick(r);
 		pthread_join(r->thread, NULL);
-		if (in_front(r))
+		bool front = in_front(r);
+		if (front && cut_short)
+			leave_screen(r);
+		if (front)
 			set_back(r);
 	}
 	cleanup_fd(&r->tty);

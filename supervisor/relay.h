@@ -46,7 +46,7 @@ bool relay_signal(struct relay *r, int sig); /* to the foreground process group 
 void relay_suspend(struct relay *r);
 void relay_resume(struct relay *r, bool let_go_on); /* the foreground process group, too */
 
-/* Relays what is left, restores the terminal. Safe on NULL. */
-void relay_close(struct relay *r);
+/* Relays what is left, restores the terminal. CUT_SHORT: what the command has set there and could not take back is taken back. Safe on NULL. */
+void relay_close(struct relay *r, bool cut_short);
 
 #endif

@@ -8,7 +8,8 @@
 /*
  * DEC private modes that outlive a question. The first three mean "alternate screen"; then the cursor and how text is placed (reversed, wrapped,
  * between margins, inserted: an ANSI mode, as its negative number), what makes the terminal send something, and 2026, behind which nothing is shown: as
- * after a reset while a question is up.
+ * after a reset while a question is up. From FORMS on, how something is sent, and what is when the terminal itself is changed: they matter to
+ * whoever has the terminal next.
  */
 static const struct {
 	int number;
@@ -16,10 +17,13 @@ static const struct {
 } scan_modes[] = {
 	{ 1049, false }, { 1047, false }, { 47, false },   { 25, true },    { 5, false },    { 7, true },     { 69, false },   { -4, false },
 	{ 1, false },    { 9, false },    { 1000, false }, { 1001, false }, { 1002, false }, { 1003, false }, { 1004, false }, { 2004, false }, { 2026, false },
+	{ 66, false },   { 1005, false }, { 1006, false }, { 1015, false },  { 1016, false }, { 2031, false }, { 2048, false },
 };
 
 #define MODES (sizeof(scan_modes) / sizeof(scan_modes[0]))
 #define SCREENS 3
+#define FORMS (MODES - 7)
+#define PUSHED_MOST 99
 #define FULL_SCREEN ((1u << SCREENS) - 1)
 
 /* xterm, VTE and screen take U+0080 to U+009F for ESC and '@' to '_'; others show them. */
@@ -59,9 +63,23 @@ static void margins_end(struct scan *s)
 	s->bottom = given ? (unsigned)bottom : 0;
 }
 
+/* Each of the two screens has a stack of kitty's flags. */
+static void keys_stacked(struct scan *s)
+{
+	unsigned *n = &s->pushed[scan_full_screen(s)];
+	unsigned long less = s->csi[1] ? strtoul(s->csi + 1, NULL, 10) : 1;
+
+	if (s->csi[0] == '>')
+		*n += *n < PUSHED_MOST;
+	else if (s->csi[0] == '<')
+		*n -= less < *n ? (unsigned)less : *n;
+}
+
 /* What keys send: CSI > FLAGS u, CSI = FLAGS u, CSI < u, and CSI > 4 ; N m. */
 static void keys_end(struct scan *s, char final)
 {
+	if (final == 'u')
+		keys_stacked(s);
 	if (final == 'u' && s->csi[0] == '<')
 		s->keys = 0;
 	else if (final == 'u' && (s->csi[0] == '>' || s->csi[0] == '='))
@@ -73,12 +91,16 @@ static void keys_end(struct scan *s, char final)
 static void csi_known(struct scan *s, char final)
 {
 	s->csi[s->len] = '\0';
+	if (final == 'q' && strchr(s->csi, ' '))
+		s->cursor = strtoul(s->csi, NULL, 10) != 0;
 	if (strpbrk(s->csi, " !\"#$%&'()*+,-./"))
 		return; /* another one that ends in the same letter */
 	if (final == 'h' || final == 'l')
 		modes_end(s, final == 'h');
 	else if (final == 'r' && (s->csi[0] == '\0' || s->csi[0] == ';' || (s->csi[0] >= '0' && s->csi[0] <= '9')))
 		margins_end(s);
+	else if (final == 'm' && (s->csi[0] < '<' || s->csi[0] > '?'))
+		s->coloured = strspn(s->csi, "0;") != s->len;
 	else if (final == 'u' || final == 'm')
 		keys_end(s, final);
 }
@@ -98,6 +120,8 @@ static void csi_end(struct scan *s, char final)
 	}
 	s->keys |= before.keys;
 	s->other_keys |= before.other_keys;
+	s->cursor |= before.cursor;
+	s->coloured |= before.coloured;
 }
 
 /* Colours: OSC 4, 10, 11 and kitty's 21 with a value; the Linux console's have neither a semicolon nor an end. */
@@ -134,6 +158,8 @@ static void step_escape(struct scan *s, char c)
 		*s = (struct scan){ .state = SCAN_GROUND };
 	} else if (c == '\033') {
 		s->state = SCAN_ESCAPE;
+	} else if (c == '=' || (c == '>' && !s->open)) {
+		s->keypad = c == '=';
 	} else if (c >= 0x20 && c <= 0x2f) {
 		s->state = SCAN_CHARSET;
 	}
@@ -197,8 +223,10 @@ static void step(struct scan *s, char c)
 	case SCAN_CHARSET:
 		if (c == '\033')
 			s->state = SCAN_ESCAPE;
-		else if (c < 0x20 || c > 0x2f)
+		else if (c < 0x20 || c > 0x2f) {
 			s->state = SCAN_GROUND;
+			s->charset = c != 'B';
+		}
 		break;
 	case SCAN_CSI:
 		step_csi(s, c);
@@ -254,10 +282,11 @@ static size_t put(char *buf, size_t cap, size_t len, const char *text)
 	return len + strlen(text) < cap ? (size_t)(stpcpy(buf + len, text) - buf) : len;
 }
 
-static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t cap)
+/* The modes of the table from place FROM to END that are not as after a reset. */
+static size_t put_some(const struct scan *s, size_t from, size_t end, bool restore, char *buf, size_t cap)
 {
 	size_t len = 0;
-	for (size_t i = SCREENS; i < MODES && len + 16 < cap; i++) {
+	for (size_t i = from; i < end && len + 16 < cap; i++) {
 		int number = scan_modes[i].number;
 		if (!(s->modes & (1u << i)))
 			continue;
@@ -265,6 +294,11 @@ static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t ca
 		len += (size_t)snprintf(buf + len, cap - len, "\033[%s%d%c", number > 0 ? "?" : "", abs(number), on ? 'h' : 'l');
 	}
 	return len;
+}
+
+static size_t put_modes(const struct scan *s, bool restore, char *buf, size_t cap)
+{
+	return put_some(s, SCREENS, FORMS, restore, buf, cap);
 }
 
 static size_t put_keys(const struct scan *s, bool restore, char *buf, size_t cap, size_t len)
@@ -281,18 +315,28 @@ static size_t put_keys(const struct scan *s, bool restore, char *buf, size_t cap
 	return len;
 }
 
+static size_t put_palette(const struct scan *s, char *buf, size_t cap, size_t len)
+{
+	if (s->console)
+		len = put(buf, cap, len, "\033]R\033\\");
+	return s->palette ? put(buf, cap, len, "\033]104\a\033]110\a\033]111\a") : len;
+}
+
+/* What ends whatever the output stopped in the middle of: a sequence ends with CAN, a string with ST: tmux would take all behind it for the rest of it. */
+static size_t put_end(const struct scan *s, char *buf, size_t cap)
+{
+	return s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
+}
+
 size_t scan_calm(struct scan *s, char *buf, size_t cap)
 {
-	/* A sequence ends with CAN, a string with ST: tmux would take all of a question for the rest of it. */
-	size_t len = s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
+	size_t len = put_end(s, buf, cap);
 	s->open = 0;
 	s->state = SCAN_GROUND;
 	s->lead = false;
 	len += put_modes(s, false, buf + len, cap - len);
 	len = put_keys(s, false, buf, cap, len);
-	if (s->console)
-		len = put(buf, cap, len, "\033]R\033\\");
-	return s->palette ? put(buf, cap, len, "\033]104\a\033]110\a\033]111\a") : len;
+	return put_palette(s, buf, cap, len);
 }
 
 size_t scan_restore(const struct scan *s, char *buf, size_t cap)
@@ -305,4 +349,35 @@ size_t scan_restore(const struct scan *s, char *buf, size_t cap)
 	/* setting them moves the cursor */
 	snprintf(text, sizeof(text), s->bottom ? "\0337\033[%u;%ur\0338" : "\0337\033[%ur\0338", s->top, s->bottom);
 	return put(buf, cap, len, text);
+}
+
+static size_t put_pops(unsigned n, char *buf, size_t cap, size_t len)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "\033[<%uu", n);
+	return n ? put(buf, cap, len, text) : len;
+}
+
+size_t scan_leave(const struct scan *s, char *buf, size_t cap)
+{
+	bool full = scan_full_screen(s);
+	size_t len = put_end(s, buf, cap);
+
+	len += put_some(s, SCREENS, MODES, false, buf + len, cap - len);
+	len = put_keys(s, false, buf, cap, len);
+	len = put_palette(s, buf, cap, len);
+	if (full)
+		len = put_pops(s->pushed[1], buf, cap, len);
+	if (s->top) /* it moves the cursor, which on the other screen has its place again anyhow */
+		len = put(buf, cap, len, full ? "\033[r" : "\0337\033[r\0338");
+	len += put_some(s, 0, SCREENS, false, buf + len, cap - len);
+	len = put_pops(s->pushed[0], buf, cap, len);
+	if (s->keypad)
+		len = put(buf, cap, len, "\033>");
+	if (s->cursor)
+		len = put(buf, cap, len, "\033[0 q");
+	if (s->charset)
+		len = put(buf, cap, len, "\033(B\017");
+	return s->coloured || full ? put(buf, cap, len, "\033[0m") : len;
 }

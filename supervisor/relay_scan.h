@@ -21,6 +21,11 @@ struct scan {
 	unsigned top, bottom; /* scroll margins, 0: none */
 	unsigned keys;   /* kitty's flags of how keys are sent */
 	unsigned other_keys; /* xterm's modifyOtherKeys */
+	unsigned pushed[2]; /* how many of kitty's flags lie on the stack of the ordinary screen, and of the alternate one */
+	bool keypad;     /* application keypad */
+	bool cursor;     /* another form */
+	bool coloured;   /* text */
+	bool charset;    /* another one */
 	char csi[48];    /* of the sequence, or of the string, as far as it is wanted */
 	unsigned len;
 };
@@ -44,5 +49,8 @@ bool scan_full_screen(const struct scan *s);
  */
 size_t scan_calm(struct scan *s, char *buf, size_t cap);
 size_t scan_restore(const struct scan *s, char *buf, size_t cap);
+
+/* Sequences that take back all that is known to have been set, for whoever has the terminal after a program that could not. Returns the length, 0: nothing was. */
+size_t scan_leave(const struct scan *s, char *buf, size_t cap);
 
 #endif

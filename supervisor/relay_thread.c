@@ -212,6 +212,14 @@ static void transfer(struct relay *r, const struct pollfd p[3])
 	flow_write(&r->in, r->master, NULL);
 }
 
+/* Should usher be killed. */
+static void note_leave(struct relay *r)
+{
+	char text[RESCUE_LEAVE];
+
+	rescue_leave(r->rescue, text, scan_leave(&r->scan, text, sizeof(text)));
+}
+
 static int prepare(struct relay *r, struct pollfd p[3])
 {
 	bool usable = may_use_terminal(r);
@@ -275,6 +283,7 @@ void *relay_main(void *arg)
 		if (n > 0 && p[2].revents && read(r->wake, &count, sizeof(count)) < 0)
 			continue;
 		transfer(r, p);
+		note_leave(r);
 	}
 	if (r->closing && !r->taken)
 		drain(r); /* the command's terminal may have no more for us, and the real one not all of it yet */

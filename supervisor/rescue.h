@@ -7,9 +7,18 @@
 #ifndef USHER_SUPERVISOR_RESCUE_H
 #define USHER_SUPERVISOR_RESCUE_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <termios.h>
+
+#define RESCUE_LEAVE 512
+
+/* What takes back what programs have set on the terminal. */
+struct leave {
+	size_t len;
+	char text[RESCUE_LEAVE];
+};
 
 struct rescue {
 	pid_t usher;
@@ -17,11 +26,16 @@ struct rescue {
 	struct termios modes; /* as they are to be again */
 	volatile bool raw;    /* usher has changed them */
 	volatile bool asking; /* a question is on a screen of its own */
+	struct leave leave[2];
+	atomic_uint last;     /* which of them is whole */
 };
 
 /* NULL when there is no memory: then nobody can help. */
 struct rescue *rescue_new(int tty);
 void rescue_free(struct rescue *r);
+
+/* LEN bytes at TEXT, no more than fit, are to be written when the terminal is given back. One thread at a time; R may be NULL. */
+void rescue_leave(struct rescue *r, const char *text, size_t len);
 
 /* How far it is given back. All zero to begin with. */
 struct rescued {

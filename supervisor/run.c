@@ -251,6 +251,13 @@ static void tell_traced(struct session *s)
 			why);
 }
 
+/* Behind what gives the terminal back: on a full-screen program's screen it would go with that. */
+static void tell_limit(const struct run *run)
+{
+	if (run->limited)
+		voice_say(run->s.voice, "usher: the limit on %s was reached; the tree was ended\n", run->limited);
+}
+
 static void tell_profile(struct session *s)
 {
 	char *text = NULL;
@@ -278,6 +285,16 @@ static void close_journal(struct run *run)
 	s->journal = NULL;
 }
 
+#define BY_SIGNAL 128 /* and its number: what a shell ends with that waited for a program */
+
+/* Whether programs may not have come to give the terminal back as they found it. */
+static bool cut_short(const struct run *run)
+{
+	const struct supervise_result *r = &run->result;
+
+	return atomic_load(&run->s.killed) || r->lost || !r->exited || WIFSIGNALED(r->wait_status) || WEXITSTATUS(r->wait_status) > BY_SIGNAL;
+}
+
 static void run_close(struct run *run)
 {
 	struct session *s = &run->s;
@@ -288,11 +305,12 @@ static void run_close(struct run *run)
 	pool_stop(s->pool);
 	cleanup_fd(&s->tell); /* a terminal of the command's own ends with its last descriptor */
 	s->tell = -1;
-	relay_close(run->relay);
+	relay_close(run->relay, cut_short(run));
 	lives_round(s->lives);
 	limits_settle(s->limits);
 	run->limited = limits_reached(s->limits);
 	limits_stop(s->limits);
+	tell_limit(run);
 	close_journal(run);
 	tell_profile(s);
 	alerts_tell(&s->alerts, run->journal, s->voice);
@@ -348,14 +366,14 @@ static void abandon(struct run *run)
 {
 	if (run->working) {
 		session_kill(&run->s);
-		relay_close(run->relay);
+		relay_close(run->relay, true);
 		return;
 	}
 	if (run->launch.ahead)
 		launch_drop(&run->s, run->ahead, &run->ends);
 	limits_stop(run->s.limits);
 	questions_stop(run->s.questions);
-	relay_close(run->relay);
+	relay_close(run->relay, false);
 	if (run->s.journal)
 		journal_close(run->s.journal, NULL);
 }

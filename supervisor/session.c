@@ -27,6 +27,12 @@ static void tell_guardian(struct session *s, char order)
 
 void session_kill(struct session *s)
 {
+	atomic_store(&s->killed, true);
+	tell_guardian(s, GUARDIAN_KILL);
+}
+
+void session_end(struct session *s)
+{
 	tell_guardian(s, GUARDIAN_KILL);
 }
 

@@ -86,6 +86,7 @@ struct session {
 	struct together together; /* where a start takes place */
 	struct lives *lives;     /* how processes end; may be NULL */
 	int control;             /* to the guardian: see guardian.h */
+	atomic_bool killed;      /* the tree was, and did not just end with its command */
 	atomic_bool command_runs; /* its program is there, and the guardian was told */
 	struct hidden *hidden;   /* whether keeper and guardian hide their memory */
 	int peers;               /* to the same, about the desk's peers, -1: see outside_peer.h */
@@ -119,6 +120,9 @@ struct session {
 
 /* Ends the whole tree: the guardian kills it. Any thread; idempotent. */
 void session_kill(struct session *s);
+
+/* The same to what is left behind by a command that has ended by itself. */
+void session_end(struct session *s);
 
 /* The command's program is there, stopped, in a memory of its own: tells the guardian, once. Any thread. */
 void session_command_runs(struct session *s);

@@ -209,7 +209,7 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 		if (WIFSIGNALED(r.value) && WTERMSIG(r.value) == SIGXFSZ)
 			limits_met(s->limits, LIMIT_FILESIZE, 0);
 		if (!wait)
-			session_kill(s);
+			session_end(s);
 	}
 	return true;
 }

@@ -456,6 +456,59 @@ else
 	skip "the program cannot answer itself" "no python3"
 fi
 
+# Who was killed could not give the terminal back: usher does, whoever has killed it. What a program leaves on purpose stays.
+cat >modes.sh <<'S'
+printf '\033[?1049h\033[?1003h\033[?1006h\033[?25l\033=\033[?1h\033[4;9r\033[4h\033[?7l\033[31m'
+case $1 in ask) cat secret;; dies) kill -9 $$;; waits) echo ready; sleep 60;; esac
+S
+echo 'printf "\033[?1049l\033[?1003;1006l\033[?25h\033>\033[?1l\033[r\033[4l\033[?7h\033[m"' >undo.sh
+modes() {
+	"${TM[@]}" display -t t -p 'alternate #{alternate_on} mouse #{mouse_any_flag} #{mouse_sgr_flag} cursor #{cursor_flag} keypad #{keypad_flag} #{keypad_cursor_flag} insert #{insert_flag} wrap #{wrap_flag} margins #{scroll_region_upper} #{scroll_region_lower}'
+}
+is_as() { [ "$(modes)" = "$1" ]; }
+by_number() { pgrep -f "^$USHER run .*$T/j$J " | head -1; }
+AS_BEFORE=$(modes)
+begin
+keys "bash modes.sh leaves" Enter
+check "natively a program's modes stay" wait_for is_as 'alternate 1 mouse 1 1 cursor 0 keypad 1 1 insert 1 wrap 0 margins 3 8'
+keys "bash undo.sh" Enter
+check "until somebody takes them back" wait_for is_as "$AS_BEFORE"
+begin
+run "bash modes.sh leaves"
+check "so they do where it ends by itself" wait_for is_as 'alternate 1 mouse 1 1 cursor 0 keypad 1 1 insert 1 wrap 0 margins 3 8'
+shell_asks
+keys "bash undo.sh" Enter
+wait_for is_as "$AS_BEFORE"
+begin
+run "bash modes.sh ask"
+wait_text "$ARMED"
+keys k
+wait_text "y and Enter"
+keys y
+sleep 0.3
+keys Enter
+check "k gives the terminal back" wait_for is_as "$AS_BEFORE"
+begin
+run "bash modes.sh dies"
+wait_text "Killed"
+check "so does the end of a program that was killed" wait_for is_as "$AS_BEFORE"
+(echo 'limit wall 3s'; cat "$T/etc/ask.rules") >"$T/etc/short.rules" && chmod 600 "$T/etc/short.rules"
+begin
+keys "$USHER run -p $T/etc/short.rules --journal $T/j$((++J)) -- bash modes.sh waits" Enter
+wait_text "ready"
+see "a limit that was reached is told on the screen that is given back" "usher: the limit on wall was reached"
+check "which is as before" is_as "$AS_BEFORE"
+for sig in TERM KILL; do
+	begin
+	run "bash modes.sh waits"
+	wait_text "ready"
+	kill -$sig "$(by_number)"
+	check "and SIG$sig to usher" wait_for is_as "$AS_BEFORE"
+	shell_asks
+	rm -rf "$T/j$J" # not closed, after the second
+	J=$((J - 1))
+done
+
 # usher killed with a question up: what was started with it gives the terminal back. The shell around it does not.
 begin
 J=$((J + 1))

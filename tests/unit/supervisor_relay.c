@@ -6,9 +6,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "supervisor/relay_scan.h"
+#include "supervisor/rescue.h"
 
 static void feed(struct scan *s, const char *text, size_t piece)
 {
@@ -160,6 +162,46 @@ static void what_hides_text_is_taken_back(void **state)
 	}
 }
 
+/* What a program that was killed has left behind. */
+static void what_is_left_is_taken_back(void **state)
+{
+	static const struct {
+		const char *output, *leave;
+	} rows[] = {
+		{ "plain text\r\n", "" },
+		{ "\033[?1049h\033[?25l\033=\033[31mtext\033[m\033>\033[?25h\033[?1049l", "" },
+		{ "\033[?1049h\033[?1000;1006h\033[?25l", "\033[?25h\033[?1000l\033[?1006l\033[?1049l\033[0m" },
+		{ "\033=\033[?1h\033[2 q\033[1;31m\033(0", "\033[?1l\033>\033[0 q\033(B\017\033[0m" },
+		{ "\033=\033>\033[2 q\033[0 q\033[1;31m\033[00;m\033(0\033(B", "" },
+		{ "\033[2;9r", "\0337\033[r\0338" },
+		{ "\033[?1049h\033[2;9r", "\033[r\033[?1049l\033[0m" },
+		{ "\033[>4;2m", "\033[>4;0m" },
+		{ "\033[?2031h\033[?2048h\033[?2026h", "\033[?2026l\033[?2031l\033[?2048l" },
+		/* Each screen has a stack of its own, on which somebody else's may lie. */
+		{ "\033[>1u\033[?1049h\033[>5u\033[>7u\033[<u", "\033[<1u\033[?1049l\033[<1u\033[0m" },
+		{ "\033[>1u\033[>5u\033[<9u\033[<u", "" },
+		{ "\033[=1u", "\033[=0;1u" },
+		{ "\033[?1049h\033]0;ti", "\030\033\\\033[?1049l\033[0m" },
+	};
+	char leave[256], all[2048];
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct scan s = { 0 };
+		feed(&s, rows[i].output, 1);
+		leave[scan_leave(&s, leave, sizeof(leave))] = '\0';
+		assert_string_equal(leave, rows[i].leave);
+	}
+	/* All of it at once fits into what usher keeps for it. */
+	struct scan s = { 0 };
+	for (int n = 0; n < 3000; n++) {
+		snprintf(all, sizeof(all), "\033[?%d%c", n, n == 25 || n == 7 ? 'l' : 'h');
+		feed(&s, all, 64);
+	}
+	feed(&s, "\033[4h\033[1111;2222r\033[>31u\033[>4;2m\033=\033[2 q\033[1m\033(0\033]4;1;red\a\033]P7000000", 64);
+	size_t len = scan_leave(&s, all, RESCUE_LEAVE);
+	assert_true(len < RESCUE_LEAVE - 32);
+	assert_memory_equal(all + len - 4, "\033[0m", 4);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -167,6 +209,7 @@ int main(void)
 		cmocka_unit_test(gaps_are_known),
 		cmocka_unit_test(what_hides_text_is_taken_back),
 		cmocka_unit_test(modes_are_put_back),
+		cmocka_unit_test(what_is_left_is_taken_back),
 		cmocka_unit_test(hostile_output_is_harmless),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
