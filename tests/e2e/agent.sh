@@ -164,6 +164,10 @@ secrets() {
 	refused "write .mcp.json" bash -c 'echo "{}" >.mcp.json'
 	refused "write an agent's plugin" bash -c 'mkdir -p .opencode/plugin; echo x >.opencode/plugin/x.js'
 	refused "write .envrc" bash -c 'echo x >.envrc'
+	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
+	refused "make a repository under another name" bash -c 'mkdir -p docs; echo ref: refs/heads/main >docs/HEAD'
+	refused "move in a repository under another name" bash -c 'd=$(mktemp -d); echo ref: refs/heads/main >$d/HEAD; mv $d docs2'
+	rm -rf .git docs docs2 .direnv .hg .kiro
 	is_root && refused "read the shadow file" cat /etc/shadow
 }
 
