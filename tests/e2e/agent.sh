@@ -164,9 +164,15 @@ secrets() {
 	refused "write .mcp.json" bash -c 'echo "{}" >.mcp.json'
 	refused "write an agent's plugin" bash -c 'mkdir -p .opencode/plugin; echo x >.opencode/plugin/x.js'
 	refused "write .envrc" bash -c 'echo x >.envrc'
+	local f
+	for f in .tool-versions mise.toml .direnv/python-3/bin/ls .githooks/pre-commit lefthook.toml .vim/coc-settings.json .bsp/a.json .Rprofile .RData .irbrc .ghci .ocamlinit .hg/sharedpath .kiro/hooks/x; do
+		refused "write $f in the project" bash -c "mkdir -p \$(dirname $f); echo x >$f"
+	done
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
 	refused "make a repository under another name" bash -c 'mkdir -p docs; echo ref: refs/heads/main >docs/HEAD'
 	refused "move in a repository under another name" bash -c 'd=$(mktemp -d); echo ref: refs/heads/main >$d/HEAD; mv $d docs2'
+	refused "write what zsh reads at its start" bash -c 'mkdir -p ~/.cache/zsh; echo x >~/.cache/zsh/zcompdump'
+	refused "write what a prompt reads at its start" bash -c 'echo x >~/.cache/p10k-instant-prompt-me.zsh'
 	rm -rf .git docs docs2 .direnv .hg .kiro
 	is_root && refused "read the shadow file" cat /etc/shadow
 }
