@@ -113,10 +113,13 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 	works "what coding agents keep at home" bash -ec 'cd ~; mkdir -p .claude/projects/-p .gemini/tmp/p/chats .qwen/projects/p/chats .pi/agent/sessions/p
 		for f in .claude/{projects/-p/a.jsonl,history.jsonl} .gemini/{tmp/p/chats/a.json,projects.json} .qwen/projects/p/chats/a.jsonl .pi/agent/sessions/p/a.jsonl; do mkdir $f.lock; echo x >>$f; cat $f; rmdir $f.lock; done
 		echo x >.claude.json.tmp.1; rm .claude.json.tmp.1; ! [ -w /proc/pressure/memory ] || exec 3<>/proc/pressure/memory'
-	for f in .claude.json .claude/{settings.json,hooks/x,commands/a.json.tmp.md,shell-snapshots/x.sh,projects/-p/memory/MEMORY.md,.credentials.json} .gemini/{settings.json,tmp/bin/rg,oauth_creds.json} .qwen/{settings.json,extensions/x/x.json} .pi/agent/{auth.json,extensions/x.ts}; do
+	for f in .claude.json .claude/{settings.json,hooks/x,commands/a.json.tmp.md,shell-snapshots/x.sh,projects/-p/memory/MEMORY.md,.credentials.json} .claude/ide/1.lock .gemini/{settings.json,tmp/bin/rg,tmp/p/memory/MEMORY.md,oauth_creds.json} .qwen/{settings.json,extensions/x/x.json,ide/1.lock} .pi/agent/{auth.json,extensions/x.ts}; do
 		mkdir -p "$HOME/$(dirname "$f")"
 		refused "write ~/$f" bash -c "echo x >>~/$f"
 	done
+	mkdir -p "$HOME/.pi/agent/extensions" x
+	refused "put up a link as an extension, by the name of a lock" bash -c 'ln -s "$PWD/x" ~/.pi/agent/extensions/x$$.lock'
+	rm -rf "$HOME/.pi/agent/extensions" x
 	for f in .claude/.credentials.json .gemini/oauth_creds.json .pi/agent/auth.json; do refused "read ~/$f" cat "$HOME/$f"; done
 	for f in .claude/{settings.local.json,hooks/x,workflows/x.js,worktrees/w/.vscode/tasks.json} .qwen/settings.json .pi/extensions/x.ts; do
 		mkdir -p "$(dirname "$f")"
@@ -184,7 +187,7 @@ agents() { # what they keep in the home
 	works "agents: sessions and logs" bash -ec 'for f in .codex/{sessions/2026/a.jsonl,state_5.sqlite-wal} .local/{share/opencode/opencode.db,state/opencode/locks/a} .continue/sessions/a .copilot/logs/a .cline/data/{sessions/a,db/sessions.db}; do mkdir -p ~/${f%/*}; echo x >~/$f; echo x >>~/$f; cat ~/$f; rm ~/$f; done'
 	local f
 	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
-	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/bin; do refused "write ~/$f" bash -c "echo x >>~/$f"; done
+	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
 }
 
 terminals() { # a terminal that somebody else has open
