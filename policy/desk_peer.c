@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -85,9 +86,18 @@ static int descends(pid_t pid, int pidfd, pid_t self)
 	return -1;
 }
 
+/* Whether a process, whose directory of descriptors is PATH, shows its memory to others of its user: no usher does (proc(5), suid_dumpable). */
+static bool is_dumpable(const char *path, uid_t uid)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && st.st_uid == uid;
+}
+
 /*
  * Whether PEER is an usher, which connects for a process of its own tree: it holds a seccomp listener, and keeps its descriptors from others of its
- * user. Who cannot be looked into is taken for one, but for root's: what root lets a tree do is more than an answer.
+ * user. Who cannot be looked into is taken for one, but for root's: what root lets a tree do is more than an answer. From a user namespace nobody outside
+ * can be.
  */
 static bool stands_for_another(const struct ucred *peer)
 {
@@ -96,14 +106,15 @@ static bool stands_for_another(const struct ucred *peer)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/fd", peer->pid);
 	DIR *d = opendir(path);
-	bool listens = !d;
-	for (const struct dirent *e; !listens && (e = readdir(d));) {
+	bool listens = false, unseen = !d;
+	for (const struct dirent *e; !listens && !unseen && (e = readdir(d));) {
 		ssize_t n = readlinkat(dirfd(d), e->d_name, to, sizeof(to));
-		listens = n < 0 ? errno != ENOENT && errno != EINVAL : n == sizeof(LISTENER) - 1 && memcmp(to, LISTENER, sizeof(LISTENER) - 1) == 0;
+		unseen = n < 0 && errno != ENOENT && errno != EINVAL;
+		listens = n == sizeof(LISTENER) - 1 && memcmp(to, LISTENER, sizeof(LISTENER) - 1) == 0;
 	}
 	if (d)
 		closedir(d);
-	return listens;
+	return listens || (unseen && !is_dumpable(path, peer->uid));
 }
 
 static int peer_pidfd(int fd, pid_t pid)

@@ -141,7 +141,7 @@ fi
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	chmod 755 "$T" "$T/w"
 	mkdir -m 700 "$T/theirs"
-	cp "$T/ask.rules" "$T/theirs"
+	cp "$T/ask.rules" "$T/allow.rules" "$T/theirs"
 	cp "$USHER" "$T/theirs/program"
 	chown -R 1000:1000 "$T/theirs"
 	own() { HOME=$T/theirs XDG_RUNTIME_DIR=$T/theirs XDG_STATE_HOME=$T/theirs XDG_CONFIG_HOME=$T/theirs "$@"; }
@@ -152,6 +152,22 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	wait $usher
 	usher=
 	check "row 75: as the user's program sees" grep -qx content "$T/out7"
+	# An ordinary user's pid namespace takes a user namespace, from which nobody outside can be looked into.
+	user() { own setpriv --reuid 1000 --regid 1000 --clear-groups "$T/theirs/program" "$@"; }
+	shows_secret() { user desk list | grep -q secret; }
+	if user run --isolate=pid -p "$T/theirs/allow.rules" --journal "$T/theirs/jp" -- true 2>/dev/null; then
+		user run --isolate=pid -p "$T/theirs/ask.rules" --ask=desk --journal "$T/theirs/jp2" -- cat secret >"$T/out8" 2>&1 </dev/null &
+		usher=$!
+		check "row 75: a user sees what is asked in a pid namespace of his own" wait_for shows_secret
+		user run -p "$T/theirs/allow.rules" --journal "$T/theirs/jo" -- "$T/theirs/program" desk allow 1 >"$T/out9" 2>&1
+		check "row 75: another session's tree answers nothing there" sh -c '! grep -q content "$1"' - "$T/out8"
+		check "row 75: the user does" user desk allow 1
+		wait $usher
+		usher=
+		check "row 75: as his program sees" grep -qx content "$T/out8"
+	else
+		echo "skip row 75: a user's pid namespace: not possible here"
+	fi
 else
 	echo "skip row 75: root sees a user's question: needs root"
 fi
