@@ -92,7 +92,7 @@ static int load_standing(struct policy *p, const struct policy_options *o, struc
 		return -ENOMEM;
 	if (access(o->grants_file, F_OK) < 0)
 		return 0; /* out of this user's reach, or not there: no standing grants, and nobody in the tree can make one */
-	struct ruleset_source source = { o->grants_file, o->variables, o->n_variables };
+	struct ruleset_source source = { .path = o->grants_file, .variables = o->variables, .n_variables = o->n_variables };
 	int rc = ruleset_load(&source, found, &p->standing);
 	return rc ? rc : check_standing(p->grants_file, p->standing, found);
 }
@@ -102,7 +102,7 @@ static int load_files(struct policy *p, const struct policy_options *o, struct d
 {
 	int worst = 0;
 	for (size_t i = 0; i < o->n_files; i++) {
-		struct ruleset_source source = { o->files[i], o->variables, o->n_variables };
+		struct ruleset_source source = { .path = o->files[i], .variables = o->variables, .n_variables = o->n_variables, .tested = true };
 		struct layer *l = &p->layer[p->n_layers];
 		int rc = ruleset_load(&source, found, &l->rules);
 		if (rc == 0) {

@@ -312,6 +312,13 @@ static void advance(struct lexer *lx)
 	lx->line_start = lx->at;
 }
 
+static bool expects(const struct lexer *lx)
+{
+	static const char word[] = "expect ";
+	const size_t n = sizeof(word) - 1;
+	return lx->source->len - lx->at > n && memcmp(lx->source->text + lx->at, word, n) == 0;
+}
+
 int lexer_next(struct lexer *lx, struct line *out)
 {
 	glob_unit units[WORD_UNITS];
@@ -320,6 +327,11 @@ int lexer_next(struct lexer *lx, struct line *out)
 		advance(lx);
 	while (!at_end(lx)) {
 		lx->first_end = line_end(lx->source, lx->at);
+		if (lx->tested && expects(lx)) {
+			lx->at = lx->first_end;
+			advance(lx);
+			continue;
+		}
 		*out = (struct line){ .from = (uint32_t)lx->at };
 		while (skip(lx)) {
 			if (!out->n)

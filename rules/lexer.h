@@ -35,6 +35,7 @@ struct lexer {
 	size_t at;
 	uint32_t line_number;  /* of the byte LINE_START, from 1 */
 	size_t line_start;
+	bool tested;           /* lines that expect something are passed over */
 	size_t first_end;      /* where the first of the line's continued lines ends */
 };
 

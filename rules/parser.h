@@ -29,6 +29,7 @@ struct parser {
 	struct arena scratch; /* words of one line */
 	uint32_t depth;
 	bool builtin;
+	bool tested;          /* see struct ruleset_source */
 	int error;            /* -ENOMEM, or the first file that could not be read */
 	const char *default_where; /* of this file's own default */
 };

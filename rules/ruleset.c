@@ -23,7 +23,7 @@ static int build(struct ruleset *rs, const struct source *source, const struct r
 	size_t before = found->errors;
 	struct inclusion file = { .name = source->name };
 	struct parser p = { .rs = rs, .found = found, .variables = variables, .file = &file,
-			    .builtin = strncmp(source->name, "builtin:", 8) == 0 };
+			    .builtin = strncmp(source->name, "builtin:", 8) == 0, .tested = from && from->tested };
 	if (!variables)
 		return -ENOMEM;
 	int r = variables_import(variables, &rs->arena, from);

@@ -53,6 +53,7 @@ struct ruleset_source {
 	const char *path;               /* a file, or "builtin:NAME" */
 	const struct variable *variables;
 	size_t n_variables;
+	bool tested; /* what built-in files expect is left out: the program's own tests have held them to it */
 };
 
 /*

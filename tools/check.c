@@ -107,7 +107,7 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 static void load(struct check *c)
 {
 	for (size_t i = 0; i < c->n_files; i++) {
-		struct ruleset_source source = { c->files[i], c->variables.item, c->variables.n };
+		struct ruleset_source source = { .path = c->files[i], .variables = c->variables.item, .n_variables = c->variables.n };
 		ruleset_load(&source, &c->found, &c->layer[i]);
 	}
 }

@@ -252,7 +252,7 @@ int check_explain(struct check *c)
 	struct policy *p = NULL;
 	struct verdict v, of_link;
 	char real[PATH_MAX], link[PATH_MAX], grants[PATH_MAX], hex[HASH_HEX];
-	struct ruleset_source source = { NULL, c->variables.item, c->variables.n };
+	struct ruleset_source source = { .variables = c->variables.item, .n_variables = c->variables.n };
 	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
 					  .n_variables = c->variables.n };
 	if (query_parse(c->explain, &source, &c->found, &q)) {

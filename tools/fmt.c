@@ -192,7 +192,7 @@ static int loads(const char *path, struct rule_variables *v)
 {
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
-	struct ruleset_source source = { path, v->item, v->n };
+	struct ruleset_source source = { .path = path, .variables = v->item, .n_variables = v->n };
 	int r = ruleset_load(&source, &found, &rs);
 	if (r)
 		diagnostics_print(&found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));

@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
-	struct ruleset_source from = { NULL, variables, sizeof(variables) / sizeof(variables[0]) };
+	struct ruleset_source from = { .variables = variables, .n_variables = sizeof(variables) / sizeof(variables[0]) };
 	/* Included files are of this machine, not of the input. */
 	if (memmem(data, size, "include", 7) && !memmem(data, size, "builtin:", 8))
 		return -1;

@@ -18,7 +18,7 @@ static struct ruleset *load(const char *name)
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
 	snprintf(path, sizeof(path), "builtin:%s", name);
-	struct ruleset_source source = { path, variables, sizeof(variables) / sizeof(variables[0]) };
+	struct ruleset_source source = { .path = path, .variables = variables, .n_variables = sizeof(variables) / sizeof(variables[0]) };
 	int r = ruleset_load(&source, &found, &rs);
 	diagnostics_print(&found, stderr, false);
 	assert_int_equal(r, 0);
@@ -60,7 +60,7 @@ static void test_root_directory(void **state)
 	static const char *const names[] = { "/etc/passwd", "/x", "/opt/x", "/usr/share/x", "/var/lib/x" };
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
-	struct ruleset_source source = { "builtin:agent", at_root, 5 };
+	struct ruleset_source source = { .path = "builtin:agent", .variables = at_root, .n_variables = 5 };
 	struct verdict v;
 	assert_int_equal(ruleset_load(&source, &found, &rs), 0);
 	for (size_t i = 0; i < 5; i++) {

@@ -58,7 +58,7 @@ static unsigned try(const char *path, unsigned line, char *text)
 {
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
-	struct ruleset_source source = { NULL, variables, sizeof(variables) / sizeof(variables[0]) };
+	struct ruleset_source source = { .variables = variables, .n_variables = sizeof(variables) / sizeof(variables[0]) };
 	plain(text);
 	if (!like_a_rule(text))
 		return 0;

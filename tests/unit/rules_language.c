@@ -22,7 +22,7 @@ static const struct variable variables[] = {
 	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/p [x]*", NULL }, { "TMPDIR", "/tmp/", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
 	{ "UNSET", NULL, NULL },
 };
-static const struct ruleset_source from = { NULL, variables, 6 };
+static const struct ruleset_source from = { .variables = variables, .n_variables = 6 };
 
 static struct ruleset *parse(const char *text)
 {
@@ -295,7 +295,7 @@ static char *find_name(void)
 static unsigned late_decides(const char *text, const char *name, const char *path, enum verdict_kind kind)
 {
 	const struct variable late[] = { { "HOME", "/home/u", NULL }, { "USER", "1000", find_name } };
-	const struct ruleset_source with = { NULL, late, 2 };
+	const struct ruleset_source with = { .variables = late, .n_variables = 2 };
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
 	char query[64];
@@ -639,7 +639,7 @@ static const char *file(const char *name, const char *text, mode_t mode)
 
 static int load(const char *path, struct diagnostics *found, struct ruleset **rs)
 {
-	struct ruleset_source source = { path, variables, 6 };
+	struct ruleset_source source = { .path = path, .variables = variables, .n_variables = 6 };
 	*found = (struct diagnostics){ 0 };
 	return ruleset_load(&source, found, rs);
 }
@@ -878,7 +878,7 @@ static void test_firm(void **state)
 static void other(const char *home, const char *pwd, const char *object, bool is)
 {
 	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", pwd, NULL }, { "TMPDIR", "/tmp", NULL } };
-	const struct ruleset_source source = { NULL, at, 3 };
+	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
 	static const char text[] = "deny read $OTHER_HOMES/**\ndefault allow\n";
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;

@@ -31,7 +31,7 @@ static void check_example(unsigned number, const char *text)
 {
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
-	struct ruleset_source source = { NULL, variables, sizeof(variables) / sizeof(variables[0]) };
+	struct ruleset_source source = { .variables = variables, .n_variables = sizeof(variables) / sizeof(variables[0]) };
 	const struct expectation *e;
 	struct verdict v;
 	int r = ruleset_parse("example", text, strlen(text), &source, &found, &rs);

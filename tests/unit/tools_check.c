@@ -456,7 +456,7 @@ static void explain_agrees(const char *const files[2], const char *question)
 {
 	struct diagnostics found = { 0 };
 	struct policy_options o = { .files = files, .n_files = 2 };
-	struct ruleset_source source = { NULL, NULL, 0 };
+	struct ruleset_source source = { 0 };
 	struct policy *p = NULL;
 	struct query q;
 	struct verdict v;
