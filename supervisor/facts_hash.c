@@ -8,13 +8,13 @@
 #include <pthread.h>
 #include <sched.h>
 #include <sodium.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "policy/thread.h"
 #include "rules/cleanup.h"
 #include "supervisor/stat_same.h"
 
@@ -88,29 +88,17 @@ static void *hash_behind(void *arg)
 	return NULL;
 }
 
-static bool start_behind(struct behind *b)
-{
-	sigset_t all, before;
-	pthread_t thread;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int err = pthread_create(&thread, NULL, hash_behind, b);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (!err)
-		pthread_detach(thread);
-	return !err;
-}
-
 /* One at a time: whoever comes meanwhile may ask again. The process ends with the thread, which holds nothing. */
 static void read_behind(struct hash_cache *c, int *fd, const struct stat *st)
 {
 	if (atomic_exchange(&c->busy, true))
 		return;
 	struct behind *b = malloc(sizeof(*b));
+	pthread_t thread;
 	if (b) {
 		*b = (struct behind){ c, *fd, *st };
-		if (start_behind(b)) {
+		if (thread_start(&thread, hash_behind, b) == 0) {
+			pthread_detach(thread);
 			*fd = -1;
 			return;
 		}

@@ -9,12 +9,9 @@
 #include <sys/socket.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/compat.h"
 #include "supervisor/procs_internal.h"
 #include "supervisor/sockaddr.h"
-
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71 /* Linux 5.14 */
-#endif
 
 #define MOST 512 /* beyond these the oldest is forgotten */
 
@@ -130,7 +127,10 @@ int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endp
 	struct listening one;
 	size_t back = 0;
 
-	while (l && to->proto == PROTO_TCP && next_on(l, to->port, &back, &one)) {
+	/* Any other address may be another machine's, whatever listens here on its port. */
+	if (!l || to->proto != PROTO_TCP || !inet_is_loopback(to))
+		return -1;
+	while (next_on(l, to->port, &back, &one)) {
 		int sock CLEANUP_FD = table_getfd(ps, one.pid, one.fd);
 		if (sock >= 0 && is_reached(sock, &one, to, client))
 			return steal_fd(&sock);

@@ -20,8 +20,8 @@ int listeners_new(struct listeners **out);
 void listeners_add(struct listeners *l, pid_t pid, int fd, int sock);
 
 /*
- * The tree's socket that CLIENT, connecting to TO on this machine, reaches: a descriptor, which holds it there as long as it is open, or -1. L may be NULL. Any
- * thread.
+ * The tree's socket that CLIENT, connecting to TO, reaches: a descriptor, which holds it there as long as it is open, or -1. None but loopback addresses lead to
+ * one. L may be NULL. Any thread.
  */
 int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client);
 

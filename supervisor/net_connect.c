@@ -82,11 +82,7 @@ static int connect_once(struct job *j, const struct sockaddr_storage *to, sockle
 /* Handing reception on costs more than a connect on this machine takes: there it is done only when that turns out long. */
 static bool likely_at_once(const struct target *t)
 {
-	static const uint8_t v6[16] = { [15] = 1 };
-
-	if (t->kind != OBJECT_INET)
-		return true;
-	return (inet_is_v4(&t->inet) && t->inet.addr[12] == 127) || memcmp(t->inet.addr, v6, sizeof(v6)) == 0;
+	return t->kind != OBJECT_INET || inet_is_loopback(&t->inet);
 }
 
 static void begin_waiting(struct job *j)

@@ -17,15 +17,12 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/compat.h"
 #include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
-
-#ifndef SO_NETNS_COOKIE
-#define SO_NETNS_COOKIE 71
-#endif
 
 #define AUTOMATIC 5 /* hexadecimal digits of a name that the kernel gives */
 

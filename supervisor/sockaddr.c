@@ -139,6 +139,13 @@ bool inet_is_v4(const struct inet_endpoint *e)
 	return memcmp(e->addr, mapped_prefix, sizeof(mapped_prefix)) == 0;
 }
 
+bool inet_is_loopback(const struct inet_endpoint *e)
+{
+	static const uint8_t v6[16] = { [15] = 1 };
+
+	return (inet_is_v4(e) && e->addr[12] == 127) || memcmp(e->addr, v6, sizeof(v6)) == 0;
+}
+
 bool inet_is_any(const struct inet_endpoint *e)
 {
 	static const uint8_t zero[16];

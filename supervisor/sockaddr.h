@@ -47,6 +47,9 @@ void sockaddr_decode(const void *bytes, size_t len, const struct socket_kind *ki
 bool inet_is_any(const struct inet_endpoint *e);
 bool inet_is_v4(const struct inet_endpoint *e);
 
+/* Whether no packet to E leaves the machine, whatever addresses that has: 127.0.0.0/8 and ::1. */
+bool inet_is_loopback(const struct inet_endpoint *e);
+
 /*
  * The address that a destination of 0.0.0.0 or :: leads to: LOCAL (what the socket is bound to, NULL when unknown) when it is an IPv4 address,
  * else loopback. Writes it into *e and into the LEN bytes of the address itself, so that what is decided is what is used.

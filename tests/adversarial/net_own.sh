@@ -82,4 +82,18 @@ for how in alone after shared turns; do
 		if [ "$(cat "$d/said")" = "$wants" ]; then echo "ok row 63: a daemon outside on the tree's port, $how, $run: $wants"; else echo "not ok row 63: a daemon outside on the tree's port, $how, $run: $(cat "$d/said")"; bad=1; fi
 	done
 done
+# Of an address elsewhere it says nothing, whatever the tree listens on.
+printf 'allow connect tcp:*:* own\ndeny connect tcp:*:*\ndefault allow\n' >"$T/rules"
+cat >"$T/far.py" <<'P'
+import errno, socket
+s = socket.socket(); s.bind(("0.0.0.0", 0)); s.listen()
+c = socket.socket(); c.setblocking(False)
+print("refused" if c.connect_ex(("192.0.2.1", s.getsockname()[1])) == errno.EACCES else "tried")
+P
+for run in natively supervised; do
+	in=() wants=tried
+	[ $run = natively ] || { in=("$USHER" run -p "$T/rules" --journal "$T/far" --) wants=refused; }
+	out=$("${in[@]}" python3 "$T/far.py" 2>&1)
+	if [ "$out" = $wants ]; then echo "ok row 63: another machine's port, $run: $wants"; else echo "not ok row 63: another machine's port, $run: $out"; bad=1; fi
+done
 exit $bad
