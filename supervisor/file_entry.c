@@ -323,7 +323,7 @@ int link_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	if (rc == 0)
 		rc = file_redirect_others(j, index, redirect_end);
-	if (rc == 0 && link_gives(j, from, &j->target[1]))
+	if (rc == 0 && (link_gives(j, from, &j->target[1]) || !gains_as_kind(j, from, &j->target[1])))
 		rc = -EACCES;
 	return rc == 0 && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? -EACCES : rc;
 }

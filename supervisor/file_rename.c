@@ -328,6 +328,14 @@ static int both_move_now(struct job *j)
 	return rc == 0 && (j->word[FILE_FLAGS] & RENAME_EXCHANGE) ? moves_now(j, to, from) : rc;
 }
 
+/* Whether what moves may get its new name, if it is not of the kind any more that was decided on. */
+static bool same_kinds(struct job *j)
+{
+	struct target *from = &j->target[0], *to = &j->target[1];
+
+	return gains_as_kind(j, from, to) && (!(j->word[FILE_FLAGS] & RENAME_EXCHANGE) || gains_as_kind(j, to, from));
+}
+
 /* What moves lies elsewhere than was asked for. Operations that the rule leads there as well were decided with the call. */
 int rename_redirect(struct job *j, uint32_t index, const struct object *to)
 {
@@ -338,6 +346,8 @@ int rename_redirect(struct job *j, uint32_t index, const struct object *to)
 		rc = gains_led(j, &j->target[1], asked, OP_DELETE);
 	if (rc == 0)
 		rc = both_move_now(j);
+	if (rc == 0 && !same_kinds(j))
+		rc = -EACCES;
 	if (rc != PERFORM_AGAIN && rc != -EACCES)
 		return rc;
 	j->verdict.kind = VERDICT_DENY;
@@ -361,14 +371,6 @@ static long do_rename_new(struct job *j)
 	long rc = rename_with(j, (unsigned)j->word[FILE_FLAGS] | RENAME_NOREPLACE);
 
 	return rc < 0 && errno == EINVAL ? do_rename(j) : rc;
-}
-
-/* Whether what moves is still of the kind that was decided on. */
-static bool same_kinds(const struct job *j)
-{
-	const struct target *from = &j->target[0], *to = &j->target[1];
-
-	return to->makes == makes_of(from->mode) && (!(j->word[FILE_FLAGS] & RENAME_EXCHANGE) || from->makes == makes_of(to->mode));
 }
 
 /* Others have moved or made something since the look. 0: it is right still; PERFORM_AGAIN: it has to be decided on anew. */

@@ -140,6 +140,13 @@ enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, con
 	return decide(j, &call, ops, name);
 }
 
+bool gains_as_kind(struct job *j, const struct target *from, const struct target *to)
+{
+	struct stat st = target_known(from);
+
+	return to->makes == makes_of(st.st_mode) || gains_decided(j, OP_CREATE, job_span(j, to->name), &st) == VERDICT_ALLOW;
+}
+
 enum verdict_kind gains_name(struct job *j, struct span from, struct span to, struct span above, const struct stat *st, bool *alarm)
 {
 	struct call call;

@@ -21,6 +21,9 @@ enum verdict_kind gains_name(struct job *j, struct span from, struct span to, st
 /* What the rules make of OPS, of what gains() tells, on an entry that fstat(2) describes as ST, by NAME. No allocation, no lock. */
 enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, const struct stat *st);
 
+/* Whether what FROM is may get the name of TO, which was decided on for what TO says it makes: a rule may have led FROM to something else. */
+bool gains_as_kind(struct job *j, const struct target *from, const struct target *to);
+
 /* What the rules make of reaching socket T by the name that it has: every other name gives that as well. No allocation, no lock. */
 enum verdict_kind gains_reach(struct job *j, const struct target *t);
 

@@ -54,6 +54,12 @@ for way in made renamed linked exchanged "brought along" "changed meanwhile"; do
 		if [ "$out" = $wants ]; then echo "ok row 22: a link under the name of a directory, $way, $how: $wants"; else echo "not ok row 22: a link under the name of a directory, $way, $how: $out"; bad=1; fi
 	done
 done
+# A link that a rule leads the old name to.
+mkdir -p "$T/led/real" && ln -s /etc "$T/led/real/l"
+printf 'rewrite read,delete,create,modify,stat %s/led/x -> %s/led/real/l\n' "$T" "$T" | cat - "$T/rules" >"$T/leads"
+chmod 600 "$T/leads"
+out=$(cd "$T/led" && "$USHER" run -p "$T/leads" --journal "$T/jl" -- python3 -c 'import os; os.rename("x", ".other"); print("moved"); os.rename(".other", "x"); os.rename("x", ".later")' 2>&1 | sed -n '1p;$p')
+if [ -L "$T/led/real/l" ] && [[ $out == moved*Permission* ]]; then echo "ok row 22: a link under the name of a directory, led there"; else echo "not ok row 22: a link under the name of a directory, led there: $out"; bad=1; fi
 # What is no link may have the name.
 mkdir "$T/plain"
 if "$USHER" run -p "$T/rules" --journal "$T/j" -- sh -c "cd $T/plain && mkdir .later && rmdir .later && mkdir d && mv d .later && rmdir .later && : >.later"; then echo "ok row 22: what is no link may have it"; else echo "not ok row 22: what is no link may have it"; bad=1; fi
