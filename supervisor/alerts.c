@@ -39,7 +39,7 @@ static void describe(const struct call *call, const struct verdict *v, char text
 	text_add(&t, ")");
 }
 
-static bool is_known(const struct alerts *a, const char *text)
+static bool is_known(const struct alert_list *a, const char *text)
 {
 	for (unsigned i = 0; i < a->shown; i++) {
 		if (!strcmp(a->text[i], text))
@@ -50,27 +50,39 @@ static bool is_known(const struct alerts *a, const char *text)
 
 void alerts_note(struct alerts *a, const struct call *call, const struct verdict *v)
 {
+	struct alert_list *l = verdict_compare(v->kind, VERDICT_DENY) >= 0 ? &a->refused : &a->passed;
 	char text[ALERT_TEXT];
 
-	if (atomic_load(&a->more)) /* nothing of it would be told: a call that is decided again and again takes no lock */
+	if (atomic_load(&l->more)) /* nothing of it would be told: a call that is decided again and again takes no lock */
 		return;
 	describe(call, v, text);
 	pthread_mutex_lock(&a->lock);
-	if (!is_known(a, text)) {
-		if (a->shown < ALERTS_SHOWN)
-			memcpy(a->text[a->shown++], text, ALERT_TEXT);
+	if (!is_known(l, text)) {
+		if (l->shown < ALERTS_SHOWN)
+			memcpy(l->text[l->shown++], text, ALERT_TEXT);
 		else
-			atomic_store(&a->more, true);
+			atomic_store(&l->more, true);
 	}
 	pthread_mutex_unlock(&a->lock);
 }
 
+static void tell(const struct alert_list *l, unsigned most, struct voice *to)
+{
+	for (unsigned i = 0; i < l->shown && i < most; i++)
+		voice_say(to, "usher: alert: %s\n", l->text[i]);
+}
+
 void alerts_tell(struct alerts *a, const char *journal, struct voice *to)
 {
+	unsigned all;
+	bool more;
+
 	pthread_mutex_lock(&a->lock);
-	for (unsigned i = 0; i < a->shown; i++)
-		voice_say(to, "usher: alert: %s\n", a->text[i]);
-	if (a->shown)
-		voice_say(to, "usher: %s'usher log %s alert' shows %s\n", a->more ? "and more: " : "", journal, a->more ? "all" : "when, and what came of it");
+	all = a->refused.shown + a->passed.shown;
+	more = a->refused.more || a->passed.more || all > ALERTS_SHOWN;
+	tell(&a->refused, ALERTS_SHOWN, to);
+	tell(&a->passed, ALERTS_SHOWN - a->refused.shown, to);
+	if (all)
+		voice_say(to, "usher: %s'usher log %s alert' shows %s\n", more ? "and more: " : "", journal, more ? "all" : "when, and what came of it");
 	pthread_mutex_unlock(&a->lock);
 }

@@ -13,18 +13,23 @@
 #define ALERTS_SHOWN 5
 #define ALERT_TEXT 1024
 
-/* Zeroed but for the lock, there were none. */
-struct alerts {
-	pthread_mutex_t lock;
+struct alert_list {
 	unsigned shown;
 	atomic_bool more; /* than are shown */
 	char text[ALERTS_SHOWN][ALERT_TEXT]; /* printable ASCII, each once */
 };
 
+/* Zeroed but for the lock, there were none. Apart, so that what went through cannot crowd out what was refused. */
+struct alerts {
+	pthread_mutex_t lock;
+	struct alert_list refused;
+	struct alert_list passed;
+};
+
 /* CALL was decided so, by a rule with log=alert. Any thread. */
 void alerts_note(struct alerts *a, const struct call *call, const struct verdict *v);
 
-/* Says the first of them, and how JOURNAL shows all; nothing where there were none. */
+/* Says the first of them, refusals before the rest, and how JOURNAL shows all; nothing where there were none. */
 void alerts_tell(struct alerts *a, const char *journal, struct voice *to);
 
 #endif
