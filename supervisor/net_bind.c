@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/un.h>
 
+#include "supervisor/bound_names.h"
 #include "supervisor/creds.h"
 #include "supervisor/fs.h"
 #include "supervisor/making.h"
@@ -82,6 +83,8 @@ static int bind_path(struct job *j)
 		rc = fenced_as_caller(j, &f);
 	if (base.fd >= 0)
 		fs_base_done(&base);
+	if (rc == 0)
+		bound_names_add(j->session->bound_names, j->sock, f.dir, f.leaf);
 	if (rc <= 0)
 		return rc;
 	session_kill(j->session);

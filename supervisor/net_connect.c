@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_peer.h"
@@ -37,6 +38,12 @@ static int own_listener(const struct job *j, const struct target *t)
 	return t->kind == OBJECT_INET ? listeners_hold(j->session->listeners, j->session->procs, &t->inet, j->sock) : -1;
 }
 
+/* The file is held: it stays what it is. */
+static bool own_name(const struct job *j, const struct target *t)
+{
+	return t->kind == OBJECT_UNIX && bound_names_has(j->session->bound_names, t->fd);
+}
+
 int net_connect_resolve(struct job *j)
 {
 	struct socket_kind kind;
@@ -59,7 +66,7 @@ int net_connect_resolve(struct job *j)
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
 	if (index >= 0 && j->session->listeners) {
 		int own CLEANUP_FD = own_listener(j, &j->target[index]);
-		j->target[index].own = own >= 0;
+		j->target[index].own = own >= 0 || own_name(j, &j->target[index]);
 	}
 	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;
@@ -139,7 +146,7 @@ int net_connect_perform(struct job *j)
 
 	/* Held until the connection is made: what was decided on is what is reached. */
 	int own CLEANUP_FD = t && t->own ? own_listener(j, t) : -1;
-	if (t && t->own && own < 0)
+	if (t && t->own && own < 0 && !own_name(j, t))
 		return PERFORM_AGAIN;
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)

@@ -18,6 +18,7 @@
 #include "rules/cleanup.h"
 #include "rules/pages.h"
 #include "supervisor/ahead.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/compat.h"
 #include "supervisor/cover.h"
 #include "supervisor/emptied.h"
@@ -347,7 +348,8 @@ int run_prepare(struct run *run, const struct run_options *o)
 	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
 	if (likeness_own(s->policy) && ((rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0 ||
-					(rc = listeners_new(&s->listeners)) < 0))
+					(rc = listeners_new(&s->listeners)) < 0 ||
+					(rc = bound_names_new(&s->bound_names)) < 0))
 		return run_complain("remember what is the command's own", rc, NULL);
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);

@@ -24,6 +24,7 @@ struct journal;
 struct redactor;
 struct procs;
 struct pool;
+struct bound_names;
 struct listeners;
 struct terminals;
 struct cover;
@@ -76,6 +77,7 @@ struct session {
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
 	struct listeners *listeners; /* likewise */
+	struct bound_names *bound_names; /* likewise */
 	struct policy *policy;
 	struct questions *questions;
 	struct journal *journal;

@@ -65,6 +65,8 @@ work_git() {
 }
 
 work_languages() {
+	local OUT
+	OUT=$(mktemp -d /tmp/agent.XXXXXX)
 	! has ghc || works "ghc" bash -ec 'echo "main = print 2" >h.hs; ghc -v0 h.hs -o hs; ./hs; rm h.* hs'
 	! has gs || works "gs, with its fonts' list" bash -ec 'f=/var/lib/ghostscript/fonts/Fontmap; [ ! -e $f ] || cat $f >/dev/null; gs -q -sDEVICE=pdfwrite -o a.pdf -c showpage; rm a.pdf'
 	works "python3: subprocess, tempfile, multiprocessing" /usr/bin/python3 -c '
@@ -86,6 +88,17 @@ s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequ
 url = "http://127.0.0.1:%d/" % s.server_port
 assert urllib.request.urlopen(url).status == 200
 subprocess.run(["/usr/bin/python3", "-c", "import urllib.request, sys; urllib.request.urlopen(sys.argv[1])", url], check=True)'
+	works "multiprocessing over sockets in /tmp" /usr/bin/python3 -c '
+import multiprocessing as m
+m.set_start_method("forkserver")
+with m.Manager() as g: assert g.list([1])[0] == 1'
+	local daemon
+	/usr/bin/python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); open(sys.argv[1] + ".there", "w"); s.accept(); s.accept()' "$OUT/daemon" &
+	daemon=$!
+	until [ -e "$OUT/daemon.there" ]; do sleep 0.05; done
+	refused "connect to a daemon in /tmp" /usr/bin/python3 -c 'import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])' "$OUT/daemon"
+	kill $daemon
+	rm -rf "$OUT"
 	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
 }
 

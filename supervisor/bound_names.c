@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/bound_names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <linux/sock_diag.h>
+#include <linux/unix_diag.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "rules/cleanup.h"
+
+#define MOST 4096 /* beyond these the oldest is forgotten */
+
+/* A file: its number is not given to another one as long as it was made before WHEN. */
+struct bound {
+	uint64_t dev, ino;
+	struct timespec when;
+};
+
+struct bound_names {
+	pthread_mutex_t lock;
+	size_t n; /* ever added */
+	struct bound item[MOST];
+};
+
+int bound_names_new(struct bound_names **out)
+{
+	struct bound_names *b = calloc(1, sizeof(*b));
+
+	if (!b)
+		return -ENOMEM;
+	pthread_mutex_init(&b->lock, NULL);
+	*out = b;
+	return 0;
+}
+
+struct question {
+	struct nlmsghdr head;
+	struct unix_diag_req body;
+};
+
+static bool about(int sock, struct question *q)
+{
+	uint64_t cookie;
+	socklen_t len = sizeof(cookie);
+	struct stat st;
+
+	if (fstat(sock, &st) < 0 || getsockopt(sock, SOL_SOCKET, SO_COOKIE, &cookie, &len) < 0)
+		return false;
+	*q = (struct question){
+		.head = { .nlmsg_len = sizeof(*q), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = NLM_F_REQUEST },
+		.body = { .sdiag_family = AF_UNIX, .udiag_states = UINT32_MAX, .udiag_ino = (uint32_t)st.st_ino, .udiag_show = UDIAG_SHOW_VFS,
+			  .udiag_cookie = { (uint32_t)cookie, (uint32_t)(cookie >> 32) } },
+	};
+	return true;
+}
+
+static bool found_in(const struct nlmsghdr *h, size_t len, uint32_t *ino)
+{
+	struct unix_diag_vfs vfs;
+
+	if (len < NLMSG_LENGTH(sizeof(struct unix_diag_msg)) || h->nlmsg_len > len || h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
+		return false;
+	size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(struct unix_diag_msg));
+	const struct rtattr *a = (const struct rtattr *)((const char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
+	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
+		if (a->rta_type != UNIX_DIAG_VFS || RTA_PAYLOAD(a) < sizeof(vfs))
+			continue;
+		memcpy(&vfs, RTA_DATA(a), sizeof(vfs));
+		*ino = vfs.udiag_vfs_ino;
+		return true;
+	}
+	return false;
+}
+
+/* The number of the file that the kernel finds SOCK by: its own word, whatever has the name by now. */
+static bool file_of(int sock, uint32_t *ino)
+{
+	struct question q;
+	_Alignas(struct nlmsghdr) char answer[1024];
+
+	int nl CLEANUP_FD = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (nl < 0 || !about(sock, &q) || send(nl, &q, sizeof(q), 0) != (ssize_t)sizeof(q))
+		return false;
+	ssize_t n = recv(nl, answer, sizeof(answer), MSG_DONTWAIT);
+	return n > 0 && found_in((const struct nlmsghdr *)answer, (size_t)n, ino);
+}
+
+void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf)
+{
+	struct bound one;
+	struct stat st;
+	uint32_t ino;
+
+	if (!b || fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISSOCK(st.st_mode))
+		return;
+	/* Numbers of one file system: nothing moves into a directory from another. */
+	if (!file_of(sock, &ino) || (uint32_t)st.st_ino != ino)
+		return;
+	one = (struct bound){ .dev = st.st_dev, .ino = st.st_ino };
+	clock_gettime(CLOCK_REALTIME, &one.when);
+	pthread_mutex_lock(&b->lock);
+	b->item[b->n++ % MOST] = one;
+	pthread_mutex_unlock(&b->lock);
+}
+
+static bool earlier(const struct statx_timestamp *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : (long)a->tv_nsec <= b->tv_nsec;
+}
+
+bool bound_names_has(struct bound_names *b, int file)
+{
+	struct statx st;
+	struct stat s;
+	bool found = false;
+
+	if (!b || file < 0 || fstat(file, &s) < 0 || statx(file, "", AT_EMPTY_PATH, STATX_BTIME | STATX_CTIME, &st) < 0)
+		return false;
+	/* Where nothing tells when it was made: not after it was changed. */
+	const struct statx_timestamp *made = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
+	pthread_mutex_lock(&b->lock);
+	const size_t kept = b->n < MOST ? b->n : MOST;
+	for (size_t i = 0; i < kept && !found; i++)
+		found = b->item[i].ino == s.st_ino && b->item[i].dev == s.st_dev && earlier(made, &b->item[i].when);
+	pthread_mutex_unlock(&b->lock);
+	return found;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names that the tree has bound unix sockets to. For rules on connect that say own.
+ *
+ * MUST: what is called own is a file that a socket of the tree's made. It is known by its number, and by when it was made: whoever got that number later
+ * is another.
+ */
+#ifndef USHER_SUPERVISOR_BOUND_NAMES_H
+#define USHER_SUPERVISOR_BOUND_NAMES_H
+
+#include <stdbool.h>
+
+struct bound_names;
+
+/* 0 or -ENOMEM. Lives as long as the session. */
+int bound_names_new(struct bound_names **out);
+
+/* SOCK, which a process of the tree has, was bound to LEAF in DIR just now. Forgotten where the kernel does not say that it is that file. B may be NULL. Any thread. */
+void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf);
+
+/* Whether FILE, a descriptor of it, is such a name. B may be NULL. Any thread. */
+bool bound_names_has(struct bound_names *b, int file);
+
+#endif
