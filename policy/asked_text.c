@@ -91,7 +91,7 @@ static void text_caller(const struct asked *a, size_t most, struct text_buffer *
 {
 	const struct subject *by = &a->call.by;
 	line(t, "by");
-	text_show(t, by->image.exe, most);
+	text_word(t, by->image.exe, most);
 	text_add(t, " (pid %d", by->pid);
 	uint32_t count = asked_count(a);
 	if (count > 1)

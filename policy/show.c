@@ -27,8 +27,10 @@ void text_add(struct text_buffer *t, const char *format, ...)
 		t->len = t->cap - 1;
 }
 
+enum blanks { BLANKS_PLAIN, BLANKS_ESCAPED };
+
 /* One byte as at most four characters, not terminated. */
-static size_t escape_byte(unsigned char c, char out[4])
+static size_t escape_byte(unsigned char c, enum blanks blanks, char out[4])
 {
 	static const char hex[] = "0123456789abcdef";
 	if (c == '\\' || c == '\n' || c == '\t') {
@@ -36,7 +38,7 @@ static size_t escape_byte(unsigned char c, char out[4])
 		out[1] = c == '\\' ? '\\' : c == '\n' ? 'n' : 't';
 		return 2;
 	}
-	if (c >= 0x20 && c < 0x7f) {
+	if ((c > 0x20 || (c == 0x20 && blanks == BLANKS_PLAIN)) && c < 0x7f) {
 		out[0] = (char)c;
 		return 1;
 	}
@@ -47,13 +49,14 @@ static size_t escape_byte(unsigned char c, char out[4])
 	return 4;
 }
 
-size_t show_escape(struct span in, char *out, size_t cap)
+/* A blank at the end is escaped in any case: nobody would see it. */
+static size_t escape_span(struct span in, enum blanks blanks, char *out, size_t cap)
 {
 	size_t need = 0, used = 0;
 	bool full = cap == 0;
 	for (uint32_t i = 0; i < in.len; i++) {
 		char one[4];
-		size_t n = escape_byte((unsigned char)in.bytes[i], one);
+		size_t n = escape_byte((unsigned char)in.bytes[i], i == in.len - 1 ? BLANKS_ESCAPED : blanks, one);
 		need += n;
 		full = full || used + n >= cap; /* whole escapes only */
 		if (full)
@@ -66,20 +69,25 @@ size_t show_escape(struct span in, char *out, size_t cap)
 	return need;
 }
 
-static void add_bytes(struct text_buffer *t, struct span v)
+size_t show_escape(struct span in, char *out, size_t cap)
 {
-	show_escape(v, t->buf + t->len, t->cap - t->len);
+	return escape_span(in, BLANKS_PLAIN, out, cap);
+}
+
+static void add_bytes(struct text_buffer *t, struct span v, enum blanks blanks)
+{
+	escape_span(v, blanks, t->buf + t->len, t->cap - t->len);
 	t->len += strlen(t->buf + t->len);
 }
 
 /* The largest part of V, from its start or its end, that takes at most MOST characters. */
-static struct span part(struct span v, size_t most, bool from_end)
+static struct span part(struct span v, size_t most, enum blanks blanks, bool from_end)
 {
 	size_t used = 0;
 	uint32_t n = 0;
 	while (n < v.len) {
 		char one[4];
-		used += escape_byte((unsigned char)v.bytes[from_end ? v.len - 1 - n : n], one);
+		used += escape_byte((unsigned char)v.bytes[from_end ? v.len - 1 - n : n], blanks, one);
 		if (used > most)
 			break;
 		n++;
@@ -87,20 +95,30 @@ static struct span part(struct span v, size_t most, bool from_end)
 	return (struct span){ from_end ? v.bytes + (v.len - n) : v.bytes, n };
 }
 
-void text_show(struct text_buffer *t, struct span v, size_t most)
+static void show(struct text_buffer *t, struct span v, size_t most, enum blanks blanks)
 {
 	if (!v.bytes)
 		return;
-	if (most == 0 || show_escape(v, NULL, 0) <= most) {
-		add_bytes(t, v);
+	if (most == 0 || escape_span(v, blanks, NULL, 0) <= most) {
+		add_bytes(t, v, blanks);
 		return;
 	}
 	uint8_t hash[16];
 	crypto_generichash(hash, sizeof(hash), (const unsigned char *)v.bytes, v.len, NULL, 0);
-	add_bytes(t, part(v, most / 2, false));
+	add_bytes(t, part(v, most / 2, blanks, false), blanks);
 	text_add(t, " [...%u bytes, hash %02x%02x%02x%02x%02x%02x%02x%02x...] ", v.len, hash[0], hash[1], hash[2],
 		 hash[3], hash[4], hash[5], hash[6], hash[7]);
-	add_bytes(t, part(v, most / 2, true));
+	add_bytes(t, part(v, most / 2, blanks, true), blanks);
+}
+
+void text_show(struct text_buffer *t, struct span v, size_t most)
+{
+	show(t, v, most, BLANKS_PLAIN);
+}
+
+void text_word(struct text_buffer *t, struct span v, size_t most)
+{
+	show(t, v, most, BLANKS_ESCAPED);
 }
 
 void text_ops(struct text_buffer *t, op_set ops)
@@ -121,7 +139,7 @@ static void text_inet(struct text_buffer *t, const struct inet_endpoint *e)
 	text_add(t, "%s", text);
 }
 
-void text_object(struct text_buffer *t, const struct object *o, size_t most)
+static void object(struct text_buffer *t, const struct object *o, size_t most, enum blanks blanks)
 {
 	switch (o->kind) {
 	case OBJECT_INET:
@@ -139,7 +157,17 @@ void text_object(struct text_buffer *t, const struct object *o, size_t most)
 	case OBJECT_SOCKET:
 		break;
 	}
-	text_show(t, o->name, most);
+	show(t, o->name, most, blanks);
+}
+
+void text_object(struct text_buffer *t, const struct object *o, size_t most)
+{
+	object(t, o, most, BLANKS_PLAIN);
+}
+
+void text_object_word(struct text_buffer *t, const struct object *o, size_t most)
+{
+	object(t, o, most, BLANKS_ESCAPED);
 }
 
 static int hex_digit(char c)

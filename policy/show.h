@@ -24,14 +24,18 @@ void text_start(struct text_buffer *t, char *buf, size_t cap);
 /* Trusted text: literals and numbers, never bytes from the watched side. */
 void text_add(struct text_buffer *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* V escaped: \\ for a backslash, \n \t, \xHH. At most MOST characters (0: all), else cut in the middle. */
+/* V escaped: \\ for a backslash, \n \t, \xHH, a blank at the end too. At most MOST characters (0: all), else cut in the middle. */
 void text_show(struct text_buffer *t, struct span v, size_t most);
+
+/* The same without a blank in it: so that it ends where it ends in a line with other words. */
+void text_word(struct text_buffer *t, struct span v, size_t most);
 
 /* "read+modify" for a set of operations. */
 void text_ops(struct text_buffer *t, op_set ops);
 
 /* The object's name or endpoint ("/etc/passwd", "tcp:10.0.0.1:443", "unix:/run/x", "unix:@name"). */
 void text_object(struct text_buffer *t, const struct object *o, size_t most);
+void text_object_word(struct text_buffer *t, const struct object *o, size_t most); /* by text_word() */
 
 /* Escapes IN into OUT as text_show() does, uncut. Returns the length it needs, as snprintf. */
 size_t show_escape(struct span in, char *out, size_t cap);

@@ -24,12 +24,12 @@ static void describe(const struct call *call, const struct verdict *v, char text
 	if (o) {
 		text_ops(&t, o->ops);
 		text_add(&t, " ");
-		text_object(&t, o, NAME_SHOWN);
+		text_object_word(&t, o, NAME_SHOWN);
 	} else {
 		text_add(&t, "%s", call->syscall);
 	}
 	text_add(&t, " by ");
-	text_show(&t, call->by.image.exe, NAME_SHOWN);
+	text_word(&t, call->by.image.exe, NAME_SHOWN);
 	text_add(&t, " (");
 	show(&t, v->where ? v->where : "default");
 	if (v->rule && v->rule->reason) {

@@ -247,6 +247,9 @@ has "with the way to all" "usher: 'usher log $T/told alert' shows" "$T/err"
 # What went through does not crowd out what was refused: a tree may make any number of the former first.
 "$USHER" run -p "$R" --ask=deny --journal "$T/told3" -- sh -c 'for i in 1 2 3 4 5 6 7 8; do : >told$i; done; cat .netrc' >"$T/out" 2>"$T/err"
 same "refusals are told first, of five" "5 deny and" "$(grep -c '^usher: alert: ' "$T/err") $(sed -n '/^usher: alert: /{s///;s/ .*//p;q}' "$T/err") $(sed -n "s/^usher: \([a-z]*\) more: 'usher log .*/\1/p" "$T/err")"
+mkdir -p 'x by /bin/git (fine)'
+"$USHER" run -p "$R" --ask=deny --journal "$T/told4" -- sh -c ': >"x by /bin/git (fine)/told"' >"$T/out" 2>"$T/err"
+has "no name looks like what follows it" '/x\x20by\x20/bin/git\x20(fine)/told by ' "$T/err"
 # A rename has two names: what is told is the one whose rule says so, wherever it stands.
 echo x >plain
 "$USHER" run -p "$R" --ask=deny --journal "$T/told2" -- mv plain told1 >"$T/out" 2>"$T/err"

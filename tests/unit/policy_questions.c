@@ -1066,13 +1066,15 @@ static void filed_is_whole(void **state)
 
 static void escapes_come_back(void **state)
 {
-	static const struct span texts[] = { SPAN_LITERAL("plain"), SPAN_LITERAL("a\\b\nc\td\x01\xff"), SPAN_LITERAL("\\x41"), SPAN_LITERAL("") };
+	static const struct span texts[] = { SPAN_LITERAL("plain"), SPAN_LITERAL("a\\b\nc\td\x01\xff"), SPAN_LITERAL("\\x41"), SPAN_LITERAL(""), SPAN_LITERAL(" a  b ") };
 	char shown[64], back[64];
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
 		show_escape(texts[i], shown, sizeof(shown));
 		assert_int_equal(show_unescape(shown, back, sizeof(back)), texts[i].len);
 		assert_memory_equal(back, texts[i].bytes, texts[i].len);
 	}
+	show_escape(SPAN_LITERAL(" a  b "), shown, sizeof(shown)); /* that at the end would not be seen */
+	assert_string_equal(shown, " a  b\\x20");
 	static const char *const bad[] = { "\\", "\\q", "\\x", "\\x4", "\\xAB", "a\nb", "\x80" };
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		assert_int_equal(show_unescape(bad[i], back, sizeof(back)), -1);
