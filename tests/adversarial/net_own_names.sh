@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Row 63: a rule that lets the tree connect to the unix sockets that it bound itself (own), with a daemon outside: by its name, by a name that the tree's own socket had,
+# Row 63: a rule that lets the tree connect to the unix sockets that it bound itself (own), with a daemon outside: by its name, by a name that the tree's own socket had, or has in turns with it,
 # and by a file that got the number of the tree's. Natively each reaches the daemon.
 command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
 T=$(mktemp -d) || exit 1
@@ -21,7 +21,7 @@ while not os.path.exists(d + "/over"):
 print("reached" if hits else "not reached")
 P
 cat >"$T/tree.py" <<'P'
-import os, socket, sys, time
+import ctypes, os, socket, sys, threading, time
 how, d = sys.argv[1:3]
 KINDS = (socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM)
 def bound(name, kind=socket.SOCK_STREAM):
@@ -43,11 +43,20 @@ s = bound(d + "/own")
 if how == "after": s.close(); os.unlink(d + "/own"); open(d + "/ended", "w").close()
 wait("there")
 if how == "moved": os.rename(d + "/daemon", d + "/own"); connects(d + "/own")
+elif how == "swap":
+    end = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2"))
+    libc = ctypes.CDLL(None)
+    def turn():
+        while True: libc.renameat2(-100, b"own", -100, b"daemon", 2)
+    def take():
+        while True: s.accept()[0].close()
+    for f in turn, take: threading.Thread(target=f, daemon=True).start()
+    while time.monotonic() < end: connects("own")
 elif how == "link": os.unlink(d + "/own"); os.symlink("daemon", d + "/own"); connects(d + "/own")
 else: connects(d + "/daemon")
 P
 bad=0 n=0
-for how in alone moved link after; do
+for how in alone moved link after swap; do
 	for run in natively supervised; do
 		d=$T/$((n += 1))
 		mkdir "$d"
