@@ -9,6 +9,9 @@
 /* Whether a process of the tree could have less power than usher: it is root or holds a capability. Errs towards true. */
 bool privileges_held(void);
 
+/* Whether the kernel lets usher read memory by process_vm_readv(2) at all, its own even; Docker 20.10's filter, for one, does not. Returns 0 or a negative errno. */
+int privileges_read_memory(void);
+
 /* Whether usher can read processes that hide themselves, or that changed their user (CAP_SYS_PTRACE). Errs towards false. */
 bool privileges_read_any(void);
 

@@ -291,6 +291,9 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->control = -1;
 	s->tell = -1;
 	s->privileged = privileges_held();
+	rc = privileges_read_memory();
+	if (rc < 0)
+		return run_complain("read what the command asks for", rc, "a filter around usher refuses process_vm_readv (in a container: docker run --cap-add=SYS_PTRACE)");
 	if (geteuid() == 0 && !privileges_read_any())
 		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
 	if (!privileges_take_descriptors())

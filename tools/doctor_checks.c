@@ -114,7 +114,7 @@ static void check_reading(struct report *r, const struct selftest *t)
 {
 	tried(add(r, "proc", true, "usher needs /proc, with the processes of its own user and pid namespace in it (unshare --mount-proc)"),
 	      try_proc(t), "mounted, and shows the command");
-	tried(add(r, "read-memory", true, "usher cannot read what the command asks for (process_vm_readv is blocked: a container's own filter?)"),
+	tried(add(r, "read-memory", true, "usher cannot read what the command asks for (process_vm_readv is blocked: a container's own filter? docker run --cap-add=SYS_PTRACE)"),
 	      t->read_memory, "the command's memory can be read");
 	tried(add(r, "ptrace", true, "a new program cannot be verified before it runs, so none may start (container without ptrace, or Yama scope 3)"),
 	      t->seize, "a child can be seized, so programs are verified before they run");

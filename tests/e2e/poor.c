@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * poor old CMD...: runs CMD where threads have no pidfds and kcmp(2) is refused: a container's filter on a kernel before 6.9.
- * poor docker CMD..., poor docker-ptrace CMD...: under the part that matters of Docker's own filter, without and with --cap-add=SYS_PTRACE.
+ * poor docker CMD..., poor docker-ptrace CMD...: under the part that matters of Docker's own filter, without and with --cap-add=SYS_PTRACE;
+ * poor docker-20 CMD...: without it, as Docker 20.10's is.
  * poor threads FILE OTHER: a thread changes the mode of OTHER and connects through descriptors of its leader's, then one with a descriptor table of its own
  * changes FILE's, which has the number there. Prints what came of it.
  */
@@ -32,8 +33,10 @@ static const struct refusal old[] = { { SYS_kcmp, EPERM, 0 }, { SYS_pidfd_open, 
 static const struct refusal docker[] = {
 	{ SYS_unshare, EPERM, 0 }, { SYS_setns, EPERM, 0 },	   { SYS_mount, EPERM, 0 }, { SYS_clone3, ENOSYS, 0 },
 	{ SYS_bpf, EPERM, 0 },	   { SYS_perf_event_open, EPERM, 0 }, { SYS_kcmp, EPERM, 0 },  { SYS_pidfd_getfd, EPERM, 0 },
+	{ SYS_process_vm_readv, EPERM, 0 },
 };
-#define OF_PTRACE 2 /* the last of them are allowed with SYS_PTRACE */
+#define OF_20 1	    /* the last is 20.10's alone */
+#define OF_PTRACE 3 /* the last of them are allowed with SYS_PTRACE */
 
 static int refuse_one(const struct refusal *r)
 {
@@ -53,8 +56,9 @@ static int refuse_one(const struct refusal *r)
 static int refuse(const char *where)
 {
 	const bool is_old = strcmp(where, "old") == 0;
+	const size_t allowed = strcmp(where, "docker-20") == 0 ? 0 : strcmp(where, "docker") == 0 ? OF_20 : OF_PTRACE;
 	const struct refusal *r = is_old ? old : docker;
-	size_t n = is_old ? sizeof(old) / sizeof(*old) : sizeof(docker) / sizeof(*docker) - (strcmp(where, "docker") == 0 ? 0 : OF_PTRACE);
+	size_t n = is_old ? sizeof(old) / sizeof(*old) : sizeof(docker) / sizeof(*docker) - allowed;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;

@@ -22,7 +22,10 @@ if ! readelf -l "$USHER" 2>/dev/null | grep -q INTERP; then
 	same "without it: a change by a directory's descriptor is refused" "here" "$(mkdir d; echo here >f; without mv f d; cat f)"
 	check "and run says so" grep -q 'cap-add=SYS_PTRACE' "$T/err"
 	check "and doctor" grep -q '^weaker  *pidfd-getfd' <("$BIN/poor" docker "$USHER" doctor)
-	same "the rest works" "one two" "$(without sh -c 'echo one >f; mkdir e; mv f e/f; echo "$(cat e/f) two"')"
+	same "Docker 20.10's, which lets no memory be read: run does not start, and says why" 1 \
+		"$("$BIN/poor" docker-20 "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j.20" -- true 2>&1 | grep -c 'process_vm_readv.*cap-add=SYS_PTRACE')"
+	check "and doctor" grep -q '^missing  *read-memory' <("$BIN/poor" docker-20 "$USHER" doctor)
+	same "under the newer one the rest works" "one two" "$(without sh -c 'echo one >f; mkdir e; mv f e/f; echo "$(cat e/f) two"')"
 else
 	skip "Docker's filter" "usher is linked with shared libraries"
 	check "doctor says what is missing" grep -q '^missing  *own-directory' <("$BIN/poor" docker "$USHER" doctor)
