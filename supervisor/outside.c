@@ -127,7 +127,9 @@ static void pass_on(int signals, int inside)
 	struct signalfd_siginfo si;
 
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
-		if (for_inside(&si))
+		if (si.ssi_signo == SIGCHLD)
+			supervise_reap(inside);
+		else if (for_inside(&si))
 			supervise_pass_on(inside, &si);
 	}
 }

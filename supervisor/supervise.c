@@ -43,6 +43,8 @@ int supervise_block(sigset_t *before, int *signals)
 		sigaddset(&set, forwarded[i]);
 	for (int sig = SIGRTMIN; sig <= SIGRTMAX; sig++) /* which would end usher, and the tree with it */
 		sigaddset(&set, sig);
+	if (getpid() == 1) /* which gets the orphans of all in its namespace */
+		sigaddset(&set, SIGCHLD);
 	sigaddset(&set, SIGPIPE);
 	if (sigprocmask(SIG_BLOCK, &set, before) < 0)
 		return -errno;
@@ -176,12 +178,28 @@ static void on_signal(struct session *s, struct relay *relay, bool ended, const 
 	tell_command(s, ended, si);
 }
 
+void supervise_reap(pid_t but)
+{
+	siginfo_t ended;
+
+	for (;;) {
+		ended.si_pid = 0;
+		if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) < 0 || !ended.si_pid || ended.si_pid == but)
+			return;
+		(void)waitpid(ended.si_pid, NULL, WNOHANG);
+	}
+}
+
 static void read_signals(struct session *s, int signals, struct relay *relay, bool ended)
 {
 	struct signalfd_siginfo si;
 
-	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si))
-		on_signal(s, relay, ended, &si);
+	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		if (si.ssi_signo == SIGCHLD)
+			supervise_reap(s->keeper);
+		else
+			on_signal(s, relay, ended, &si);
+	}
 }
 
 /* Returns false when there is no more to come: the tree is gone, or the guardian. */
@@ -227,22 +245,6 @@ static void kill_orphans(void)
 		if (pid < 0 && errno == ECHILD)
 			return;
 		poll(NULL, 0, guardian_kill_round(KILLER_USHER, round));
-	}
-}
-
-/*
- * What helpers of an exec: channel have left behind comes to this thread. Its children are these and the keeper only: helpers that
- * run are their own thread's.
- */
-static void collect_left(const struct session *s)
-{
-	siginfo_t ended;
-
-	for (;;) {
-		ended.si_pid = 0;
-		if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT | __WNOTHREAD) < 0 || !ended.si_pid || ended.si_pid == s->keeper)
-			return;
-		(void)waitpid(ended.si_pid, NULL, WNOHANG);
 	}
 }
 
@@ -303,7 +305,7 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 {
 	if (r->watch) {
 		r->watch = watch_round(s->pool);
-		collect_left(s);
+		supervise_reap(s->keeper);
 	} else {
 		r->watch = fds[WATCH].revents != 0;
 	}

@@ -21,8 +21,17 @@ struct supervise_result {
 	bool lost;        /* the guardian or the keeper was ended by somebody else */
 };
 
-/* Blocks the signals that the main thread forwards; before any thread is made. *before gets the old mask. */
+/*
+ * Blocks the signals that the main thread forwards; before any thread is made. *before gets the old mask. Where usher is the first process of
+ * its pid namespace (a container's) SIGCHLD is among them, which is for supervise_reap().
+ */
 int supervise_block(sigset_t *before, int *signals);
+
+/*
+ * Reaps the calling thread's children that have ended, BUT excepted: what helpers of an exec: channel have left behind comes to the main thread, and
+ * in a namespace whose first process usher is what others there have. Helpers that run are their own thread's.
+ */
+void supervise_reap(pid_t but);
 
 /* Sends TO what was sent to usher, with the value that it was queued with. */
 void supervise_pass_on(pid_t to, const struct signalfd_siginfo *si);

@@ -27,6 +27,22 @@ same "pid: a signal that ends the command ends usher" 143 $?
 inside pid sh -c 'exec sh -c "(sleep 0.1; exit 3) & wait \$!"'
 same "pid: orphans and status" 3 $?
 
+# As the first process of a container usher gets what others in it leave behind (a shell beside it), as any init does.
+cat >"$T/first.sh" <<'S'
+p=$(sh -c 'sleep 0.2 >/dev/null & echo $!')
+exec "$@" sh -c 'i=0; while [ -d /proc/$0 ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done; [ -d /proc/$0 ] && grep State /proc/$0/status || echo gone' "$p"
+S
+first() { if is_root; then unshare -pf --mount-proc sh "$T/first.sh" "$@"; else unshare -rpf --mount-proc sh "$T/first.sh" "$@"; fi 2>/dev/null; }
+same "the control: a shell as the first process reaps others' orphans" gone "$(first env)"
+same "usher does" gone "$(first "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.first" --)"
+# With a namespace inside it is the one outside, whose number is 1; the tree does not see its orphans, the test beside it does.
+cat >"$T/first.sh" <<'S'
+p=$(sh -c 'sleep 0.2 >/dev/null & echo $!')
+(i=0; while [ -d "/proc/$p" ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done; if [ -d "/proc/$p" ]; then grep State "/proc/$p/status"; else echo gone; fi; : >over) &
+exec "$@" sh -c 'until [ -e over ]; do sleep 0.05; done'
+S
+same "and so does the one outside its namespace" gone "$(first "$USHER" run -p "$T/etc/allow.rules" --ask=deny --isolate=pid --journal "$T/j.both" --)"
+
 # The session is killed from outside: the one that was started, or usher inside.
 victims() { # WHO: how many of the sleepers are left when that one was killed
 	local mark=$((RANDOM + 100000)) list
