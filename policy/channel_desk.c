@@ -246,20 +246,28 @@ static void desk_close(void *state)
 	desk_free(d);
 }
 
+/* *rc keeps the first error: those behind it come of it. */
+static void make_one(const char *name, int *rc)
+{
+	if (mkdir(name, 0700) < 0 && errno != EEXIST && *rc == 0)
+		*rc = -errno;
+}
+
 /* The directory, its parents included, for this user alone. */
 static int make_dir(struct desk *d)
 {
 	struct stat st;
+	int rc = 0;
 	if (policy_desk_dir(d->dir, sizeof(d->dir)) < 0)
 		return -ENOENT;
 	for (char *p = d->dir + 1; (p = strchr(p, '/')); p++) {
 		*p = '\0';
-		mkdir(d->dir, 0700);
+		make_one(d->dir, &rc);
 		*p = '/';
 	}
-	mkdir(d->dir, 0700);
+	make_one(d->dir, &rc);
 	if (lstat(d->dir, &st) < 0)
-		return -errno;
+		return rc ? rc : -errno;
 	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077) ? 0 : -EPERM;
 }
 
@@ -312,7 +320,7 @@ static int make_socket(struct desk *d)
 
 static int desk_make(struct desk *d, const char **why)
 {
-	*why = "its directory cannot be made, or is not this user's alone";
+	*why = "the desk's directory cannot be made, or is not this user's alone: set XDG_RUNTIME_DIR to a directory that is (usher-desk(5), the socket)";
 	int rc = make_dir(d);
 	if (rc < 0)
 		return rc;

@@ -72,6 +72,8 @@ said() { (unset XDG_STATE_HOME; XDG_RUNTIME_DIR=$T/run "${@}" "$USHER" run -p "$
 same "a HOME that is relative" "usher: HOME does not begin with /, and XDG_STATE_HOME names no place" "$(said env HOME=relative | sed 's/;.*//')"
 same "an empty HOME" "usher: HOME is empty, and XDG_STATE_HOME names no place" "$(said env HOME= | sed 's/;.*//')"
 same "no HOME" "usher: HOME is not set, and XDG_STATE_HOME names no place" "$(said env -u HOME | sed 's/;.*//')"
+out=$(env -u XDG_RUNTIME_DIR -u XDG_STATE_HOME HOME=/sys "$USHER" run -p "$T/etc/allow.rules" --ask=desk --journal "$T/j.nodesk" -- true 2>&1)
+same "a desk that can be nowhere: what helps, and the error that was met" "125 1 0" "$? $(grep -c 'set XDG_RUNTIME_DIR' <<<"$out") $(grep -c 'No such file' <<<"$out")"
 mkdir gone
 same "a working directory that was removed is one error" "125 1" "$(cd gone && rmdir ../gone && "$USHER" run --ask=deny -- true 2>"$T/err"; echo $? "$(grep -c "error: .*PWD" "$T/err")")"
 
