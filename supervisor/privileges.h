@@ -9,8 +9,11 @@
 /* Whether a process of the tree could have less power than usher: it is root or holds a capability. Errs towards true. */
 bool privileges_held(void);
 
-/* Whether the kernel lets usher read memory by process_vm_readv(2) at all, its own even; Docker 20.10's filter, for one, does not. Returns 0 or a negative errno. */
-int privileges_read_memory(void);
+/*
+ * Whether one of the calls that nothing works without is refused by a filter around usher (process_vm_readv(2) is by Docker 20.10's): *call is the first
+ * of them. Takes no descriptor. Returns 0 or a negative errno.
+ */
+int privileges_refused(const char **call);
 
 /* Whether usher can read processes that hide themselves, or that changed their user (CAP_SYS_PTRACE). Errs towards false. */
 bool privileges_read_any(void);

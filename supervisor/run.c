@@ -399,7 +399,12 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	run->s.root_loaders = b->loaders;
 	run->s.voice = voice_new(STDERR_FILENO);
 	run->number = b->number;
-	if (supervise_block(&run->launch.mask, &run->signals) < 0 || run_prepare(run, o) < 0)
+	int rc = supervise_block(&run->launch.mask, &run->signals);
+	if (rc < 0) {
+		(void)run_complain("take the signals that are passed on", rc, NULL);
+		goto out;
+	}
+	if (run_prepare(run, o) < 0)
 		goto out;
 	run->s.channel = channel_of(run, o);
 	if (start_command(run, o) < 0 || run_open_journal(run, o) < 0)
@@ -409,7 +414,7 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	if (start_workers(run) < 0)
 		goto out;
 	wake_synchronously(run->s.listener);
-	int rc = limits_start(run->s.limits);
+	rc = limits_start(run->s.limits);
 	if (rc < 0) {
 		voice_say(run->s.voice, "usher: start to measure the limits: %s\n", strerror(-rc));
 		goto out;

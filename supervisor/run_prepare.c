@@ -278,6 +278,14 @@ static size_t heap_first(const struct run *run, const struct run_options *o)
 	return builtin && run->ahead ? HEAP_BUILTIN : HEAP_FIRST;
 }
 
+static int insist_on_calls(void)
+{
+	const char *call;
+	int rc = privileges_refused(&call);
+
+	return rc < 0 ? run_complain(call, rc, "a filter around usher refuses it, and nothing works without (in a container: docker run --cap-add=SYS_PTRACE gives process_vm_readv and ptrace)") : 0;
+}
+
 int run_prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
@@ -291,9 +299,9 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->control = -1;
 	s->tell = -1;
 	s->privileged = privileges_held();
-	rc = privileges_read_memory();
+	rc = insist_on_calls();
 	if (rc < 0)
-		return run_complain("read what the command asks for", rc, "a filter around usher refuses process_vm_readv (in a container: docker run --cap-add=SYS_PTRACE)");
+		return rc;
 	if (geteuid() == 0 && !privileges_read_any())
 		fputs("usher: root without CAP_SYS_PTRACE: what a process asks after it has changed its user is refused ('usher doctor' says more)\n", stderr);
 	if (!privileges_take_descriptors())
@@ -305,7 +313,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	victim_raise(&run->victim);
 	rc = harden_start();
 	if (rc < 0)
-		return run_complain("harden usher's own process", rc, NULL);
+		return run_complain("harden usher's own process", rc, "a filter around usher may refuse close_range, setrlimit or prctl");
 	launch_ahead(run, o);
 	pages_ahead(STACK_FIRST, heap_first(run, o)); /* behind a fork, which would have it copied */
 	if (open_proc(s) < 0 || name_journal(run, o) < 0)

@@ -211,6 +211,8 @@ static bool on_report(struct session *s, struct relay *relay, bool wait, struct 
 		return false;
 	if (r.kind == REPORT_STOPPED && job_control(s->command, r.value))
 		stop_self(s, relay, r.value);
+	if (r.kind == REPORT_FAILED)
+		voice_say(s->voice, "usher: %s: %s\n", r.step, strerror(r.value));
 	if (r.kind == REPORT_EXEC_FAILED)
 		out->exec_error = r.value;
 	if (r.kind == REPORT_EMPTY) {

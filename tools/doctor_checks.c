@@ -150,6 +150,16 @@ static void check_openat2(struct report *r)
 	      "names are opened without following links (Linux 5.6)");
 }
 
+static void check_calls(struct report *r)
+{
+	CLEANUP_FD int fd = (int)syscall(__NR_pidfd_open, getpid(), 0);
+
+	tried(add(r, "pidfd-open", true, "usher cannot hold the command's processes (pidfd_open is blocked: an older container's own filter?)"),
+	      fd < 0 ? errno : 0, "processes can be held by identity");
+	tried(add(r, "close-range", true, "what usher was started with cannot be kept from others (close_range is blocked: an older container's own filter?)"),
+	      close_range(~0U, ~0U, 0) < 0 ? errno : 0, "descriptors can be closed and marked in ranges");
+}
+
 static void check_pidfd_thread(struct report *r)
 {
 	CLEANUP_FD int fd = (int)syscall(__NR_pidfd_open, getpid(), PIDFD_THREAD);
@@ -260,6 +270,7 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 	check_sight(&r);
 	check_yama(&r);
 	check_openat2(&r);
+	check_calls(&r);
 	check_pidfd_thread(&r);
 	check_landlock(&r);
 	check_userns(&r);

@@ -15,7 +15,7 @@ struct finding {
 	const char *meaning; /* what its absence means */
 };
 
-#define DOCTOR_MAX 32
+#define DOCTOR_MAX 40
 
 /* Tries everything; returns the number of findings. */
 size_t doctor_examine(struct finding out[DOCTOR_MAX]);

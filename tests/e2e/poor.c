@@ -3,6 +3,7 @@
  * poor old CMD...: runs CMD where threads have no pidfds and kcmp(2) is refused: a container's filter on a kernel before 6.9.
  * poor docker CMD..., poor docker-ptrace CMD...: under the part that matters of Docker's own filter, without and with --cap-add=SYS_PTRACE;
  * poor docker-20 CMD...: without it, as Docker 20.10's is.
+ * poor CALL CMD..., CALL being ptrace, openat2, pidfd_open, close_range or setrlimit: where a filter refuses that call alone.
  * poor threads FILE OTHER: a thread changes the mode of OTHER and connects through descriptors of its leader's, then one with a descriptor table of its own
  * changes FILE's, which has the number there. Prints what came of it.
  */
@@ -53,6 +54,17 @@ static int refuse_one(const struct refusal *r)
 	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
 }
 
+static const struct {
+	const char *name;
+	struct refusal r;
+} one[] = {
+	{ "ptrace", { SYS_ptrace, EPERM, 0 } },
+	{ "openat2", { SYS_openat2, EPERM, 0 } },
+	{ "pidfd_open", { SYS_pidfd_open, EPERM, 0 } },
+	{ "close_range", { SYS_close_range, EPERM, 0 } },
+	{ "setrlimit", { SYS_setrlimit, EPERM, 0 } },
+};
+
 static int refuse(const char *where)
 {
 	const bool is_old = strcmp(where, "old") == 0;
@@ -62,6 +74,9 @@ static int refuse(const char *where)
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
+	for (size_t i = 0; i < sizeof(one) / sizeof(*one); i++)
+		if (strcmp(where, one[i].name) == 0)
+			return refuse_one(&one[i].r);
 	for (size_t i = 0; i < n; i++)
 		if (refuse_one(&r[i]) < 0)
 			return -1;

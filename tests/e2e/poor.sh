@@ -13,6 +13,14 @@ native=$("$BIN/poor" threads mine leaders)
 same "the control: all is there" "$native" "$(threads all env)"
 same "no pidfds of threads, no kcmp" "$native" "$(threads old "$BIN/poor" old)"
 grep -q ' done$' <<<"$native" || not_ok "natively it works" "$native"
+# What nothing works without: run says which call it is, and doctor does not say that it works.
+for call in ptrace openat2 pidfd_open close_range; do
+	out=$("$BIN/poor" $call "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j.$call" -- true 2>&1)
+	same "no $call: run does not start, and says why" "125 1" "$? $(grep -c "$call" <<<"$out")"
+	check "and doctor" grep -q "^missing  *${call/_/-}" <("$BIN/poor" $call "$USHER" doctor)
+done
+out=$("$BIN/poor" setrlimit "$USHER" run -p "$T/etc/allow.rules" --journal "$T/j.setrlimit" -- true 2>&1)
+same "no setrlimit: nothing runs, and run says why" "125 1" "$? $(grep -c "limit the command's open files" <<<"$out")"
 if ! readelf -l "$USHER" 2>/dev/null | grep -q INTERP; then
 	same "Docker's filter, with SYS_PTRACE" "$native" "$(threads ptrace "$BIN/poor" docker-ptrace)"
 	same "and nothing to say" "" "$(grep -v CAP_SYS_PTRACE "$T/err")"
