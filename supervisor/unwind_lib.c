@@ -42,13 +42,17 @@ static bool says(const char *file, const char *text)
 /* A static program and the libraries it loads must be of one version of the C library, which that does not check itself. */
 static bool fits(struct voice *voice)
 {
-	char version[64];
+	const char *version = gnu_get_libc_version();
+	char text[64];
 
-	snprintf(version, sizeof(version), " version %s.", gnu_get_libc_version());
-	if (says(LOADER, version))
+	snprintf(text, sizeof(text), " version %s.", version);
+	if (says(LOADER, text))
 		return true;
-	voice_say(voice, "usher: no stacks in the journal: this usher was built for the C library%s and the system (%s) has another; build usher again\n", version,
-		LOADER);
+	if (access(LOADER, F_OK) < 0 && errno == ENOENT)
+		voice_say(voice, "usher: no stacks in the journal: they take the GNU C library, version %s, and this system has none (%s)\n", version, LOADER);
+	else
+		voice_say(voice, "usher: no stacks in the journal: this usher was built for the C library version %s and the system (%s) has another; build usher again\n",
+			version, LOADER);
 	return false;
 }
 

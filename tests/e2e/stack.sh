@@ -172,5 +172,13 @@ if is_root && unshare -m true 2>/dev/null; then
 		"$USHER" run -p "$T/etc/stack.rules" --ask=deny --journal "$T/other" -- cat secret >/dev/null 2>"$T/err"
 	check "a C library of another version is said" grep -q 'no stacks in the journal: this usher was built for' "$T/err"
 	check "and what is refused is recorded without a stack" grep -q '"unwind":"none"' "$T"/other/journal-*.jsonl
+	# As in an image of static programs, or of musl's.
+	if ! readelf -l "$USHER" 2>/dev/null | grep -q INTERP; then
+		mkdir -p "$T/bare/proc" && cp "$USHER" "$T/bare/usher" && echo secret >"$T/bare/secret"
+		(umask 077; printf 'default allow\ndeny read /secret\n' >"$T/bare/rules")
+		unshare -m sh -c 'mount -t proc proc "$1/proc"; exec chroot "$1" /usher run -p /rules --ask=deny --journal /j -- /usher check /secret' sh "$T/bare" >"$T/out" 2>"$T/err"
+		check "control: it is refused" grep -q '"verdict":"deny"' "$T"/bare/j/journal-*.jsonl
+		check "no C library at all is said to be that" grep -q 'no stacks in the journal: .*this system has none' "$T/err"
+	fi
 fi
 finish
