@@ -27,7 +27,8 @@ struct bound {
 
 struct bound_names {
 	pthread_mutex_t lock;
-	size_t n; /* ever added */
+	int asker; /* one question at a time; -1: none yet */
+	size_t n;  /* ever added */
 	struct bound item[MOST];
 };
 
@@ -38,8 +39,22 @@ int bound_names_new(struct bound_names **out)
 	if (!b)
 		return -ENOMEM;
 	pthread_mutex_init(&b->lock, NULL);
+	b->asker = -1;
 	*out = b;
 	return 0;
+}
+
+int bound_names_asker(void)
+{
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+	return fd < 0 ? -errno : fd;
+}
+
+void bound_names_ask(struct bound_names *b, int fd)
+{
+	if (b)
+		b->asker = fd;
 }
 
 struct question {
@@ -82,33 +97,40 @@ static bool found_in(const struct nlmsghdr *h, size_t len, uint32_t *ino)
 }
 
 /* The number of the file that the kernel finds SOCK by: its own word, whatever has the name by now. */
-static bool file_of(int sock, uint32_t *ino)
+static bool file_of(int asker, int sock, uint32_t *ino)
 {
 	struct question q;
 	_Alignas(struct nlmsghdr) char answer[1024];
 
-	int nl CLEANUP_FD = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	if (nl < 0 || !about(sock, &q) || send(nl, &q, sizeof(q), 0) != (ssize_t)sizeof(q))
+	if (!about(sock, &q) || send(asker, &q, sizeof(q), 0) != (ssize_t)sizeof(q))
 		return false;
-	ssize_t n = recv(nl, answer, sizeof(answer), MSG_DONTWAIT);
+	ssize_t n = recv(asker, answer, sizeof(answer), MSG_DONTWAIT); /* the kernel has answered when it has taken the question */
 	return n > 0 && found_in((const struct nlmsghdr *)answer, (size_t)n, ino);
+}
+
+static bool is_file_of(struct bound_names *b, int sock, uint64_t ino)
+{
+	uint32_t found;
+
+	if (b->asker < 0)
+		b->asker = bound_names_asker();
+	return b->asker >= 0 && file_of(b->asker, sock, &found) && found == (uint32_t)ino;
 }
 
 void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf)
 {
 	struct bound one;
 	struct stat st;
-	uint32_t ino;
 
 	if (!b || fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISSOCK(st.st_mode))
 		return;
-	/* Numbers of one file system: nothing moves into a directory from another. */
-	if (!file_of(sock, &ino) || (uint32_t)st.st_ino != ino)
-		return;
 	one = (struct bound){ .dev = st.st_dev, .ino = st.st_ino };
-	clock_gettime(CLOCK_REALTIME, &one.when);
 	pthread_mutex_lock(&b->lock);
-	b->item[b->n++ % MOST] = one;
+	/* Numbers of one file system: nothing moves into a directory from another. */
+	if (is_file_of(b, sock, one.ino)) {
+		clock_gettime(CLOCK_REALTIME, &one.when);
+		b->item[b->n++ % MOST] = one;
+	}
 	pthread_mutex_unlock(&b->lock);
 }
 

@@ -15,6 +15,12 @@ struct bound_names;
 /* 0 or -ENOMEM. Lives as long as the session. */
 int bound_names_new(struct bound_names **out);
 
+/* A socket that asks the kernel about unix sockets of the calling thread's network namespace, or a negative errno. Async-signal-safe. */
+int bound_names_asker(void);
+
+/* FD, of bound_names_asker(), is B's now: the tree has another network namespace than usher. Before the first add. B may be NULL. */
+void bound_names_ask(struct bound_names *b, int fd);
+
 /* SOCK, which a process of the tree has, was bound to LEAF in DIR just now. Forgotten where the kernel does not say that it is that file. B may be NULL. Any thread. */
 void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf);
 

@@ -14,6 +14,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/ahead.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/harden.h"
 #include "supervisor/hidden.h"
 #include "supervisor/rescue.h"
@@ -217,6 +218,8 @@ static int await_start(struct session *s, struct report *report)
 			keeper = true;
 		else if (report->kind == REPORT_LISTENER)
 			s->listener = report->value;
+		else if (report->kind == REPORT_ASKER)
+			bound_names_ask(s->bound_names, report->value);
 		else if (report->kind == REPORT_FAILED)
 			return report->value > 0 ? -report->value : -EPERM;
 		else

@@ -14,6 +14,7 @@
 
 #include "rules/pages.h"
 #include "supervisor/ahead.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -145,6 +146,9 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		errno = -rc;
 		launch_fail(status, "enter the network namespace");
 	}
+	int asker = o->names_asked && isolate_describe(o->isolation) ? bound_names_asker() : -1;
+	if (asker >= 0 && report_send(status, REPORT_ASKER, asker, NULL) < 0)
+		_exit(125);
 	rc = cover_enter(o->cover);
 	if (rc < 0) {
 		errno = -rc;

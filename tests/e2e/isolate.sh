@@ -43,6 +43,22 @@ exec "$@" sh -c 'until [ -e over ]; do sleep 0.05; done'
 S
 same "and so does the one outside its namespace" gone "$(first "$USHER" run -p "$T/etc/allow.rules" --ask=deny --isolate=pid --journal "$T/j.both" --)"
 
+# What the kernel knows of unix sockets it tells by network namespace: which of them are the tree's own is asked in the tree's.
+rules own.rules <<'R'
+allow connect unix:** own
+deny  connect unix:**
+default allow
+R
+for list in none net net,pid; do
+	same "$list: the tree reaches a unix socket of its own, and no other" "0 Permission denied" "$("$USHER" run --isolate=$list -p "$R" --ask=deny --journal "$T/own.$list" -- python3 -c 'import os, socket
+s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); os.rename("own", "moved")
+print(socket.socket(socket.AF_UNIX).connect_ex("moved"), end=" "); os.unlink("moved")
+s = socket.socket(socket.AF_UNIX); s.bind("other"); s.close(); os.rename("other", "it")
+o = os.stat("it"); os.unlink("it"); os.mknod("it", 0o140600)
+print(os.strerror(socket.socket(socket.AF_UNIX).connect_ex("it")))' 2>&1)"
+	rm -f own it
+done
+
 # The session is killed from outside: the one that was started, or usher inside.
 victims() { # WHO: how many of the sleepers are left when that one was killed
 	local mark=$((RANDOM + 100000)) list
