@@ -81,5 +81,6 @@ int variables_import(struct variables *v, struct arena *a, const struct ruleset_
 		if (r)
 			return r;
 	}
-	return from ? other_homes(v, a, from) : 0;
+	int r = from ? other_homes(v, a, from) : 0;
+	return r || !from ? r : above_pwd(v, a, from);
 }

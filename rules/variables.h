@@ -37,4 +37,7 @@ int variables_import(struct variables *v, struct arena *a, const struct ruleset_
 /* homes.c: sets $OTHER_HOMES, a pattern for the homes of everybody else, from HOME, PWD and TMPDIR of FROM. 0 or a negative errno. */
 int other_homes(struct variables *v, struct arena *a, const struct ruleset_source *from);
 
+/* above.c: sets $ABOVE_PWD, a pattern for the directories above PWD of FROM. 0 or a negative errno. */
+int above_pwd(struct variables *v, struct arena *a, const struct ruleset_source *from);
+
 #endif

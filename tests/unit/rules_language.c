@@ -875,6 +875,60 @@ static void test_firm(void **state)
 	decides("include builtin:secrets\nallow connect tcp:169.254.169.254:80\n", "connect tcp:169.254.169.254:80", VERDICT_ALLOW);
 }
 
+/* $ABOVE_PWD: the directories on the way to PWD, neither itself nor anything in them. */
+static void above_by(const char *text, const char *pwd, const char *object, bool is)
+{
+	const struct variable at[] = { { "PWD", pwd, NULL }, { "HOME", "/home/u", NULL }, { "TMPDIR", "/tmp", NULL } };
+	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	struct verdict v;
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &source, &found, &rs), 0);
+	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
+							    .name = { object, (uint32_t)strlen(object) } } };
+	ruleset_decide(rs, &call, &v);
+	if ((v.kind == VERDICT_ALLOW) != is)
+		fail_msg("PWD=%s: %s is %s", pwd, object, verdict_name(v.kind));
+	ruleset_free(rs);
+	diagnostics_free(&found);
+}
+
+static void above(const char *pwd, const char *object, bool is)
+{
+	above_by("allow read $ABOVE_PWD\ndefault deny\n", pwd, object, is);
+}
+
+static void test_above_pwd(void **state)
+{
+	char deep[4096] = "";
+	above("/home/u/s,[x]*/p", "/home/u/s,[x]*", true);
+	above("/home/u/s,[x]*/p", "/home/u/s,xy", false);
+	above("/home/u/s,[x]*/p", "/home", true);
+	above("/home/u/s,[x]*/p", "/", true);
+	above("/home/u/s,[x]*/p", "/home/u/s,[x]*/p", false);
+	above("/home/u/src/p/", "/home/u/src", true);
+	above("/home/u/src/p/", "/home/u/src/q", false);
+	above("/home/u/src/p", "/home/u/sr", false);
+	above("/p", "/", true);
+	above("/p", "/p", false);
+	above("/", "/", true);
+	above("/", "/home", false);
+	above(NULL, "/home", false);
+	for (size_t i = 0; i + 3 < sizeof(deep); i += 2)
+		memcpy(deep + i, "/d", 3);
+	above(deep, "/", true);
+	above(deep, "/d", false);
+	deep[strlen(deep) - 2] = '\0';
+	char parent[4096];
+	memcpy(parent, deep, sizeof(deep));
+	strcat(deep, "/d");
+	above(deep, parent, true);
+	above_by("include builtin:agent\n", "/home/u/s/p", "/home/u/s", true);
+	above_by("include builtin:agent\n", "/home/u/s/p", "/home/u/s/q", false);
+	above_by("include builtin:agent\n", "/home/u/.ssh/p", "/home/u/.ssh", false);
+	(void)state;
+}
+
 /* $OTHER_HOMES leaves out the homes that HOME, PWD and TMPDIR are in. */
 static void other(const char *home, const char *pwd, const char *object, bool is)
 {
@@ -1068,6 +1122,7 @@ int main(void)
 		cmocka_unit_test(test_pins_and_links_among_many),
 		cmocka_unit_test(environment), cmocka_unit_test(test_parts), cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_firm),
+		cmocka_unit_test(test_above_pwd),
 		cmocka_unit_test(test_other_homes),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);
