@@ -197,13 +197,13 @@ secrets() {
 }
 
 agents() { # what they keep in the home
-	mkdir -p ~/.codex/{sessions,tmp} ~/.local/share/opencode ~/.config/opencode ~/.continue/sessions ~/.copilot/logs ~/.cline/data/{sessions,db,settings} ~/.cache/copilot/pkg
-	tee ~/.codex/{config.toml,auth.json} ~/.local/share/opencode/auth.json ~/.config/opencode/opencode.json ~/.cline/data/settings/providers.json ~/.copilot/config.json >/dev/null <<<x
+	mkdir -p ~/.codex/{sessions,tmp} ~/.kimi-code/credentials ~/.local/share/opencode ~/.config/opencode ~/.continue/sessions ~/.copilot/logs ~/.cline/data/{sessions,db,settings} ~/.cache/copilot/pkg
+	tee ~/.codex/{config.toml,auth.json} ~/.local/share/opencode/auth.json ~/.config/opencode/opencode.json ~/.cline/data/settings/providers.json ~/.copilot/config.json ~/.kimi-code/credentials/a >/dev/null <<<x
 	works "agents: settings are read" bash -c 'cat ~/.codex/config.toml ~/.config/opencode/opencode.json'
-	works "agents: sessions and logs" bash -ec 'for f in .codex/{sessions/2026/a.jsonl,state_5.sqlite-wal} .local/{share/opencode/opencode.db,state/opencode/locks/a} .continue/sessions/a .copilot/logs/a .cline/data/{sessions/a,db/sessions.db}; do mkdir -p ~/${f%/*}; echo x >~/$f; echo x >>~/$f; cat ~/$f; rm ~/$f; done'
+	works "agents: sessions and logs" bash -ec 'for f in .codex/{sessions/2026/a.jsonl,state_5.sqlite-wal} .local/{share/opencode/opencode.db,state/opencode/locks/a} .continue/sessions/a .copilot/logs/a .cline/data/{sessions/a,db/sessions.db} .kimi-code/{sessions/p/a/wire.jsonl,workspaces.json.tmp.1}; do mkdir -p ~/${f%/*}; echo x >~/$f; echo x >>~/$f; cat ~/$f; rm ~/$f; done'
 	local f
-	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
-	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
+	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json .kimi-code/credentials/a; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
+	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .kimi-code/{config.toml,mcp.json} .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
 }
 
 terminals() { # a terminal that somebody else has open
