@@ -162,4 +162,9 @@ listed='cgroup|cmdline|comm|limits|mountinfo|mounts|oom_score|stat|statm|status'
 mine=$(sh -c "$gives" - $$)
 check "/proc of a process outside: the control: natively there is more" grep -qx maps <<<"$mine"
 same "/proc of a process outside" "$(grep -xE "$listed" <<<"$mine")" "$(u sh -c "$gives" - $$)"
+# To ask about the rest is decided on only where a rule names stat.
+asks='stat -c %F "/proc/$1/status" "/proc/$1/maps" 2>/dev/null | wc -l'
+printf 'deny stat /nonexistent/**\ndefault allow\n' >"$T/etc/stat.rules"
+same "asking about it: as natively" "2 2" "$(sh -c "$asks" - $$) $(u sh -c "$asks" - $$)"
+same "asking about it where a rule names stat: what is listed alone" 1 "$("$USHER" run -p "$T/etc/stat.rules" -- sh -c "$asks" - $$)"
 finish
