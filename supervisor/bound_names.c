@@ -17,6 +17,7 @@
 
 #include "rules/cleanup.h"
 
+#define ANSWER 1024
 #define MOST 4096 /* beyond these the oldest is forgotten */
 
 /* A file: its number is not given to another one as long as it was made before WHEN. */
@@ -78,12 +79,38 @@ static bool about(int sock, struct question *q)
 	return true;
 }
 
-static bool found_in(const struct nlmsghdr *h, size_t len, uint32_t *ino)
+/* What the kernel says of SOCK: the bytes that are there, or a negative errno. It has answered when it has taken the question. */
+static ssize_t ask(int asker, int sock, struct nlmsghdr *answer, size_t cap)
+{
+	struct question q;
+
+	if (!about(sock, &q) || send(asker, &q, sizeof(q), 0) < 0)
+		return -errno;
+	ssize_t n = recv(asker, answer, cap, MSG_DONTWAIT);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n < sizeof(*answer) || answer->nlmsg_len > (size_t)n)
+		return -EPROTO;
+	if (answer->nlmsg_type == NLMSG_ERROR && (size_t)n >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
+		return ((const struct nlmsgerr *)NLMSG_DATA(answer))->error;
+	return answer->nlmsg_type == SOCK_DIAG_BY_FAMILY && (size_t)n >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)) ? n : -EPROTO;
+}
+
+int bound_names_told(void)
+{
+	_Alignas(struct nlmsghdr) char answer[ANSWER];
+	int asker CLEANUP_FD = bound_names_asker();
+	int sock CLEANUP_FD = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (asker < 0)
+		return asker;
+	ssize_t n = sock < 0 ? -errno : ask(asker, sock, (struct nlmsghdr *)answer, sizeof(answer));
+	return n < 0 ? (int)n : 0;
+}
+
+static bool found_in(const struct nlmsghdr *h, uint32_t *ino)
 {
 	struct unix_diag_vfs vfs;
-
-	if (len < NLMSG_LENGTH(sizeof(struct unix_diag_msg)) || h->nlmsg_len > len || h->nlmsg_type != SOCK_DIAG_BY_FAMILY)
-		return false;
 	size_t left = h->nlmsg_len - NLMSG_LENGTH(sizeof(struct unix_diag_msg));
 	const struct rtattr *a = (const struct rtattr *)((const char *)NLMSG_DATA(h) + NLMSG_ALIGN(sizeof(struct unix_diag_msg)));
 	for (; RTA_OK(a, left); a = RTA_NEXT(a, left)) {
@@ -99,13 +126,9 @@ static bool found_in(const struct nlmsghdr *h, size_t len, uint32_t *ino)
 /* The number of the file that the kernel finds SOCK by: its own word, whatever has the name by now. */
 static bool file_of(int asker, int sock, uint32_t *ino)
 {
-	struct question q;
-	_Alignas(struct nlmsghdr) char answer[1024];
+	_Alignas(struct nlmsghdr) char answer[ANSWER];
 
-	if (!about(sock, &q) || send(asker, &q, sizeof(q), 0) != (ssize_t)sizeof(q))
-		return false;
-	ssize_t n = recv(asker, answer, sizeof(answer), MSG_DONTWAIT); /* the kernel has answered when it has taken the question */
-	return n > 0 && found_in((const struct nlmsghdr *)answer, (size_t)n, ino);
+	return ask(asker, sock, (struct nlmsghdr *)answer, sizeof(answer)) > 0 && found_in((const struct nlmsghdr *)answer, ino);
 }
 
 static bool is_file_of(struct bound_names *b, int sock, uint64_t ino)

@@ -18,6 +18,9 @@ int bound_names_new(struct bound_names **out);
 /* A socket that asks the kernel about unix sockets of the calling thread's network namespace, or a negative errno. Async-signal-safe. */
 int bound_names_asker(void);
 
+/* Whether the kernel tells of the unix sockets here: 0, -ENOENT where it has no unix_diag, or another negative errno. */
+int bound_names_told(void);
+
 /* FD, of bound_names_asker(), is B's now: the tree has another network namespace than usher. Before the first add. B may be NULL. */
 void bound_names_ask(struct bound_names *b, int fd);
 

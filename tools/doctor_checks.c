@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -258,6 +259,12 @@ static void check_own_directory(struct report *r)
 	      "a thread can have a working directory of its own");
 }
 
+static void check_unix_names(struct report *r)
+{
+	tried(add(r, "unix-names", false, "no unix socket with a name is own to a rule: builtin:agent asks before programs connect to their own in /tmp (the kernel needs unix_diag: modprobe unix_diag)"),
+	      -bound_names_told(), "the kernel tells which file a unix socket was bound to");
+}
+
 size_t doctor_examine(struct finding out[DOCTOR_MAX])
 {
 	struct report r = { .out = out };
@@ -273,6 +280,7 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 	check_calls(&r);
 	check_pidfd_thread(&r);
 	check_landlock(&r);
+	check_unix_names(&r);
 	check_userns(&r);
 	check_spaces(&r);
 	check_cgroup(&r);

@@ -3,6 +3,7 @@
 # Row 63: a rule that lets the tree connect to the unix sockets that it bound itself (own), with a daemon outside: by its name, by a name that the tree's own socket had, or has in turns with it,
 # and by a file that got the number of the tree's. Natively each reaches the daemon.
 command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
+"$USHER" doctor 2>/dev/null | grep -q '^ok *unix-names' || { echo "skip row 63: the kernel has no unix_diag"; exit 77; }
 T=$(mktemp -d) || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
 export XDG_STATE_HOME=$T/state

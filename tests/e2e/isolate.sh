@@ -50,6 +50,7 @@ deny  connect unix:**
 default allow
 R
 for list in none net net,pid; do
+	unix_names || { skip "$list: unix sockets of its own" "no unix_diag"; continue; }
 	same "$list: the tree reaches a unix socket of its own, and no other" "0 Permission denied" "$("$USHER" run --isolate=$list -p "$R" --ask=deny --journal "$T/own.$list" -- python3 -c 'import os, socket
 s = socket.socket(socket.AF_UNIX); s.bind("own"); s.listen(); os.rename("own", "moved")
 print(socket.socket(socket.AF_UNIX).connect_ex("moved"), end=" "); os.unlink("moved")
