@@ -157,7 +157,9 @@ enum verdict_kind gains_name(struct job *j, struct span from, struct span to, st
 	if (there.kind == VERDICT_ALLOW)
 		return VERDICT_ALLOW;
 	enum verdict_kind made = by_name(j, &call, OP_CREATE, to, false);
-	bool less = verdict_compare(made, by_name(j, &call, OP_CREATE, from, true)) > 0 && verdict_compare(made, by_name(j, &call, OP_CREATE, above, false)) > 0;
+	bool less = verdict_compare(made, by_name(j, &call, OP_CREATE, from, true)) > 0;
+	call.object[0].makes = MAKES_DIRECTORY; /* what is above is none of a link's names */
+	less = less && verdict_compare(made, by_name(j, &call, OP_CREATE, above, false)) > 0;
 	return less ? made : VERDICT_ALLOW;
 }
 

@@ -11,6 +11,7 @@ import ctypes, os, sys, threading, time
 os.chdir(sys.argv[1]); libc = ctypes.CDLL(None, use_errno=True)
 def exchange(a, b):
     if libc.renameat2(-100, a.encode(), -100, b.encode(), 2): raise OSError(ctypes.get_errno(), a)
+def within(): os.mkdir("d"); os.symlink("../made", "d/k"); os.rename("d", "top")
 def brought(): os.mkdir("d"); os.symlink("../made", "d/.later"); os.rename("d", "moved")
 def changed():
     "x is a link or a directory, from moment to moment"
@@ -34,16 +35,17 @@ ways = {
     "linked": lambda: (os.symlink("made", "l"), os.link("l", ".later", follow_symlinks=False)),
     "exchanged": lambda: (os.symlink("made", "l"), os.mkdir(".later"), exchange("l", ".later")),
     "brought along": brought,
+    "brought along within what may be no link": within,
     "changed meanwhile": changed,
 }
 try: ways[sys.argv[2]]()
 except OSError: pass
-print("link" if os.path.islink(".later") or os.path.islink("moved/.later") else "none")
+print("link" if os.path.islink(".later") or os.path.islink("moved/.later") or os.path.islink("top/k") else "none")
 P
-printf 'deny create **/.later makes=link\ndefault allow\n' >"$T/rules"
+printf 'deny create **/.later **/top **/top/k makes=link\ndefault allow\n' >"$T/rules"
 chmod 600 "$T/rules"
 bad=0 n=0
-for way in made renamed linked exchanged "brought along" "changed meanwhile"; do
+for way in made renamed linked exchanged "brought along" "brought along within what may be no link" "changed meanwhile"; do
 	for how in natively supervised; do
 		n=$((n + 1)) run=()
 		mkdir -p "$T/$n/made"
