@@ -138,7 +138,7 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 		mkdir -p "$(dirname "$f")"
 		refused "write $f in the project" bash -c "echo x >>$f"
 	done
-	for f in .vscode .git/info sub/.git ~/.cargo; do
+	for f in .vscode .git/info .git/hooks sub/.git ~/.cargo; do
 		mkdir -p "$(dirname "$f")"
 		[ -e "$f" ] || refused "a link in the place of $f" ln -sfT "$PWD" "$f"
 		[ ! -L "$f" ] || rm "$f"
