@@ -20,10 +20,21 @@
 #define ANSWER 1024
 #define MOST 4096 /* beyond these the oldest is forgotten */
 
-/* A file: its number is not given to another one as long as it was made before WHEN. */
+#ifndef AT_HANDLE_FID
+#define AT_HANDLE_FID 0x200 /* Linux 6.5: of any file system, not to be opened by */
+#endif
+
+/* What the kernel tells a file by from all others that have its number before or later. No bytes: the file system, or a filter around usher, gives none. */
+struct handle {
+	struct file_handle head;
+	unsigned char bytes[MAX_HANDLE_SZ];
+};
+
+/* A file. Without a handle another one that has its number is told by when it was made, to a tick of the kernel's clock. */
 struct bound {
 	uint64_t dev, ino;
 	struct timespec when;
+	struct handle handle;
 };
 
 struct bound_names {
@@ -140,6 +151,24 @@ static bool is_file_of(struct bound_names *b, int sock, uint64_t ino)
 	return b->asker >= 0 && file_of(b->asker, sock, &found) && found == (uint32_t)ino;
 }
 
+static void handle_of(int dir, const char *leaf, int flags, struct handle *h)
+{
+	int mount;
+
+	memset(h, 0, sizeof(*h));
+	h->head.handle_bytes = sizeof(h->bytes);
+	if (name_to_handle_at(dir, leaf, &h->head, &mount, flags) == 0)
+		return;
+	h->head.handle_bytes = sizeof(h->bytes);
+	if (name_to_handle_at(dir, leaf, &h->head, &mount, flags | AT_HANDLE_FID) < 0)
+		memset(h, 0, sizeof(*h));
+}
+
+static bool same_handle(const struct handle *a, const struct handle *b)
+{
+	return memcmp(a, b, sizeof(a->head) + b->head.handle_bytes) == 0;
+}
+
 void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf)
 {
 	struct bound one;
@@ -148,6 +177,8 @@ void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf)
 	if (!b || fstatat(dir, leaf, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISSOCK(st.st_mode))
 		return;
 	one = (struct bound){ .dev = st.st_dev, .ino = st.st_ino };
+	/* If another file has the name by now, what is kept is none's. */
+	handle_of(dir, leaf, 0, &one.handle);
 	pthread_mutex_lock(&b->lock);
 	/* Numbers of one file system: nothing moves into a directory from another. */
 	if (is_file_of(b, sock, one.ino)) {
@@ -165,6 +196,7 @@ static bool earlier(const struct statx_timestamp *a, const struct timespec *b)
 bool bound_names_has(struct bound_names *b, int file)
 {
 	struct statx st;
+	struct handle handle;
 	struct stat s;
 	bool found = false;
 
@@ -172,10 +204,11 @@ bool bound_names_has(struct bound_names *b, int file)
 		return false;
 	/* Where nothing tells when it was made: not after it was changed. */
 	const struct statx_timestamp *made = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
+	handle_of(file, "", AT_EMPTY_PATH, &handle);
 	pthread_mutex_lock(&b->lock);
 	const size_t kept = b->n < MOST ? b->n : MOST;
 	for (size_t i = 0; i < kept && !found; i++)
-		found = b->item[i].ino == s.st_ino && b->item[i].dev == s.st_dev && earlier(made, &b->item[i].when);
+		found = b->item[i].ino == s.st_ino && b->item[i].dev == s.st_dev && earlier(made, &b->item[i].when) && same_handle(&handle, &b->item[i].handle);
 	pthread_mutex_unlock(&b->lock);
 	return found;
 }

@@ -2,8 +2,8 @@
 /*
  * Names that the tree has bound unix sockets to. For rules on connect that say own.
  *
- * MUST: what is called own is a file that a socket of the tree's made. It is known by its number, and by when it was made: whoever got that number later
- * is another.
+ * MUST: what is called own is a file that a socket of the tree's made. It is known by its number, by when it was made and by the kernel's handle of it: whoever
+ * got that number later is another.
  */
 #ifndef USHER_SUPERVISOR_BOUND_NAMES_H
 #define USHER_SUPERVISOR_BOUND_NAMES_H
