@@ -387,9 +387,9 @@ static bool addresses_only(const struct compiled_rule *rule)
 	return all;
 }
 
-static bool connects_here(const struct compiled_rule *rule)
+static bool leads_here(const struct compiled_rule *rule)
 {
-	bool all = rule->pub.ops == OP_CONNECT;
+	bool all = !(rule->pub.ops & ~(op_set)(OP_CONNECT | OP_SEND));
 	for (uint32_t i = 0; i < rule->n_patterns; i++)
 		all = all && (rule->pattern[i].kind == OBJECT_UNIX || (rule->pattern[i].kind == OBJECT_INET && rule->pattern[i].inet.proto == PROTO_TCP));
 	return all;
@@ -425,8 +425,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "env= belongs to exec rules");
 		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
-		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)) && !connects_here(rule))
-			return parser_fail(p, w->from, "own speaks of terminals and of sockets that listen; it belongs to rules on files, or on connect, with tcp: and unix: paths alone");
+		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)) && !leads_here(rule))
+			return parser_fail(p, w->from, "own speaks of terminals and of sockets that somebody has bound; it belongs to rules on files, or on connect and send, with tcp: and unix: paths alone");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (needs_question(o) && rule_asks_nobody(&rule->pub))

@@ -66,7 +66,7 @@ int net_connect_resolve(struct job *j)
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
 	if (index >= 0 && j->session->listeners) {
 		int own CLEANUP_FD = own_listener(j, &j->target[index]);
-		j->target[index].own = own >= 0 || own_name(j, &j->target[index]);
+		j->target[index].own |= own >= 0;
 	}
 	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;

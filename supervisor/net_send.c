@@ -302,6 +302,7 @@ int net_send_redirect(struct job *j, uint32_t index, const struct object *to)
 
 	if (index >= j->n_targets)
 		return -EPERM;
+	j->target[index].own = false; /* elsewhere */
 	int rc = net_retarget(j, &j->target[index], to, &name);
 	/* A socket of another family would be needed: programs then connect in the ordinary way, which can be led there. */
 	if (rc == -EAFNOSUPPORT && b->kind.type == SOCK_STREAM)

@@ -21,6 +21,7 @@
 
 #include "audit/put.h"
 #include "rules/cleanup.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/file.h"
 #include "supervisor/memory.h"
 #include "supervisor/procs.h"
@@ -219,6 +220,7 @@ static int path_target(struct job *j, op_set op, struct span name)
 		return rc;
 	t->kind = OBJECT_UNIX;
 	t->inet.proto = PROTO_UNIX;
+	t->own = bound_names_has(j->session->bound_names, t->fd);
 	/* nobody there matters only where it is not led elsewhere */
 	return t->exists || file_rewritten(j) ? 0 : -ENOENT;
 }

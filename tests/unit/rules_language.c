@@ -126,7 +126,7 @@ static void test_errors(void **state)
 	refused("allow bind tcp:*:80 own\n", 1, 21, "own speaks of");
 	refused("allow connect udp:*:80 own\n", 1, 24, "own speaks of");
 	refused("allow connect unix:@x own\n", 1, 23, "own speaks of");
-	refused("allow send unix:/x own\n", 1, 20, "own speaks of");
+	refused("allow bind,send unix:/x own\n", 1, 25, "own speaks of");
 	refused("ask connect tcp:*:80 own\n", 1, 22, "belongs to allow");
 	refused("allow write /x makes=socket\n", 1, 22, "file, directory, link or node");
 	refused("ask read /x log=none\n", 1, 13, "always recorded");
