@@ -11,6 +11,7 @@
 #include "policy/policy.h"
 #include "rules/device.h"
 #include "rules/ruleset.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/file.h"
 #include "supervisor/session.h"
 
@@ -170,6 +171,7 @@ enum verdict_kind gains_reach(struct job *j, const struct target *t)
 
 	call_on(j, &call, &st);
 	as_socket(&call);
+	call.object[0].own = bound_names_has(j->session->bound_names, t->fd);
 	enum verdict_kind connects = by_name(j, &call, OP_CONNECT, job_span(j, t->name), false);
 	enum verdict_kind sends = by_name(j, &call, OP_SEND, job_span(j, t->name), false);
 	return verdict_compare(connects, sends) > 0 ? connects : sends;

@@ -52,7 +52,8 @@ def tries(name): connects(name, reached) if reached == socket.SOCK_STREAM else (
 def wait(name):
     while not os.path.exists(d + "/" + name): time.sleep(0.01)
 for kind in KINDS:
-    s = bound(d + "/own", kind); os.rename(d + "/own", d + "/moved")
+    s = bound(d + "/own", kind); os.link(d + "/own", d + "/moved"); os.unlink(d + "/own")
+    os.rename(d + "/moved", d + "/own"); os.rename(d + "/own", d + "/moved")
     os.chdir(d); assert connects("moved", kind) and connects(d + "/moved", kind)
     assert kind != socket.SOCK_DGRAM or sends("moved") == 3
     if os.fork() == 0: s.close(); os._exit(0 if connects(d + "/moved", kind) else 1)
@@ -70,11 +71,15 @@ elif how == "swap":
         while True: s.accept()[0].close() if reached == socket.SOCK_STREAM else s.recv(9)
     for f in turn, take: threading.Thread(target=f, daemon=True).start()
     while time.monotonic() < end: tries("own")
+elif how == "hard":
+    os.unlink(d + "/own")
+    try: os.link(d + "/daemon", d + "/own"); tries(d + "/own")
+    except PermissionError: pass
 elif how == "link": os.unlink(d + "/own"); os.symlink("daemon", d + "/own"); tries(d + "/own")
 else: tries(d + "/daemon")
 P
 bad=0 n=0
-for how in {alone,moved,link,after,swap}:SOCK_{STREAM,DGRAM}; do
+for how in {alone,moved,link,hard,after,swap}:SOCK_{STREAM,DGRAM}; do
 	for run in natively supervised; do
 		d=$T/$((n += 1)) kind=${how#*:}
 		mkdir "$d"
