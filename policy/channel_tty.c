@@ -107,12 +107,13 @@ static bool screen_have(struct tty_channel *c)
 	struct text_buffer t;
 	if (c->have)
 		return true;
-	if (s->take(s->context, &c->full) < 0)
+	bool dyed;
+	if (s->take(s->context, &c->full, &dyed) < 0)
 		return false;
 	c->have = true;
 	c->changes = s->changes(s->context);
 	text_start(&t, buf, sizeof(buf));
-	tty_enter(&c->frame, c->full, &t);
+	tty_enter(&c->frame, c->full, dyed, &t);
 	tty_write(c, &t);
 	return true;
 }

@@ -9,9 +9,10 @@ struct screen {
 	int fd; /* the terminal, non-blocking; only between take and give */
 	/*
 	 * Takes the terminal: nobody else reads or writes it until give. Returns 0, or -EAGAIN when it cannot be had now (in the
-	 * background, stopped): try again later. *full tells that a full-screen program has it.
+	 * background, stopped): try again later. *full tells that a full-screen program has it; *dyed, that
+	 * a program has given colours other meanings, which some terminals do not let be taken back.
 	 */
-	int (*take)(void *context, bool *full);
+	int (*take)(void *context, bool *full, bool *dyed);
 	/* Gives it back, as it was. */
 	void (*give)(void *context);
 	/* Changes whenever what is on the screen may be lost or its size is another: draw again. */

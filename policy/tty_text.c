@@ -151,8 +151,8 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
 		text_add(t, "\033[%u;1H\033[2K%s%s\033[J", f->rows, prompt, typed + skip);
 }
 
-/* Ends a sequence or string that the program has begun. */
-#define END "\030\033\\"
+/* Ends a sequence or string that the program has begun; printing (urxvt shows nothing meanwhile), and what takes sequences for those of a Tektronix, or of a VT52. */
+#define END "\030\033\\\033[4i\033\003\033\\\033<"
 
 /*
  * As after a reset, whatever the program has done to hide a text, and by whatever sequences the relay did not follow (XTRESTORE): lines count from the
@@ -160,13 +160,16 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
  */
 #define PLAIN "\033[?6l\033[?69l\033[r\033[?2026l\033[0\"q\033(B\017"
 
-void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t)
+/* White on black by what they are made of: neither urxvt nor, once they lay on its stack, xterm lets the colours that text has be reset. */
+#define DYED "\033[38;2;255;255;255;48;2;0;0;0m"
+
+void tty_enter(const struct tty_frame *f, bool full, bool dyed, struct text_buffer *t)
 {
 	if (f->dumb) {
 		text_add(t, "\r\n\a");
 		return;
 	}
-	text_add(t, END "%s" PLAIN "\033[0m\033[2J\033[H\a", full ? "" : "\0337\033[?1049h");
+	text_add(t, END "%s" PLAIN "\033[0m%s\033[2J\033[H\a", full ? "" : "\0337\033[?1049h", dyed ? DYED : "");
 }
 
 void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t)

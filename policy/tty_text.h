@@ -21,7 +21,7 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
 void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t);
 
 /* Into and out of the question's screen. FULL: a full-screen program draws itself again afterwards. */
-void tty_enter(const struct tty_frame *f, bool full, struct text_buffer *t);
+void tty_enter(const struct tty_frame *f, bool full, bool dyed, struct text_buffer *t);
 void tty_leave(const struct tty_frame *f, bool full, struct text_buffer *t);
 
 /* What KEY answers; false: nothing. Only kind and scope of *a are set. */

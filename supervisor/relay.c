@@ -137,7 +137,7 @@ static void put(const struct relay *r, const char *text, size_t len)
 	}
 }
 
-static int screen_take(void *context, bool *full)
+static int screen_take(void *context, bool *full, bool *dyed)
 {
 	struct relay *r = context;
 	char calm[256];
@@ -154,6 +154,7 @@ static int screen_take(void *context, bool *full)
 	if (r->taken && !r->raw && tcgetattr(r->tty, &r->modes) == 0)
 		set_raw(r);
 	*full = scan_full_screen(&r->scan);
+	*dyed = r->scan.palette || r->scan.console;
 	if (r->rescue)
 		r->rescue->asking = r->taken && !*full;
 	if (r->taken)

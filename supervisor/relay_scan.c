@@ -54,6 +54,16 @@ static void modes_end(struct scan *s, bool on)
 	}
 }
 
+static bool mode_named(const struct scan *s, long number)
+{
+	for (const char *p = s->csi; p; p = strchr(p, ';')) {
+		p++; /* a question mark or a semicolon */
+		if (strtol(p, NULL, 10) == number)
+			return true;
+	}
+	return false;
+}
+
 static void margins_end(struct scan *s)
 {
 	char *rest;
@@ -88,9 +98,21 @@ static void keys_end(struct scan *s, char final)
 		s->other_keys = s->csi[2] == ';' ? (unsigned)strtoul(s->csi + 3, NULL, 10) & 0x3 : 0;
 }
 
+/* A mode that may be 2 switched off or 38 switched on, by name or as it was before (XTRESTORE); printing; or more than is kept. */
+static bool may_lead_elsewhere(const struct scan *s, char final)
+{
+	if (s->len == sizeof(s->csi) - 1)
+		return true;
+	if (final == 'i' || s->csi[0] != '?')
+		return final == 'i';
+	return (strchr("lr", final) && mode_named(s, 2)) || (strchr("hr", final) && mode_named(s, 38));
+}
+
 static void csi_known(struct scan *s, char final)
 {
 	s->csi[s->len] = '\0';
+	s->elsewhere = s->elsewhere || may_lead_elsewhere(s, final);
+	s->palette = s->palette || (final == 'Q' && strchr(s->csi, '#')); /* as they were before */
 	if (final == 'q' && strchr(s->csi, ' '))
 		s->cursor = strtoul(s->csi, NULL, 10) != 0;
 	if (strpbrk(s->csi, " !\"#$%&'()*+,-./"))
@@ -124,19 +146,21 @@ static void csi_end(struct scan *s, char final)
 	s->coloured |= before.coloured;
 }
 
-/* Colours: OSC 4, 10, 11 and kitty's 21 with a value; the Linux console's have neither a semicolon nor an end. */
+/* Colours: OSC 4, 10, 11 and kitty's 21 with a value, its 30101, as they were before; the Linux console's have neither a semicolon nor an end. */
 static void string_byte(struct scan *s, char c)
 {
+	s->palette = s->palette || (s->asks && c != '?');
 	if (s->len >= STRING_KEPT || (c == '0' && !s->len))
 		return;
 	s->csi[s->len++] = c;
 	s->csi[s->len] = '\0';
 	if (s->len == 1 && c == 'P')
 		s->console = true;
+	long number = strtol(s->csi, NULL, 10);
+	s->palette = s->palette || number == 30101;
 	if (c != ';')
 		return;
-	long number = strtol(s->csi, NULL, 10);
-	s->palette = s->palette || number == 4 || number == 10 || number == 11 || number == 21;
+	s->asks = number == 4 || number == 10 || number == 11 || number == 21;
 	s->len = STRING_KEPT;
 }
 
@@ -148,6 +172,7 @@ static void step_escape(struct scan *s, char c)
 		s->len = 0;
 	} else if (c == ']' || c == 'P' || c == '^' || c == '_' || c == 'X') {
 		s->state = SCAN_STRING;
+		s->asks = false;
 		s->len = c == ']' ? 0 : STRING_KEPT; /* of the others nothing is wanted */
 		s->open = s->open ? s->open : c;
 	} else if (c == 'k') {
@@ -155,7 +180,8 @@ static void step_escape(struct scan *s, char c)
 	} else if (c == '\\') {
 		s->open = 0;
 	} else if (c == 'c' && !s->open) {
-		*s = (struct scan){ .state = SCAN_GROUND };
+		/* xterm and urxvt keep the colours. A VT52 does not take it for a reset. */
+		*s = (struct scan){ .state = SCAN_GROUND, .palette = s->palette, .console = s->console, .elsewhere = s->elsewhere };
 	} else if (c == '\033') {
 		s->state = SCAN_ESCAPE;
 	} else if (c == '=' || (c == '>' && !s->open)) {
@@ -325,7 +351,9 @@ static size_t put_palette(const struct scan *s, char *buf, size_t cap, size_t le
 /* What ends whatever the output stopped in the middle of: a sequence ends with CAN, a string with ST: tmux would take all behind it for the rest of it. */
 static size_t put_end(const struct scan *s, char *buf, size_t cap)
 {
-	return s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
+	size_t len = s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
+
+	return s->elsewhere ? put(buf, cap, len, SCAN_ANSI) : len;
 }
 
 size_t scan_calm(struct scan *s, char *buf, size_t cap)
@@ -333,7 +361,7 @@ size_t scan_calm(struct scan *s, char *buf, size_t cap)
 	size_t len = put_end(s, buf, cap);
 	s->open = 0;
 	s->state = SCAN_GROUND;
-	s->lead = false;
+	s->lead = s->elsewhere = false;
 	len += put_modes(s, false, buf + len, cap - len);
 	len = put_keys(s, false, buf, cap, len);
 	return put_palette(s, buf, cap, len);

@@ -12,8 +12,10 @@ enum scan_state { SCAN_GROUND = 0, SCAN_ESCAPE, SCAN_CHARSET, SCAN_CSI, SCAN_STR
 struct scan {
 	enum scan_state state;
 	uint32_t modes;  /* bits: scan_modes[] */
-	bool palette;    /* colours were given other meanings */
+	bool palette;    /* colours were given other meanings, which a reset of the terminal leaves in some */
+	bool asks;       /* so they are if the string has more than the question what they are */
 	bool console;    /* so they were as the Linux console is told to */
+	bool elsewhere;  /* what is written may go to a printer, or be read as a VT52 or a Tektronix reads it */
 	bool lead;       /* the byte before began one of the C1 controls in UTF-8 */
 	bool c1;         /* one of them began the sequence: some terminals show it as text */
 	bool open_c1;    /* or the string */
@@ -41,6 +43,9 @@ static inline bool scan_between(const struct scan *s)
 
 /* Whether a program uses the alternate screen. */
 bool scan_full_screen(const struct scan *s);
+
+/* From then on what is written is shown, and read as ever; nothing to a terminal of which that was so. */
+#define SCAN_ANSI "\033[4i\033\003\033\\\033<"
 
 /*
  * Sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in

@@ -938,14 +938,15 @@ static void small_terminals(void **state)
 /* Whatever the program did by sequences that nobody followed: nothing of it stands beside a question or over it. */
 static void questions_begin_on_a_plain_screen(void **state)
 {
-	static const char *const plain[] = { "\033[?6l", "\033[?69l", "\033[r", "\033[?2026l", "\033[0\"q", "\033(B" };
+	static const char *const plain[] = { "\033[4i", "\033\003\033\\", "\033<", "\033[?6l", "\033[?69l", "\033[r", "\033[?2026l", "\033[0\"q", "\033(B" };
 
 	for (int full = 0; full < 2; full++) {
 		struct tty_frame f = { .rows = 24, .cols = 80, .mark = "marked" };
 		struct text_buffer t;
 		char text[128];
 		text_start(&t, text, sizeof(text));
-		tty_enter(&f, full, &t);
+		tty_enter(&f, full, !full, &t);
+		assert_int_equal(!full, strstr(text, "\033[0m\033[38;2;") != NULL);
 		char *erased = strstr(text, "\033[2J");
 		assert_non_null(erased);
 		assert_memory_equal(text, "\030\033\\", 3); /* a string that the program began takes none of it */

@@ -92,6 +92,9 @@ static void hostile_output_is_harmless(void **state)
 }
 
 /* What hides a question or keeps its answer away: off before it, and back behind it. */
+/* What is printed, or read as a VT52 or a Tektronix reads it, is not shown as it is said. */
+#define ANSI SCAN_ANSI
+
 static void what_hides_text_is_taken_back(void **state)
 {
 	static const struct {
@@ -150,6 +153,23 @@ static void what_hides_text_is_taken_back(void **state)
 		{ "\033[=1u\033[<u", "", "" },
 		{ "\033[>4;2m", "\033[>4;0m", "\033[>4;2m" },
 		{ "\033[>4;2m\033[>4m\033[31m", "", "" },
+		{ "\033[5i", ANSI, "" },
+		{ "\033[?5i\033[31m", ANSI, "" },
+		{ "\302\2335i", ANSI, "" },
+		{ "\033[?2l\033F", ANSI, "" },
+		{ "\033[?25;02l", ANSI "\033[?25h", "\033[?25l" },
+		{ "\033[?38h", ANSI, "" },
+		{ "\033[?2s\033[?2r", ANSI, "" },
+		{ "\033[?2l\033c", ANSI, "" },
+		{ "\033[?2h\033[?38l\033[2l\033[38h", "", "" },
+		{ "\033[?00000000000000000000000000000000000000000000002l", ANSI, "" },
+		{ "\033[?2l\033]11;#000000\a", ANSI "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033[?2l\033]11;#000000\a\033c", ANSI "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033]11;#000000\a\033c", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033[#Q", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033]10;?;white\a", "\033]104\a\033]110\a\033]111\a", "" },
+		{ "\033]10;?\a\033]11;?\033\\white\033]0;white\a", "", "" },
+		{ "\033]30101\033\\", "\033]104\a\033]110\a\033]111\a", "" },
 	};
 	char calm[256], back[256];
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
