@@ -212,3 +212,10 @@ bool bound_names_has(struct bound_names *b, int file)
 	pthread_mutex_unlock(&b->lock);
 	return found;
 }
+
+bool bound_names_at(struct bound_names *b, int dir, const char *name)
+{
+	int file CLEANUP_FD = b ? openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC) : -1;
+
+	return bound_names_has(b, file);
+}

@@ -30,4 +30,7 @@ void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf)
 /* Whether FILE, a descriptor of it, is such a name. B may be NULL. Any thread. */
 bool bound_names_has(struct bound_names *b, int file);
 
+/* The same of NAME in DIR. */
+bool bound_names_at(struct bound_names *b, int dir, const char *name);
+
 #endif

@@ -246,7 +246,7 @@ static op_set link_gives(struct job *j, const struct target *from, const struct 
 {
 	struct stat st = target_known(from);
 
-	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st) & OP_ATTR & (op_set)~from->ops : 0;
+	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st, false) & OP_ATTR & (op_set)~from->ops : 0;
 }
 
 /* A hard link gives the object another name, so it needs what the object could be used for. */

@@ -17,6 +17,7 @@
 
 #include "policy/constant.h"
 #include "rules/cleanup.h"
+#include "supervisor/bound_names.h"
 #include "supervisor/file.h"
 #include "supervisor/former.h"
 #include "supervisor/gains.h"
@@ -107,11 +108,16 @@ static int comes_there(struct tree *w, struct span from, struct span to, const s
 	return tell(w->j, to, OP_CREATE, st);
 }
 
-/* Whether the move would change what is allowed. */
-static int tree_names(struct tree *w, size_t from_len, size_t to_len, const struct stat *st)
+static bool is_own(const struct job *j, int dir, const char *name, const struct stat *st)
+{
+	return S_ISSOCK(st->st_mode) && bound_names_at(j->session->bound_names, dir, name);
+}
+
+/* Whether the move would change what is allowed. OWN as is_own(). */
+static int tree_names(struct tree *w, size_t from_len, size_t to_len, const struct stat *st, bool own)
 {
 	struct span from = { w->from, (uint32_t)from_len }, to = { w->to, (uint32_t)to_len };
-	op_set more = gains(w->j, from, to, st);
+	op_set more = gains(w->j, from, to, st, own);
 
 	if (!more)
 		return comes_there(w, from, to, st);
@@ -134,7 +140,7 @@ static int tree_entry(struct tree *w, int dir, const char *name, size_t from_len
 	memcpy(w->to + to_len + 1, name, n + 1);
 	from_len += n + 1;
 	to_len += n + 1;
-	int rc = tree_names(w, from_len, to_len, &st);
+	int rc = tree_names(w, from_len, to_len, &st, is_own(w->j, dir, name, &st));
 	if (rc != 0 || !S_ISDIR(st.st_mode))
 		return rc;
 	int below = open_quietly(dir, name);
@@ -198,7 +204,7 @@ static int moves(struct job *j, struct target *from, const struct target *to)
 {
 	struct stat st = target_known(from);
 
-	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st);
+	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st, is_own(j, from->dir, job_text(j, from->leaf), &st));
 	from->ops |= more & (op_set)~OPS_NET;
 	if (file_led(j, (uint32_t)(from - j->target))) /* what moves lies there: rename_redirect() looks at it, and at all below */
 		return 0;
@@ -313,7 +319,7 @@ static int moves_now(struct job *j, struct target *from, const struct target *to
 	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* the kernel's to refuse */
 	target_knows(from, &st);
-	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st) & ~from->ops)
+	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st, is_own(j, from->dir, job_text(j, from->leaf), &st)) & ~from->ops)
 		return PERFORM_AGAIN;
 	return S_ISDIR(st.st_mode) ? check_below(j, from, to, true) : 0;
 }

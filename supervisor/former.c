@@ -103,14 +103,14 @@ static bool names_before(struct names *all, const struct former *f)
 }
 
 /* Of ALL, whose first one T has, the name by which the rules allow least of OPS. */
-static struct span strictest(struct job *j, const struct names *all, op_set ops, const struct stat *st)
+static struct span strictest(struct job *j, const struct names *all, op_set ops, const struct stat *st, bool own)
 {
 	struct span now = all->name[0], got = now;
 	enum verdict_kind kind = gains_decided(j, ops, now, st);
 
 	for (unsigned i = 1; i < all->n; i++) {
 		enum verdict_kind there = gains_decided(j, ops, all->name[i], st);
-		if (verdict_compare(there, kind) <= 0 || !(gains(j, all->name[i], now, st) & ops))
+		if (verdict_compare(there, kind) <= 0 || !(gains(j, all->name[i], now, st, own) & ops))
 			continue;
 		kind = there;
 		got = all->name[i];
@@ -122,7 +122,7 @@ static int take_strictest(struct job *j, struct target *t, const struct names *a
 {
 	if (all->n == 1)
 		return 0;
-	struct span name = strictest(j, all, t->ops & OPS_ITSELF, st);
+	struct span name = strictest(j, all, t->ops & OPS_ITSELF, st, t->own);
 	if (name.bytes == all->name[0].bytes)
 		return 0;
 	t->name = job_copy(j, name.bytes, name.len);

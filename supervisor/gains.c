@@ -119,7 +119,7 @@ static void as_socket(struct call *call)
 	call->object[0].inet.proto = PROTO_UNIX;
 }
 
-op_set gains(struct job *j, struct span from, struct span to, const struct stat *st)
+op_set gains(struct job *j, struct span from, struct span to, const struct stat *st, bool own)
 {
 	struct call call;
 
@@ -128,6 +128,7 @@ op_set gains(struct job *j, struct span from, struct span to, const struct stat 
 	if (!S_ISSOCK(st->st_mode))
 		return got;
 	as_socket(&call);
+	call.object[0].own = own;
 	return got | more(j, &call, OPS_REACH, from, to);
 }
 

@@ -7,9 +7,9 @@
 
 /*
  * What J's caller may do by the name TO and not by FROM, with an object that fstat(2) describes as ST: of read, modify, delete, attr, and of connect
- * and send where it is a socket. What rules lead to a name may be done there. No allocation, no lock.
+ * and send where it is a socket (OWN: one that the tree bound itself). What rules lead to a name may be done there. No allocation, no lock.
  */
-op_set gains(struct job *j, struct span from, struct span to, const struct stat *st);
+op_set gains(struct job *j, struct span from, struct span to, const struct stat *st, bool own);
 
 /*
  * What the rules make of an entry that a move of the directory above brings from the name FROM to TO: what they say of making it there, where that is

@@ -1,13 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Row 63: rules that let the tree connect and send to the unix sockets that it bound itself (own), with a daemon outside that takes streams or datagrams: by its name, by a name that the tree's own socket had, or has in turns with it,
+# Row 63: rules that let the tree connect and send to the unix sockets that it bound itself (own), with a daemon outside that takes streams or datagrams: by its name, by one by which every socket may be reached, by a name that the tree's own socket had, or has in turns with it,
 # and by a file that got the number of the tree's. Natively each reaches the daemon.
 command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
 "$USHER" doctor 2>/dev/null | grep -q '^ok *unix-names' || { echo "skip row 63: the kernel has no unix_diag"; exit 77; }
 T=$(mktemp -d) || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
 export XDG_STATE_HOME=$T/state
-printf 'allow connect,send unix:** own\ndeny connect,send unix:**\ndefault allow\n' >"$T/rules"
+printf 'allow connect,send unix:**/free/**\nallow connect,send unix:** own\ndeny connect,send unix:**\ndefault allow\n' >"$T/rules"
 chmod 600 "$T/rules"
 cat >"$T/daemon.py" <<'P'
 import os, socket, sys, time
@@ -59,27 +59,44 @@ for kind in KINDS:
     if os.fork() == 0: s.close(); os._exit(0 if connects(d + "/moved", kind) else 1)
     assert os.wait()[1] == 0
     s.close(); os.unlink(d + "/moved")
+# Where all may be reached its own may come, by itself and with the directory above.
+os.mkdir(d + "/free"); os.mkdir(d + "/with")
+s = bound(d + "/with/own", reached); os.rename(d + "/with", d + "/free/with"); assert connects(d + "/free/with/own", reached)
+os.rename(d + "/free/with/own", d + "/free/own"); os.rename(d + "/free/own", d + "/back"); os.rename(d + "/back", d + "/free/own")
+assert connects(d + "/free/own", reached)
+s.close()
 s = bound(d + "/own", reached)
 if how == "after": s.close(); os.unlink(d + "/own"); open(d + "/ended", "w").close()
 wait("there")
 if how == "moved": os.rename(d + "/daemon", d + "/own"); tries(d + "/own")
-elif how == "swap":
+elif how in ("swap", "freeswap"):
     end = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2"))
     def turn():
         while True: libc.renameat2(-100, b"own", -100, b"daemon", 2)
     def take():
         while True: s.accept()[0].close() if reached == socket.SOCK_STREAM else s.recv(9)
     for f in turn, take: threading.Thread(target=f, daemon=True).start()
-    while time.monotonic() < end: tries("own")
+    while time.monotonic() < end:
+        if how == "swap": tries("own"); continue
+        try: os.rename("own", "free/x")
+        except OSError: continue
+        tries("free/x")
+        os.rename("free/x", "own")
 elif how == "hard":
     os.unlink(d + "/own")
     try: os.link(d + "/daemon", d + "/own"); tries(d + "/own")
     except PermissionError: pass
+elif how == "free":
+    os.mkdir(d + "/to")
+    for a, b in ("daemon", "free/daemon"), ("daemon", "to/daemon"), ("to", "free/to"):
+        try: os.rename(d + "/" + a, d + "/" + b); tries(d + "/" + b)
+        except OSError: pass
+    tries(d + "/free/to/daemon")
 elif how == "link": os.unlink(d + "/own"); os.symlink("daemon", d + "/own"); tries(d + "/own")
 else: tries(d + "/daemon")
 P
 bad=0 n=0
-for how in {alone,moved,link,hard,after,swap}:SOCK_{STREAM,DGRAM}; do
+for how in {alone,moved,link,hard,free,after,swap,freeswap}:SOCK_{STREAM,DGRAM}; do
 	for run in natively supervised; do
 		d=$T/$((n += 1)) kind=${how#*:}
 		mkdir "$d"
