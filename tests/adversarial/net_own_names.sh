@@ -18,6 +18,7 @@ if kind == "SOCK_STREAM": s.listen()
 open(d + "/there", "w").close()
 hits = 0
 while not os.path.exists(d + "/over"):
+    if hits == 1: open(d + "/hit", "w").close()
     try: s.accept()[0].close() if kind == "SOCK_STREAM" else s.recv(9); hits += 1
     except OSError: pass
 print("reached" if hits else "not reached")
@@ -70,13 +71,17 @@ if how == "after": s.close(); os.unlink(d + "/own"); open(d + "/ended", "w").clo
 wait("there")
 if how == "moved": os.rename(d + "/daemon", d + "/own"); tries(d + "/own")
 elif how in ("swap", "freeswap"):
-    end = time.monotonic() + float(os.environ.get("RACE_SECONDS", "2"))
+    start = time.monotonic()
+    # The control goes on until the daemon was reached, which on a busy machine takes its time.
+    def goes_on():
+        past = time.monotonic() - start
+        return past < float(os.environ.get("RACE_SECONDS", "2")) or ("CONTROL" in os.environ and past < 40 and not os.path.exists(d + "/hit"))
     def turn():
         while True: libc.renameat2(-100, b"own", -100, b"daemon", 2)
     def take():
         while True: s.accept()[0].close() if reached == socket.SOCK_STREAM else s.recv(9)
     for f in turn, take: threading.Thread(target=f, daemon=True).start()
-    while time.monotonic() < end:
+    while goes_on():
         if how == "swap": tries("own"); continue
         try: os.rename("own", "free/x")
         except OSError: continue
@@ -102,7 +107,7 @@ for how in {alone,moved,link,hard,free,after,swap,freeswap}:SOCK_{STREAM,DGRAM};
 		mkdir "$d"
 		timeout 120 python3 "$T/daemon.py" ${how%:*} "$d" $kind >"$d/said" 2>&1 &
 		daemon=$!
-		in=()
+		in=(env CONTROL=1)
 		[ $run = natively ] || in=("$USHER" run -p "$T/rules" --journal "$T/j$n" --)
 		"${in[@]}" timeout 60 python3 "$T/tree.py" ${how%:*} "$d" $kind >"$d/out" 2>&1 || { cat "$d/out"; bad=1; }
 		: >"$d/over"
