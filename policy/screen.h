@@ -5,6 +5,9 @@
 
 #include <stdbool.h>
 
+/* From then on what is written is shown (printing is over: urxvt shows nothing meanwhile), and read as ever, by what read it as a Tektronix or a VT52 does. */
+#define SCREEN_AS_EVER "\033[4i\033\003\033\\\033<"
+
 struct screen {
 	int fd; /* the terminal, non-blocking; only between take and give */
 	/*

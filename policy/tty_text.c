@@ -6,6 +6,7 @@
 
 #include "policy/limits.h"
 #include "policy/question_json.h"
+#include "policy/screen.h"
 
 #define ALLOW_KEYS "  [o] allow once  [m] minutes  [t] process tree  [s] session  [a] always"
 #define SCOPE_KEYS "  [p] for a directory or a pattern  [r] another object instead"
@@ -151,8 +152,8 @@ void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed
 		text_add(t, "\033[%u;1H\033[2K%s%s\033[J", f->rows, prompt, typed + skip);
 }
 
-/* Ends a sequence or string that the program has begun; printing (urxvt shows nothing meanwhile), and what takes sequences for those of a Tektronix, or of a VT52. */
-#define END "\030\033\\\033[4i\033\003\033\\\033<"
+/* Ends a sequence or string that the program has begun. */
+#define END "\030\033\\" SCREEN_AS_EVER
 
 /*
  * As after a reset, whatever the program has done to hide a text, and by whatever sequences the relay did not follow (XTRESTORE): lines count from the

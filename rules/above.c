@@ -10,14 +10,6 @@
 
 #define NEAREST 16U
 
-static const char *pwd_of(const struct ruleset_source *from)
-{
-	for (size_t i = 0; i < from->n_variables; i++)
-		if (strcmp(from->variables[i].name, "PWD") == 0 && from->variables[i].value)
-			return from->variables[i].value;
-	return "/";
-}
-
 /* Without its last component, and the slashes before that. */
 static size_t parent_len(const char *path, size_t len)
 {
@@ -34,7 +26,7 @@ int above_pwd(struct variables *v, struct arena *a, const struct ruleset_source 
 {
 	glob_unit units[VARIABLE_UNITS];
 	size_t n = 0;
-	const char *pwd = pwd_of(from);
+	const char *given = variables_given(from, "PWD"), *pwd = given ? given : "/";
 
 	units[n++] = '{';
 	units[n++] = (glob_unit)('/' | GLOB_LITERAL);

@@ -79,19 +79,11 @@ static void put_branch(struct homes *h, const struct own *o, const char *name, s
 	put(h, n ? "]*" : "*", n ? 2 : 1, 0);
 }
 
-static const char *value_of(const struct ruleset_source *from, const char *name)
-{
-	for (size_t i = 0; i < from->n_variables; i++)
-		if (strcmp(from->variables[i].name, name) == 0)
-			return from->variables[i].value;
-	return NULL;
-}
-
 static void own_names(const struct ruleset_source *from, const char *dir, size_t dir_len, struct own *out)
 {
 	static const char *const variables[OWN] = { "HOME", "PWD", "TMPDIR" };
 	for (size_t i = 0; i < OWN; i++) {
-		const char *value = value_of(from, variables[i]);
+		const char *value = variables_given(from, variables[i]);
 		bool below = value && strncmp(value, dir, dir_len) == 0;
 		out->name[i] = below ? value + dir_len : "";
 		out->len[i] = strcspn(out->name[i], "/");
@@ -133,7 +125,7 @@ int other_homes(struct variables *v, struct arena *a, const struct ruleset_sourc
 {
 	struct homes h = { .n = 0 };
 	struct own root;
-	const char *home = value_of(from, "HOME");
+	const char *home = variables_given(from, "HOME");
 	const char *slash = home ? strrchr(home, '/') : NULL;
 	put(&h, "{", 1, 0);
 	own_names(from, "/", 1, &root);

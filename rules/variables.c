@@ -71,6 +71,14 @@ const struct variable_value *variables_find(struct variables *v, const char *nam
 	return at || !import_late(v, name, len) ? at : find(v, name, len);
 }
 
+const char *variables_given(const struct ruleset_source *from, const char *name)
+{
+	for (size_t i = 0; i < from->n_variables; i++)
+		if (strcmp(from->variables[i].name, name) == 0)
+			return from->variables[i].value;
+	return NULL;
+}
+
 int variables_import(struct variables *v, struct arena *a, const struct ruleset_source *from)
 {
 	v->late = from;

@@ -34,6 +34,9 @@ int variables_set(struct variables *v, struct arena *a, const char *name, size_t
 /* Takes over what is set before a file is read. A trailing slash of a value is dropped; a NULL value is unset. */
 int variables_import(struct variables *v, struct arena *a, const struct ruleset_source *from);
 
+/* The value that FROM gives variable NAME, as it was given, or NULL. */
+const char *variables_given(const struct ruleset_source *from, const char *name);
+
 /* homes.c: sets $OTHER_HOMES, a pattern for the homes of everybody else, from HOME, PWD and TMPDIR of FROM. 0 or a negative errno. */
 int other_homes(struct variables *v, struct arena *a, const struct ruleset_source *from);
 

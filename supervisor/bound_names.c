@@ -13,16 +13,14 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/compat.h"
 
 #define ANSWER 1024
 #define MOST 4096 /* beyond these the oldest is forgotten */
-
-#ifndef AT_HANDLE_FID
-#define AT_HANDLE_FID 0x200 /* Linux 6.5: of any file system, not to be opened by */
-#endif
 
 /* What the kernel tells a file by from all others that have its number before or later. No bytes: the file system, or a filter around usher, gives none. */
 struct handle {
@@ -193,24 +191,33 @@ static bool earlier(const struct statx_timestamp *a, const struct timespec *b)
 	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : (long)a->tv_nsec <= b->tv_nsec;
 }
 
+/* Whether one is kept that is described by ST, and by H (NULL: whatever its handle is). */
+static bool is_kept(struct bound_names *b, const struct statx *st, const struct handle *h)
+{
+	/* Where nothing tells when it was made: not after it was changed. */
+	const struct statx_timestamp *made = st->stx_mask & STATX_BTIME ? &st->stx_btime : &st->stx_ctime;
+	const uint64_t dev = makedev(st->stx_dev_major, st->stx_dev_minor);
+	bool found = false;
+
+	pthread_mutex_lock(&b->lock);
+	const size_t kept = b->n < MOST ? b->n : MOST;
+	for (size_t i = 0; i < kept && !found; i++) {
+		const struct bound *one = &b->item[i];
+		found = one->ino == st->stx_ino && one->dev == dev && earlier(made, &one->when) && (!h || same_handle(h, &one->handle));
+	}
+	pthread_mutex_unlock(&b->lock);
+	return found;
+}
+
 bool bound_names_has(struct bound_names *b, int file)
 {
 	struct statx st;
 	struct handle handle;
-	struct stat s;
-	bool found = false;
 
-	if (!b || file < 0 || fstat(file, &s) < 0 || statx(file, "", AT_EMPTY_PATH, STATX_BTIME | STATX_CTIME, &st) < 0)
+	if (!b || file < 0 || statx(file, "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME | STATX_CTIME, &st) < 0 || !is_kept(b, &st, NULL))
 		return false;
-	/* Where nothing tells when it was made: not after it was changed. */
-	const struct statx_timestamp *made = st.stx_mask & STATX_BTIME ? &st.stx_btime : &st.stx_ctime;
 	handle_of(file, "", AT_EMPTY_PATH, &handle);
-	pthread_mutex_lock(&b->lock);
-	const size_t kept = b->n < MOST ? b->n : MOST;
-	for (size_t i = 0; i < kept && !found; i++)
-		found = b->item[i].ino == s.st_ino && b->item[i].dev == s.st_dev && earlier(made, &b->item[i].when) && same_handle(&handle, &b->item[i].handle);
-	pthread_mutex_unlock(&b->lock);
-	return found;
+	return is_kept(b, &st, &handle);
 }
 
 bool bound_names_at(struct bound_names *b, int dir, const char *name)

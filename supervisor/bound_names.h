@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names that the tree has bound unix sockets to. For rules on connect that say own.
+ * Names that the tree has bound unix sockets to. For rules on connect and send that say own.
  *
  * MUST: what is called own is a file that a socket of the tree's made. It is known by its number, by when it was made and by the kernel's handle of it: whoever
  * got that number later is another.

@@ -13,6 +13,9 @@
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71 /* Linux 5.14 */
 #endif
+#ifndef AT_HANDLE_FID
+#define AT_HANDLE_FID 0x200 /* Linux 6.5: of any file system, not to be opened by */
+#endif
 #ifndef ST_NOSYMFOLLOW
 #define ST_NOSYMFOLLOW 0x2000
 #endif

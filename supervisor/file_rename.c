@@ -199,12 +199,18 @@ static int check_below(struct job *j, const struct target *from, const struct ta
 	return dir < 0 ? unread(j, a) : tree_walk(&w, dir, a.len, b.len, 0);
 }
 
+/* What FROM's entry, which fstat(2) describes as ST, gains by the name of TO. */
+static op_set gained(struct job *j, const struct target *from, const struct target *to, const struct stat *st)
+{
+	return gains(j, job_span(j, from->name), job_span(j, to->name), st, is_own(j, from->dir, job_text(j, from->leaf), st));
+}
+
 /* FROM takes the name of TO: what that adds is needed at FROM as well. */
 static int moves(struct job *j, struct target *from, const struct target *to)
 {
 	struct stat st = target_known(from);
 
-	op_set more = gains(j, job_span(j, from->name), job_span(j, to->name), &st, is_own(j, from->dir, job_text(j, from->leaf), &st));
+	op_set more = gained(j, from, to, &st);
 	from->ops |= more & (op_set)~OPS_NET;
 	if (file_led(j, (uint32_t)(from - j->target))) /* what moves lies there: rename_redirect() looks at it, and at all below */
 		return 0;
@@ -319,7 +325,7 @@ static int moves_now(struct job *j, struct target *from, const struct target *to
 	if (fstatat(from->dir, job_text(j, from->leaf), &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return 0; /* the kernel's to refuse */
 	target_knows(from, &st);
-	if (gains(j, job_span(j, from->name), job_span(j, to->name), &st, is_own(j, from->dir, job_text(j, from->leaf), &st)) & ~from->ops)
+	if (gained(j, from, to, &st) & ~from->ops)
 		return PERFORM_AGAIN;
 	return S_ISDIR(st.st_mode) ? check_below(j, from, to, true) : 0;
 }

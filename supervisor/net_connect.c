@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "rules/cleanup.h"
-#include "supervisor/bound_names.h"
 #include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_peer.h"
@@ -36,12 +35,6 @@ enum {
 static int own_listener(const struct job *j, const struct target *t)
 {
 	return t->kind == OBJECT_INET ? listeners_hold(j->session->listeners, j->session->procs, &t->inet, j->sock) : -1;
-}
-
-/* The file is held: it stays what it is. */
-static bool own_name(const struct job *j, const struct target *t)
-{
-	return t->kind == OBJECT_UNIX && bound_names_has(j->session->bound_names, t->fd);
 }
 
 int net_connect_resolve(struct job *j)
@@ -144,9 +137,10 @@ int net_connect_perform(struct job *j)
 	struct sockaddr_storage to;
 	struct net_ids mine;
 
-	/* Held until the connection is made: what was decided on is what is reached. */
-	int own CLEANUP_FD = t && t->own ? own_listener(j, t) : -1;
-	if (t && t->own && own < 0 && !own_name(j, t))
+	/* Held until the connection is made: what was decided on is what is reached. A unix socket's file is held since it was. */
+	const bool listens = t && t->own && t->kind == OBJECT_INET;
+	int own CLEANUP_FD = listens ? own_listener(j, t) : -1;
+	if (listens && own < 0)
 		return PERFORM_AGAIN;
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "policy/screen.h"
+
 /*
  * DEC private modes that outlive a question. The first three mean "alternate screen"; then the cursor and how text is placed (reversed, wrapped,
  * between margins, inserted: an ANSI mode, as its negative number), what makes the terminal send something, and 2026, behind which nothing is shown: as
@@ -353,7 +355,7 @@ static size_t put_end(const struct scan *s, char *buf, size_t cap)
 {
 	size_t len = s->open || s->state != SCAN_GROUND ? put(buf, cap, 0, "\030\033\\") : 0;
 
-	return s->elsewhere ? put(buf, cap, len, SCAN_ANSI) : len;
+	return s->elsewhere ? put(buf, cap, len, SCREEN_AS_EVER) : len;
 }
 
 size_t scan_calm(struct scan *s, char *buf, size_t cap)

@@ -44,9 +44,6 @@ static inline bool scan_between(const struct scan *s)
 /* Whether a program uses the alternate screen. */
 bool scan_full_screen(const struct scan *s);
 
-/* From then on what is written is shown, and read as ever; nothing to a terminal of which that was so. */
-#define SCAN_ANSI "\033[4i\033\003\033\\\033<"
-
 /*
  * Sequences that switch off what makes the terminal send more than keys, or show something else than it is told, and that switch it on again; in
  * BUF of CAP bytes. Return the length. The first ends what *s has seen the beginning of, a sequence or a string. Character sets and the origin of

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "policy/screen.h"
 #include "supervisor/relay_scan.h"
 #include "supervisor/rescue.h"
 
@@ -93,7 +94,7 @@ static void hostile_output_is_harmless(void **state)
 
 /* What hides a question or keeps its answer away: off before it, and back behind it. */
 /* What is printed, or read as a VT52 or a Tektronix reads it, is not shown as it is said. */
-#define ANSI SCAN_ANSI
+#define ANSI SCREEN_AS_EVER
 
 static void what_hides_text_is_taken_back(void **state)
 {
