@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/show.h"
 #include "rules/cleanup.h"
 #include "supervisor/facts_file.h"
 #include "supervisor/facts_hash.h"
@@ -20,6 +21,8 @@
 #define FACT_BYTES 24576
 #define SPARE 5
 #define SPARE_BYTES 2048
+#define ANCESTOR_SHOWN 200
+#define ANCESTOR_TEXT (ANCESTOR_SHOWN + 80) /* with what names it where it is cut, and its number */
 #define DIFFED_MAX (64 * 1024) /* of each text */
 
 struct facts {
@@ -69,21 +72,20 @@ static bool read_cwd(pid_t tid, char name[PATH_MAX])
 	return n > 0;
 }
 
+/* Each name as one word: none looks like one and another. */
 static void add_ancestry(struct facts *f, const struct subject *by)
 {
 	char text[2048];
-	size_t n = 0;
+	struct text_buffer t;
 
-	for (uint32_t i = 0; i < by->n_ancestors && n < sizeof(text) - 64; i++) {
+	text_start(&t, text, sizeof(text));
+	for (uint32_t i = 0; i < by->n_ancestors && t.len < sizeof(text) - ANCESTOR_TEXT; i++) {
 		const struct image *a = &by->ancestors[i];
-		int w = snprintf(text + n, sizeof(text) - n, "%s%.*s (%d)", i ? " < " : "",
-				 a->exe.len < 200 ? (int)a->exe.len : 200, a->exe.bytes ? a->exe.bytes : "?",
-				 (int)a->pid);
-		if (w < 0 || (size_t)w >= sizeof(text) - n)
-			break;
-		n += (size_t)w;
+		text_add(&t, "%s", i ? " < " : "");
+		text_word(&t, a->exe.bytes ? a->exe : SPAN_LITERAL("?"), ANCESTOR_SHOWN);
+		text_add(&t, " (%d)", (int)a->pid);
 	}
-	add(f, "ancestry", text, n);
+	add(f, "ancestry", text, t.len);
 }
 
 /* A large program's is not known at its first question, which is not kept waiting for it. */

@@ -60,6 +60,13 @@ wait_for grep -q '"event":"gone"' "$T/watch.json"
 same "every line of watch --json is an event, each once" "gone question" "$(grep -o '^{"event":"[a-z]*"' "$T/watch.json" | cut -d'"' -f4 | sort | xargs)"
 kill $WATCHERS
 
+cp /bin/dash 'x < git (1)'
+session v "./x < git (1)" -c 'cat q1; :'
+wait_for asks /q1
+check "a program's name is one word among those above" sh -c '"$USHER" desk show 1 | grep -qE "^ancestry +[^ ]*/x[^ ]*20<[^ ]*20git[^ ]*20\(1\) \([0-9]+\)$"'
+desk deny 1
+wait "$(cat "$T/v.pid")"
+
 session b sh -c 'cat q1; echo status $?; cat q1; echo end'
 wait_for asks /q1
 check "deny for the session" desk deny 1 --for=session
