@@ -33,6 +33,15 @@ refused() { # NAME COMMAND...: natively it works, under usher it does not
 	*) ok "$name" ;;
 	esac
 }
+alerted() { # FILE: writing it in the project works, and is told at the end
+	local name="told: $1 is written in the project ($PLACE)" out
+	N=$((N + 1))
+	out=$(agent bash -c 'mkdir -p "${1%/*}"; echo x >"$1"' bash "$1" 2>&1)
+	case "$?$out" in
+	0*"usher: alert"*"$1"*) ok "$name" ;;
+	*) not_ok "$name" "$out" ;;
+	esac
+}
 has() { command -v "$1" >/dev/null; }
 
 work_shell() {
@@ -192,6 +201,7 @@ secrets() {
 	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,fish/generated_completions/ls.fish} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
 		refused "write ~/$f" bash -c "mkdir -p ~/$(dirname $f); echo x >~/$f"
 	done
+	for f in .git/rebase-merge/strategy .git/sequencer/opts; do alerted $f; done
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
 	refused "make a repository under another name" bash -c 'mkdir -p docs; echo ref: refs/heads/main >docs/HEAD'
 	refused "move in a repository under another name" bash -c 'd=$(mktemp -d); echo ref: refs/heads/main >$d/HEAD; mv $d docs2'
