@@ -201,13 +201,13 @@ secrets() {
 	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,fish/generated_completions/ls.fish} .cache/{ccache/ccache.conf,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
 		refused "write ~/$f" bash -c "mkdir -p ~/$(dirname $f); echo x >~/$f"
 	done
-	for f in .git/rebase-merge/strategy .git/sequencer/opts; do alerted $f; done
+	for f in .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
 	refused "make a repository under another name" bash -c 'mkdir -p docs; echo ref: refs/heads/main >docs/HEAD'
 	refused "move in a repository under another name" bash -c 'd=$(mktemp -d); echo ref: refs/heads/main >$d/HEAD; mv $d docs2'
 	refused "write what zsh reads at its start" bash -c 'mkdir -p ~/.cache/zsh; echo x >~/.cache/zsh/zcompdump'
 	refused "write what a prompt reads at its start" bash -c 'echo x >~/.cache/p10k-instant-prompt-me.zsh'
-	rm -rf .git docs docs2 .direnv .hg .kiro .grok .kimi-code
+	rm -rf .git CVS docs docs2 .direnv .hg .kiro .grok .kimi-code
 	is_root && refused "read the shadow file" cat /etc/shadow
 }
 
