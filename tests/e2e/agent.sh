@@ -71,6 +71,12 @@ work_git() {
 	works "git init, add, commit" bash -ec 'rm -rf r; git init -q r; cd r; echo a >a; git add a; git commit -qm one; git status --short; git log --oneline; git branch b; git checkout -q b; echo b >>a; git commit -qam two; git checkout -q main; git merge -q b; git tag v1; git stash list; git diff HEAD~1 >/dev/null'
 	works "git clone, gc, fetch" bash -ec 'rm -rf c; git clone -q r c; cd c; git fetch -q; git pull -q; git gc -q; git fsck; git config user.name x; git remote -v; git worktree add -q ../w; git push -q origin HEAD:refs/heads/n; cd ..; git clone -q --bare r bare.git; rm -rf w'
 	works "git rebase, apply, submodule status" bash -ec 'cd c; git checkout -q -b z v1~1; echo z >z; git add z; git commit -qm z; git rebase -q main; git format-patch -1 -o .. >/dev/null; git reset -q --hard HEAD~1; git am -q ../0001*; git submodule status; git clean -fdq'
+	(
+		git init -q sub && cd sub && ln -s a l && git add l && git commit -qm l && cd .. && git init -q up && cd up &&
+		git -c protocol.file.allow=always submodule add -q "$PWD/../sub" sub && git commit -qm sub && cd .. && git clone -q up down
+	) >/dev/null 2>&1
+	works "git submodule update, with its links" bash -ec 'git -C down -c protocol.file.allow=always submodule update -q --init; test -L down/sub/l'
+	rm -rf sub up down
 }
 
 work_languages() {
