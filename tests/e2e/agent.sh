@@ -197,6 +197,7 @@ secrets() {
 	refused "plant a hook" bash -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit'
 	refused "write ~/.bashrc" bash -c 'echo "#" >>~/.bashrc'
 	refused "write an editor task" bash -c 'mkdir -p .vscode; echo "{}" >.vscode/tasks.json'
+	refused "name an editor's compiler" bash -c 'mkdir -p .vscode; echo "{}" >.vscode/c_cpp_properties.json'
 	refused "write .mcp.json" bash -c 'echo "{}" >.mcp.json'
 	refused "write an agent's plugin" bash -c 'mkdir -p .opencode/plugin; echo x >.opencode/plugin/x.js'
 	refused "write .envrc" bash -c 'echo x >.envrc'
