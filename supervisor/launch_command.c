@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/pages.h"
+#include "supervisor/addressed.h"
 #include "supervisor/ahead.h"
 #include "supervisor/bound_names.h"
 #include "supervisor/cover.h"
@@ -96,7 +97,10 @@ static int take_terminal(int terminal)
  */
 static void run_program(const struct launch_options *o)
 {
+	struct addressed addressed;
+
 	environ = (char **)(uintptr_t)o->envp;
+	addressed_take(&addressed, environ, o->managed);
 	const char *all = getenv("PATH"), *path = o->filter.trap_stat ? all : path_search(all, o->argv[0]);
 	const size_t len = path ? strlen(path) : 0;
 	char *search = path != all ? pages_new(len + sizeof("PATH=")) : NULL;

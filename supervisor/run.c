@@ -18,6 +18,7 @@
 #include "policy/question.h"
 #include "rules/cleanup.h"
 #include "rules/pages.h"
+#include "supervisor/addressed.h"
 #include "supervisor/ahead.h"
 #include "supervisor/ask.h"
 #include "supervisor/emptied.h"
@@ -382,6 +383,7 @@ static void abandon(struct run *run)
 /* From before the namespaces: NUMBER is what others know usher by where LINK leads outside one of pids. */
 struct before {
 	int link, peers, number;
+	pid_t managed; /* launch_options.managed */
 	struct root_loaders loaders;
 };
 
@@ -400,6 +402,7 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	run->s.root_loaders = b->loaders;
 	run->s.voice = voice_new(STDERR_FILENO);
 	run->number = b->number;
+	run->launch.managed = b->managed;
 	int rc = supervise_block(&run->launch.mask, &run->signals);
 	if (rc < 0) {
 		(void)run_complain("take the signals that are passed on", rc, NULL);
@@ -434,11 +437,20 @@ out:
 	return RUN_FAILED;
 }
 
+/* A service that gets no sockets makes some of its own, or ends, and says nothing of these. */
+static void tell_left_out(const struct run_options *o)
+{
+	int fd = addressed_left_out(o->keep, o->n_keep);
+
+	if (fd >= 0)
+		fprintf(stderr, "usher: LISTEN_FDS: the command is not given descriptor %d, and does not take those that were passed for its own; --keep-fd=%d lets it have it\n", fd, fd);
+}
+
 int run_session(const struct run_options *o, int *by_signal)
 {
 	struct spaces want;
 	const char *step = "";
-	struct before b = { .link = -1, .peers = -1 };
+	struct before b = { .link = -1, .peers = -1, .managed = getpid() };
 	int status = RUN_FAILED;
 
 	*by_signal = 0;
@@ -447,6 +459,7 @@ int run_session(const struct run_options *o, int *by_signal)
 		      stderr);
 		return RUN_FAILED;
 	}
+	tell_left_out(o);
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
 		return run_inside(o, &b, by_signal);
 	if (emptied_names(o) < 0)
