@@ -15,6 +15,9 @@
 
 #include "rules/cleanup.h"
 
+/* Whom the files of users that a user namespace does not have belong to there. */
+enum { NOBODY = 65534 };
+
 static int refuse(struct diagnostics *found, const struct place *at, int error, const char *path, const char *why)
 {
 	bool said = at->line == 0 && strcmp(at->file, path) == 0; /* a file that nobody includes stands before the error */
@@ -29,6 +32,9 @@ static int check_descriptor(const struct stat *st, const char *path, const struc
 		return refuse(found, at, -EISDIR, path, "is a directory; a rule file was expected");
 	if (!S_ISREG(st->st_mode))
 		return refuse(found, at, -EINVAL, path, "is not a regular file; a rule file was expected");
+	if (st->st_uid == NOBODY && geteuid() != 0)
+		return refuse(found, at, -EPERM, path,
+			      "belongs to nobody, as root's files do in a user namespace (--isolate, as an ordinary user); a file of your own was expected");
 	if (st->st_uid != 0 && st->st_uid != geteuid())
 		return refuse(found, at, -EPERM, path,
 			      "belongs to another user, who could change the rules; a file of your own or root's was expected");

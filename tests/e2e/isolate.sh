@@ -102,6 +102,8 @@ fi
 same "uts, cgroup" different "$(test "$(readlink /proc/self/ns/uts)" = "$(inside uts,cgroup readlink /proc/self/ns/uts)" || echo different)"
 same "none" "$(readlink /proc/self/ns/ipc)" "$(OPTIONS=--isolate=none supervise allow readlink /proc/self/ns/ipc)"
 same "auto" "$(readlink /proc/self/ns/pid)" "$(OPTIONS=--isolate=auto supervise allow readlink /proc/self/ns/pid)"
+# In a user namespace root's files seem to be nobody's.
+is_root || same "a rule file of root's is refused with the reason" "125 --isolate, as an ordinary user" "$("$USHER" run -p /etc/passwd --ask=deny --isolate=pid -- true >"$T/out" 2>&1; echo $? "$(grep -o -- '--isolate, as an ordinary user' "$T/out")")"
 check "the journal says which" grep -q '"isolate":"[^"]*uts' <(inside ipc,uts true; records "$(ls -dt "$T"/journal.* | head -n 1)")
 
 # Root's files seem to be nobody's to an ordinary user there: the loader comes with a program all the same.
