@@ -234,9 +234,9 @@ int readlink_perform(struct job *j)
 	size_t own = read_self(j, text, sizeof(text));
 	ssize_t n = own ? (ssize_t)(own < room ? own : room) : readlinkat(j->target[0].fd, "", text, room);
 
-	/* An empty path on something else than a link is ENOENT, a name that is no link EINVAL. */
+	/* An empty path on something else than a link is ENOENT, a name that is no link EINVAL. A link of a process that has ended is ENOENT itself. */
 	if (n < 0)
-		return job_error(j, errno == ENOENT && j->path[0].len ? -EINVAL : -errno);
+		return job_error(j, errno == ENOENT && j->path[0].len && !S_ISLNK(j->target[0].mode) ? -EINVAL : -errno);
 	return give(j, j->word[FILE_A], text, (size_t)n, n);
 }
 

@@ -100,6 +100,27 @@ static void descriptors(void)
 	}
 }
 
+/* The links of a process that has ended, and that nobody has waited for, lead nowhere. */
+static void ended_process(void)
+{
+	static const char *const links[] = { "cwd", "root", "exe", "ns/net", "fd/0", "stat" };
+	char name[64], text[64];
+	siginfo_t ended;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(0);
+	(void)waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOWAIT);
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++) {
+		snprintf(name, sizeof(name), "/proc/%d/%s", (int)pid, links[i]);
+		printf("of an ended process, %s:\n", links[i]);
+		say("readlink", readlink(name, text, sizeof(text)));
+		say("stat", access(name, F_OK));
+		say("open", open_close(name, O_RDONLY, 0));
+	}
+	waitpid(pid, NULL, 0);
+}
+
 static void standard_input(void)
 {
 	char c = 0;
@@ -361,7 +382,7 @@ static void root_itself(void)
 
 int main(int argc, char **argv)
 {
-	static void (*const parts[])(void) = { second_names, descriptors, standard_input, gone_directory, other_root, threads, shared_fs, busy_text,
+	static void (*const parts[])(void) = { second_names, descriptors, ended_process, standard_input, gone_directory, other_root, threads, shared_fs, busy_text,
 					       by_turns, slashes, root_itself };
 
 	return run_all(argc, argv, parts, sizeof(parts) / sizeof(parts[0]));
