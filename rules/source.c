@@ -32,7 +32,7 @@ static int check_descriptor(const struct stat *st, const char *path, const struc
 		return refuse(found, at, -EISDIR, path, "is a directory; a rule file was expected");
 	if (!S_ISREG(st->st_mode))
 		return refuse(found, at, -EINVAL, path, "is not a regular file; a rule file was expected");
-	if (st->st_uid == NOBODY && geteuid() != 0)
+	if (st->st_uid == NOBODY && geteuid() != 0 && geteuid() != NOBODY)
 		return refuse(found, at, -EPERM, path,
 			      "belongs to nobody, as root's files do in a user namespace (--isolate, as an ordinary user); a file of your own was expected");
 	if (st->st_uid != 0 && st->st_uid != geteuid())

@@ -53,21 +53,32 @@ static bool has_all(long n)
 	return true;
 }
 
-static void rename_one(char *out, size_t size, char **envp, const char *name, pid_t managed)
+static bool rename_one(char *out, size_t size, char **envp, const char *name, pid_t managed)
 {
 	const char *value;
 	char **at = find(envp, name, &value);
 
 	if (!at || number(value) != managed)
-		return;
+		return false;
 	(void)snprintf(out, size, "%s=%d", name, getpid());
 	*at = out;
+	return true;
 }
 
+static void leave_out(char **envp, const char *name)
+{
+	const char *value;
+	char **at = find(envp, name, &value);
+
+	for (; at && *at; at++)
+		at[0] = at[1];
+}
+
+/* The number of a pidfd, which newer versions of systemd pass as well, is usher's too; who is not told of one goes by LISTEN_PID. */
 void addressed_take(struct addressed *room, char **envp, pid_t managed)
 {
-	if (has_all(passed(envp)))
-		rename_one(room->text[0], sizeof(room->text[0]), envp, "LISTEN_PID", managed);
+	if (has_all(passed(envp)) && rename_one(room->text[0], sizeof(room->text[0]), envp, "LISTEN_PID", managed))
+		leave_out(envp, "LISTEN_PIDFDID");
 	rename_one(room->text[1], sizeof(room->text[1]), envp, "WATCHDOG_PID", managed);
 }
 

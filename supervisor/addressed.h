@@ -17,7 +17,7 @@ struct addressed {
 
 /*
  * Those of ENVP that name MANAGED, the process that the manager started, name the caller from here on: LISTEN_PID only where all descriptors
- * are open that were passed. The strings are in ROOM. No heap; any process.
+ * are open that were passed, and LISTEN_PIDFDID is left out then. The strings are in ROOM. No heap; any process.
  */
 void addressed_take(struct addressed *room, char **envp, pid_t managed);
 

@@ -167,20 +167,20 @@ fi
 # A service manager tells its service by number which sockets it was given, and that it is watched: it knows usher, and means the command.
 cat >managed.py <<'P'
 import os, sys
-os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[1], WATCHDOG_PID=str(os.getpid()), OTHER_PID=str(os.getpid()))
+os.environ.update(LISTEN_PID=str(os.getpid()), LISTEN_FDS=sys.argv[1], WATCHDOG_PID=str(os.getpid()), OTHER_PID=str(os.getpid()), LISTEN_PIDFDID='77')
 os.execvp(sys.argv[2], sys.argv[2:])
 P
 meant() { # HOW MANY DESCRIPTORS, OPTIONS: the variables that name the command, which is a shell
 	local n=$1
 	shift
-	python3 managed.py "$n" "$@" sh -c 'for v in LISTEN_PID WATCHDOG_PID OTHER_PID; do eval "[ \"\$$v\" = $$ ]" && printf "%s " $v; done' 3</dev/null 4</dev/null 2>err
+	python3 managed.py "$n" "$@" sh -c 'for v in LISTEN_PID WATCHDOG_PID OTHER_PID; do eval "[ \"\$$v\" = $$ ]" && printf "%s " $v; done; printf %s "$LISTEN_PIDFDID"' 3</dev/null 4</dev/null 2>err
 }
 started() { meant "$1" "$USHER" run -p "$T/etc/allow.rules" --ask=deny --journal "$T/j.$RANDOM$RANDOM" "${@:2}" --; }
-same "a service manager's numbers: natively" "LISTEN_PID WATCHDOG_PID OTHER_PID " "$(meant 2)"
+same "a service manager's numbers: natively" "LISTEN_PID WATCHDOG_PID OTHER_PID 77" "$(meant 2)"
 same "they name the command, with all the descriptors" "LISTEN_PID WATCHDOG_PID " "$(started 2 --keep-fd=4 --keep-fd=3)"
 same "and nothing is said" "" "$(cat err)"
 same "also in a pid namespace" "$(own_proc && echo 'LISTEN_PID WATCHDOG_PID ')" "$(started 1 --keep-fd=3 --isolate=pid)"
-same "a descriptor that is not kept is not taken for passed" "WATCHDOG_PID " "$(started 2 --keep-fd=3)"
+same "a descriptor that is not kept is not taken for passed" "WATCHDOG_PID 77" "$(started 2 --keep-fd=3)"
 check "and which it is is said" grep -q -- '--keep-fd=4' err
 same "what somebody else was given is not the command's" "" "$(LISTEN_PID=1 WATCHDOG_PID=1 run sh -c '[ "$LISTEN_PID $WATCHDOG_PID" = "1 1" ] || echo taken')"
 
