@@ -59,6 +59,14 @@ void job_drop_targets(struct job *j)
 	j->led_by = NULL;
 }
 
+void job_let_go(struct job *j)
+{
+	for (uint32_t i = 0; i < j->n_targets; i++)
+		target_release(&j->target[i]);
+	for (int i = 0; i < JOB_SCRATCH; i++)
+		close_fd(&j->scratch[i]);
+}
+
 /* Everything behind the head but the arena's content, which used = 1 makes unreachable. */
 static void clear_rest(struct job *j)
 {
@@ -90,11 +98,9 @@ void job_init(struct job *j, struct session *s, struct worker *w)
 
 void job_reset(struct job *j)
 {
-	job_drop_targets(j);
+	job_let_go(j);
 	close_fd(&j->sock);
 	close_fd(&j->reply.fd);
-	for (int i = 0; i < JOB_SCRATCH; i++)
-		close_fd(&j->scratch[i]);
 	free(j->heap);
 	free(j->stack);
 	if (j->proc)

@@ -156,6 +156,9 @@ struct job {
 
 void job_init(struct job *j, struct session *s, struct worker *w);
 
+/* Closes the files and directories that J holds: before its answer, or the caller, and whoever hears from it, would find them in use. */
+void job_let_go(struct job *j);
+
 /* Makes J ready for the next notification: closes what is held, empties the arena. */
 void job_reset(struct job *j);
 

@@ -4,6 +4,7 @@
  *  - job_alive() is asked after the last read through the caller's tid and before anything is done:
  *    when the notification is still valid then, the tid was the caller's all along (whose answer is the only effect: when that is given);
  *  - the intent is in the journal before perform, the record before the reply;
+ *  - what is held of files is let go of before the reply: behind it a removed file is gone, and its file system can be unmounted;
  *  - every way out replies, parks, or finds the caller gone.
  */
 #include "supervisor/walk.h"
@@ -39,6 +40,7 @@
 
 static void reply_error(struct job *j, int error)
 {
+	job_let_go(j);
 	(void)reply_send(j, 0, error, false);
 }
 
@@ -120,6 +122,7 @@ static void conclude(struct worker *w, bool intent)
 	lap(w->laps, LAP_RECORD);
 	if (j->verdict.review && j->reply.kind != REPLY_ERROR)
 		review_done(w);
+	job_let_go(j);
 	if (rc < 0)
 		reply_error(j, -EIO);
 	else if (j->reply.kind == REPLY_CONTINUE)

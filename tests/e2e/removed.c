@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A directory that was somebody's working directory is gone when it is removed: who watches it is told at once. Run natively and supervised,
+ * A directory that was somebody's working directory is gone when it is removed, and so is a file that was worked on by its name: who watches it is told at once. Run natively and supervised,
  * the lines must be the same.
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,6 +18,8 @@
 
 #define TIMES 20
 #define CROWD 4
+#define FILES 4000
+#define NO_MORE (-2)
 
 static char top[PATH_MAX - 16], dir[PATH_MAX], other[PATH_MAX];
 
@@ -137,6 +140,49 @@ static void in_a_crowd(void)
 		;
 }
 
+/* Gone when its last descriptor is closed, which is no call of usher's, by another thread, on another core: what the call before held of it is not held any more. */
+static void *close_it(void *of)
+{
+	atomic_int *fd = of;
+	int now;
+
+	while ((now = atomic_load(fd)) != NO_MORE) {
+		if (now >= 0) {
+			close(now);
+			atomic_store(fd, -1);
+		}
+	}
+	return NULL;
+}
+
+static void files(void)
+{
+	int in = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	atomic_int last = -1;
+	unsigned told = 0;
+	char events[4096], name[32];
+	pthread_t closer;
+
+	if (pthread_create(&closer, NULL, close_it, &last) != 0)
+		exit(1);
+	for (int i = 0; i < FILES; i++) {
+		int fd = open("file", O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+		if (fd < 0 || inotify_add_watch(in, "file", IN_DELETE_SELF) < 0)
+			exit(77);
+		unlink("file");
+		snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+		chmod(name, 0644);
+		atomic_store(&last, fd);
+		while (atomic_load(&last) >= 0)
+			;
+		told += read(in, events, sizeof(events)) > 0;
+	}
+	atomic_store(&last, NO_MORE);
+	pthread_join(closer, NULL);
+	close(in);
+	printf("files: told %u of %d\n", told, FILES);
+}
+
 int main(void)
 {
 	if (!getcwd(top, sizeof(top)))
@@ -148,5 +194,6 @@ int main(void)
 	try("replaced", work_in_child, replace, 0);
 	try("while one stands there", work_in_child, take_and_leave, 0);
 	in_a_crowd();
+	files();
 	return 0;
 }
