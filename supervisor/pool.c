@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "rules/pages.h"
 #include "supervisor/creds.h"
@@ -16,6 +17,8 @@
 #include "supervisor/worker.h"
 
 #define SETTLE_MS 3000
+#define LEAVE_NS 30000 /* with the timer's slack a tenth of a millisecond */
+#define LEAVE_LOOKS 50
 
 static void on_interrupt(int sig)
 {
@@ -148,9 +151,17 @@ static bool others_are_in(struct pool *p, const struct worker *self, uint64_t in
 	return false;
 }
 
+/* Those that were told are on their way: a moment, so that the directory is gone behind the answer. One that serves somebody may take longer. */
+static void await_leaving(struct pool *p, const struct worker *self, uint64_t ino)
+{
+	for (int looks = 0; looks < LEAVE_LOOKS && others_are_in(p, self, ino); looks++)
+		(void)nanosleep(&(struct timespec){ .tv_nsec = LEAVE_NS }, NULL);
+}
+
 void pool_removed(struct worker *self, uint64_t ino)
 {
 	struct pool *p = self->session->pool;
+	bool told = false;
 
 	if (place_is_in(&self->place, ino))
 		place_go_home(&self->place, self->session);
@@ -158,10 +169,14 @@ void pool_removed(struct worker *self, uint64_t ino)
 		return;
 	pthread_mutex_lock(&p->lock);
 	for (struct worker *w = p->workers; w; w = w->next) {
-		if (w != self && !w->blocking && place_is_in(&w->place, ino))
-			tell_removed_locked(p, w);
+		if (w == self || w->blocking || !place_is_in(&w->place, ino))
+			continue;
+		tell_removed_locked(p, w);
+		told = true;
 	}
 	pthread_mutex_unlock(&p->lock);
+	if (told)
+		await_leaving(p, self, ino);
 }
 
 void pool_profile(struct pool *p, FILE *to)
