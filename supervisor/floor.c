@@ -46,6 +46,10 @@ static int create(int abi)
 		attr.scoped = LL_SCOPE_ABSTRACT | LL_SCOPE_SIGNAL;
 		size = sizeof(attr);
 	}
+	if (abi >= 9)
+		attr.handled_fs |= LL_FS_RESOLVE_UNIX;
+	if (abi >= 10)
+		attr.handled_net |= LL_NET_BIND_UDP | LL_NET_CONNECT_SEND_UDP;
 	long fd = syscall(__NR_landlock_create_ruleset, &attr, size, 0U);
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -149,7 +153,8 @@ size_t floor_describe(char *out, size_t size)
 	int n = snprintf(out, size, "Landlock ABI %d: files%s%s%s", abi, abi >= 2 ? ", links across directories" : "",
 			 abi >= 3 ? ", truncation" : "", abi >= 4 ? ", TCP connect and bind" : "");
 	if (n > 0 && (size_t)n < size)
-		n += snprintf(out + n, size - (size_t)n, "%s%s", abi >= 5 ? ", device ioctls" : "",
-			      abi >= 6 ? ", signals, abstract sockets" : "");
+		n += snprintf(out + n, size - (size_t)n, "%s%s%s%s", abi >= 5 ? ", device ioctls" : "",
+			      abi >= 6 ? ", signals, abstract sockets" : "", abi >= 9 ? ", sockets with a path name" : "",
+			      abi >= 10 ? ", UDP" : "");
 	return n > 0 ? (size_t)n : 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Landlock's interface up to ABI 7 (Linux 6.15), which Debian 12's headers have up to ABI 2 only. */
+/* Landlock's interface up to ABI 10 (Linux 7.2), which Debian 12's headers have up to ABI 2 only. */
 #ifndef USHER_SUPERVISOR_LANDLOCK_H
 #define USHER_SUPERVISOR_LANDLOCK_H
 
@@ -16,6 +16,9 @@
 #define LL_FS_IOCTL_DEV (1ULL << 15) /* ABI 5, Linux 6.10 */
 #define LL_SCOPE_ABSTRACT (1ULL << 0) /* ABI 6, Linux 6.12 */
 #define LL_SCOPE_SIGNAL (1ULL << 1)
+#define LL_FS_RESOLVE_UNIX (1ULL << 16) /* ABI 9 */
+#define LL_NET_BIND_UDP (1ULL << 2)     /* ABI 10, Linux 7.2 */
+#define LL_NET_CONNECT_SEND_UDP (1ULL << 3)
 
 #define LL_CREATE_VERSION 1U
 #define LL_RULE_PATH_BENEATH 1

@@ -18,6 +18,8 @@ static const struct {
 	{ "tcp", 4, 0, 0, "Landlock ABI 4 (Linux 6.7)" },
 	{ "ioctl", 5, 0, 0, "Landlock ABI 5 (Linux 6.10)" },
 	{ "scopes", 6, 0, 0, "Landlock ABI 6 (Linux 6.12)" },
+	{ "unix", 9, 0, 0, "Landlock ABI 9" },
+	{ "udp", 10, 0, 0, "Landlock ABI 10 (Linux 7.2)" },
 	{ "net", 0, AT(spaces.net), 0, "--isolate=net" },
 	{ "pid", 0, AT(spaces.pid), 0, "--isolate=pid" },
 	{ "ipc", 0, AT(spaces.ipc), 0, "--isolate=ipc" },

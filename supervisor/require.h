@@ -9,7 +9,7 @@
 #include "supervisor/spaces.h"
 
 /* The words LIST may hold, separated by commas. */
-#define REQUIRE_WORDS "landlock, truncate, tcp, ioctl, scopes, net, pid, ipc, uts, cgroup, mount (tmp and shm), tmp, shm, ptrace, memory"
+#define REQUIRE_WORDS "landlock, truncate, tcp, ioctl, scopes, unix, udp, net, pid, ipc, uts, cgroup, mount (tmp and shm), tmp, shm, ptrace, memory"
 
 /* What is in force in a session. */
 struct in_force {

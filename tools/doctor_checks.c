@@ -185,6 +185,8 @@ static void check_landlock(struct report *r)
 		{ 5, "landlock-ioctl", "ioctls on devices too (ABI 5)", "device ioctls are decided at open alone (Linux 6.10)" },
 		{ 6, "landlock-scopes", "signals and abstract sockets stay inside the tree (ABI 6)",
 		  "signals go through usher, which is slower; a few signals to the own process group are refused (Linux 6.12)" },
+		{ 9, "landlock-unix", "connecting to sockets with a path name too (ABI 9)", "sockets with a path name are refused by mediation alone" },
+		{ 10, "landlock-udp", "UDP too (ABI 10)", "UDP is refused by mediation alone (Linux 7.2)" },
 	};
 	int abi = floor_abi();
 

@@ -135,7 +135,7 @@ static void required(const struct stage *s, int abi)
 	static const struct {
 		const char *word;
 		int abi;
-	} words[] = { { "landlock", 1 }, { "truncate", 3 }, { "tcp", 4 }, { "ioctl", 5 }, { "scopes", 6 } };
+	} words[] = { { "landlock", 1 }, { "truncate", 3 }, { "tcp", 4 }, { "ioctl", 5 }, { "scopes", 6 }, { "unix", 9 }, { "udp", 10 } };
 	char journal[128], out[128], option[64], says[128];
 
 	snprintf(out, sizeof(out), "%s/out", s->work);

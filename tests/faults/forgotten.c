@@ -271,15 +271,17 @@ struct attempt {
 	long nr;
 	long (*run)(void);
 	const char *why; /* why the floor cannot refuse it; NULL: it must */
+	int abi;         /* from which on it must all the same; 0: from none */
 };
 
-#define FLOOR(name) { #name, __NR_##name, try_##name, NULL }
-#define OPEN(name, why) { #name, __NR_##name, try_##name, why }
-#define FLOOR_AS(name, nr) { #name, __NR_##nr, try_##name, NULL }
-#define OPEN_AS(name, nr, why) { #name, __NR_##nr, try_##name, why }
+#define FLOOR(name) { #name, __NR_##name, try_##name, NULL, 0 }
+#define OPEN(name, why) { #name, __NR_##name, try_##name, why, 0 }
+#define FLOOR_AS(name, nr) { #name, __NR_##nr, try_##name, NULL, 0 }
+#define OPEN_AS(name, nr, why) { #name, __NR_##nr, try_##name, why, 0 }
+#define OPEN_BEFORE(abi, name, nr, why) { #name, __NR_##nr, try_##name, why, abi }
 #define METADATA "Landlock does not know modes, owners, times and attributes"
 #define LOOKING "Landlock does not know looking at names"
-#define UDP "Landlock does not know UDP"
+#define UDP "Landlock does not know UDP before ABI 10"
 
 static const struct attempt attempts[] = {
 #ifdef __x86_64__
@@ -291,10 +293,10 @@ static const struct attempt attempts[] = {
 	FLOOR(linkat), FLOOR(symlinkat), FLOOR(execve), FLOOR(execveat), FLOOR(connect), FLOOR(bind),
 	FLOOR_AS(connect_abstract, connect), FLOOR_AS(bind_unix, bind), FLOOR(getdents64),
 	FLOOR(kill), FLOOR(tkill), FLOOR(tgkill), FLOOR(rt_sigqueueinfo), FLOOR(rt_tgsigqueueinfo), FLOOR(pidfd_send_signal),
-	OPEN_AS(connect_unix, connect, "Landlock does not know sockets with a path name"),
+	OPEN_BEFORE(9, connect_unix, connect, "Landlock does not know sockets with a path name before ABI 9"),
 	OPEN_AS(sendmsg_fastopen, sendmsg, "Landlock does not see a connection that data opens"),
 	OPEN(listen, "Landlock does not see the port that the kernel picks"),
-	OPEN(sendto, UDP), OPEN(sendmsg, UDP), OPEN(sendmmsg, UDP),
+	OPEN_BEFORE(10, sendto, sendto, UDP), OPEN_BEFORE(10, sendmsg, sendmsg, UDP), OPEN_BEFORE(10, sendmmsg, sendmmsg, UDP),
 	FLOOR(mq_open), OPEN(mq_unlink, "Landlock is not asked when a message queue is removed"),
 	OPEN(fchmod, METADATA), OPEN(fchmodat, METADATA), OPEN(fchmodat2, METADATA), OPEN(fchown, METADATA), OPEN(fchownat, METADATA),
 	OPEN(utimensat, METADATA), OPEN(setxattr, METADATA), OPEN(lsetxattr, METADATA), OPEN(fsetxattr, METADATA), OPEN(setxattrat, METADATA),
@@ -311,8 +313,11 @@ static const struct attempt attempts[] = {
 int main(int argc, char **argv)
 {
 	if (argc == 2 && strcmp(argv[1], "list") == 0) {
-		for (size_t i = 0; i < N; i++)
-			printf("%s %ld %s\n", attempts[i].name, attempts[i].nr, attempts[i].why ? attempts[i].why : "floor");
+		long abi = syscall(__NR_landlock_create_ruleset, NULL, 0, 1);
+		for (size_t i = 0; i < N; i++) {
+			const struct attempt *a = &attempts[i];
+			printf("%s %ld %s\n", a->name, a->nr, a->why && (!a->abi || abi < a->abi) ? a->why : "floor");
+		}
 		return 0;
 	}
 	if (argc == 2 && strcmp(argv[1], "queue") == 0)

@@ -155,6 +155,41 @@ static void neighbours_are_out_of_reach(void **state)
 	close(fd);
 }
 
+static struct sockaddr_un named = { .sun_family = AF_UNIX, .sun_path = "sock" };
+static struct sockaddr_in port = { .sin_family = AF_INET };
+
+/* The bits of what can be reached. */
+static int reach_sockets(void)
+{
+	int stream = socket(AF_UNIX, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0), other = socket(AF_INET, SOCK_DGRAM, 0);
+	struct sockaddr_in any = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int open_ = connect(stream, (struct sockaddr *)&named, sizeof(named)) == 0 ? 1 : 0;
+
+	open_ |= sendto(udp, "x", 1, 0, (struct sockaddr *)&port, sizeof(port)) == 1 ? 2 : 0;
+	open_ |= connect(udp, (struct sockaddr *)&port, sizeof(port)) == 0 ? 4 : 0;
+	open_ |= bind(other, (struct sockaddr *)&any, sizeof(any)) == 0 ? 8 : 0;
+	return open_;
+}
+
+static void sockets_of_others_are_out_of_reach(void **state)
+{
+	int listens = socket(AF_UNIX, SOCK_STREAM, 0), receives = socket(AF_INET, SOCK_DGRAM, 0), abi = floor_abi();
+	socklen_t len = sizeof(port);
+	struct floor *floor = prepare(NULL);
+
+	port.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	assert_int_equal(bind(listens, (struct sockaddr *)&named, sizeof(named)), 0);
+	assert_int_equal(listen(listens, 5), 0);
+	assert_int_equal(bind(receives, (struct sockaddr *)&port, sizeof(port)), 0);
+	assert_int_equal(getsockname(receives, (struct sockaddr *)&port, &len), 0);
+	assert_int_equal(inside(NULL, reach_sockets), 15);
+	assert_int_equal(inside(floor, reach_sockets), abi >= 10 ? 0 : abi >= 9 ? 14 : 15);
+	floor_free(floor);
+	unlink("sock");
+	close(listens);
+	close(receives);
+}
+
 /* What needs no mediation goes on working. */
 static int ordinary(void)
 {
@@ -313,6 +348,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(nothing_changes),
 		cmocka_unit_test(neighbours_are_out_of_reach),
+		cmocka_unit_test(sockets_of_others_are_out_of_reach),
 		cmocka_unit_test(ordinary_things_work),
 		cmocka_unit_test(only_programs_are_read),
 		cmocka_unit_test(what_is_made_again_can_run),

@@ -27,7 +27,7 @@ __usher_value() { # OPTION
 	--floor) __usher_words 'auto off' ;;
 	--for) __usher_words 'once session tree 10m' ;;
 	--isolate) __usher_list 'auto none net pid ipc uts cgroup tmp shm mount' ;;
-	--require) __usher_list 'landlock truncate tcp ioctl scopes net pid ipc uts cgroup mount tmp shm ptrace memory' ;;
+	--require) __usher_list 'landlock truncate tcp ioctl scopes unix udp net pid ipc uts cgroup mount tmp shm ptrace memory' ;;
 	--anchor)
 		__usher_words 'file: exec:'
 		[ "$command" = run ] || __usher_paths -f
