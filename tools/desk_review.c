@@ -19,6 +19,7 @@ void desk_review_usage(FILE *to)
 	fputs("usage: usher desk review [list] [--all] [--json]        what was allowed for review; --all: what was marked, too\n"
 	      "       usher desk review show ID [--json]               one in full\n"
 	      "       usher desk review right|wrong ID [--message=TEXT]  the mark goes into the journal\n"
+	      "       usher desk review rules --journal=DIR            all but what was marked wrong, as a rule file that denies the rest\n"
 	      "\n"
 	      "With --journal=DIR the same for a session that is over: its marks go into the file 'reviews' beside the journal.\n"
 	      "An ID is SESSION:rNUMBER as 'list' prints it, or rNUMBER where only one session has it.\n",
@@ -184,6 +185,8 @@ static bool parse(struct review_call *c, int argc, char **argv)
 		c->word = "list";
 	bool list = strcmp(c->word, "list") == 0, show = strcmp(c->word, "show") == 0;
 	bool mark = strcmp(c->word, "right") == 0 || strcmp(c->word, "wrong") == 0;
+	if (strcmp(c->word, "rules") == 0)
+		return c->journal && !c->id && !c->all && !c->json && !c->message[0];
 	if (mark ? c->json : c->message[0] != '\0') /* what would have no effect */
 		return false;
 	return list ? !c->id : (show || mark) && c->id && !c->all;

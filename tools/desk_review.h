@@ -7,8 +7,8 @@
 #include <stdio.h>
 
 struct review_call {
-	const char *word;    /* list, show, right, wrong */
-	const char *id;      /* NULL for list */
+	const char *word;    /* list, show, right, wrong, rules */
+	const char *id;      /* NULL for list and rules */
 	const char *message; /* "" when absent */
 	const char *journal; /* NULL: the sessions that run */
 	bool json;

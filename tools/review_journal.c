@@ -23,6 +23,7 @@
 #include "rules/cleanup.h"
 #include "tools/desk_review.h"
 #include "tools/log.h"
+#include "tools/review_rules.h"
 
 #define MARKS "reviews"
 #define HASH_TEXT 65
@@ -246,6 +247,38 @@ static int with_one(const struct review_call *c, const struct rows *rows)
 	return 0;
 }
 
+struct rules_of {
+	const struct rows *rows;
+	struct review_rules *rules;
+};
+
+/* What failed does so behind the rules as well, but for a program that was not there: that is looked for in the next place. */
+static void take_rule(void *context, const char *text, size_t len)
+{
+	const struct rules_of *of = context;
+	struct field type, call;
+	int64_t number = number_in(text, len, "review");
+	if (number < 0 || !field_find(text, len, "type", &type) || !field_is(&type, "call"))
+		return;
+	if (!took_effect(text, len) && field_find(text, len, "call", &call) && call.len >= 6 && strncmp(call.value, "execve", 6) == 0)
+		return;
+	const struct row *r = row_of(of->rows, number, number_in(text, len, "seq"));
+	if (!r || strcmp(r->mark, "wrong") != 0)
+		review_rules_add(of->rules, text, len);
+}
+
+static int print_rules(const struct review_call *c, const struct rows *rows)
+{
+	struct rules_of of = { rows, review_rules_new() };
+	int rc = of.rules ? log_walk(c->journal, false, take_rule, &of) : -ENOMEM;
+	if (rc >= 0)
+		rc = review_rules_put(of.rules, c->journal, stdout);
+	review_rules_free(of.rules);
+	if (rc == -EINVAL)
+		return complain("the journal has names that are none, of which no rules can be made: 'usher verify' tells whether it is whole");
+	return rc < 0 ? complain(strerror(-rc)) : 0;
+}
+
 int review_journal(const struct review_call *c)
 {
 	struct rows rows = { 0 };
@@ -253,6 +286,8 @@ int review_journal(const struct review_call *c)
 	take_marks(&rows, c->journal);
 	if (rc < 0 || rows.failed) {
 		rc = complain(rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+	} else if (strcmp(c->word, "rules") == 0) {
+		rc = print_rules(c, &rows);
 	} else if (c->id) {
 		rc = with_one(c, &rows);
 	} else {

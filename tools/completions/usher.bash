@@ -71,6 +71,7 @@ __usher_argument() { # what stands before it, behind the subcommand
 	desk)
 		case ${1:-} in
 		'') __usher_words 'list show allow deny kill rewrite watch grants revoke review' ;;
+		review) __usher_words 'list show right wrong rules' ;;
 		show | allow | deny | kill | rewrite) __usher_words "$("$usher" desk list 2>/dev/null | grep -oE '^ *[^ ]+:[0-9]+')" ;;
 		esac
 		;;

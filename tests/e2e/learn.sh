@@ -1,0 +1,71 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
+. "$(dirname "$0")/lib.sh"
+
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few"
+cd "$T/w" || exit 1
+export TAG=${T##*.} # of this run alone
+odd='we*ird "x" \[a]'
+echo odd >"$odd"
+echo other >'weXird "x" \[a]'
+echo q >few/q1
+echo secret >few/q2
+cat >"$T/etc/all.rules" <<'R'
+ask read,write,exec ** review
+ask net tcp:*:* udp:*:* unix:/** unix:@** review
+R
+printf 'default deny\n' >"$T/etc/none.rules"
+chmod 600 "$T"/etc/*.rules
+cat >serve <<'S'
+#!/bin/sh
+for i in 1 2 3 4 5; do echo $i >out/f$i; done
+cat 'we*ird "x" \[a]' few/q1 /proc/self/comm
+cat missing 2>/dev/null || echo none
+mkdir -p deep/er && rm out/f5
+/usr/bin/python3 -S -c '
+import socket
+s = socket.socket(socket.AF_UNIX); s.bind("deep/er/sock"); s.listen()
+a = socket.socket(socket.AF_UNIX); a.bind("\0usher-learn-'$TAG'")
+c = socket.socket(socket.AF_UNIX); c.connect("deep/er/sock")
+print("served")'
+rm deep/er/sock
+S
+chmod 755 serve
+under() { # RULES JOURNAL COMMAND...
+	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
+}
+said=$(printf 'odd\nq\ncat\nnone\nserved')
+
+same "a service, natively" "$said" "$(./serve)"
+rm out/*
+same "allowed for review it does the same" "$said" "$(under all learn ./serve)"
+check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/learn.j" >"$T/etc/learnt.rules"'
+chmod 600 "$T/etc/learnt.rules"
+check "which are right" "$USHER" check "$T/etc/learnt.rules"
+same "under them it does the same" "$said" "$(under learnt again ./serve || cat "$T/again.err"; "$USHER" log "$T/again.j" denied)"
+same "and nothing is refused" "" "$("$USHER" log "$T/again.j" denied)"
+same "without rules it does nothing" "" "$(under none bare ./serve)"
+refused() { # WHAT COMMAND...: by the rules that were learnt, not natively
+	local what=$1
+	shift
+	"$@" >"$T/out" 2>&1 || not_ok "control: $what" "$(cat "$T/out")"
+	same "not learnt: $what" 1 "$(under learnt "r$RANDOM$RANDOM" /bin/sh -c '"$@" >/dev/null 2>&1; echo $(($? != 0))' sh "$@")"
+}
+refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
+refused "another file of a directory with few" cat few/q2
+refused "a program" ls
+refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
+check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
+if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
+n=$("$USHER" desk review --journal="$T/learn.j" | awk '/ read .*few\/q1/ {print $1; exit}')
+check "what is wrong" "$USHER" desk review wrong "$n" --journal="$T/learn.j"
+same "is not in them" 0 "$("$USHER" desk review rules --journal="$T/learn.j" | grep -c few/q1)"
+cp -r "$T/learn.j" "$T/forged.j"
+chmod -R u+w "$T/forged.j"
+sed -i 's|"object":"[^"]*/few/q1"|"object":"tcp:1.2.3.4:5\\nallow exec /**"|' "$T"/forged.j/journal-*.jsonl
+"$USHER" desk review rules --journal="$T/forged.j" >"$T/forged" 2>&1
+same "no name in a forged journal becomes a rule of its own" 0 "$(grep -c '/\*\*\|1\.2\.3\.4' "$T/forged")"
+check "but is counted" grep -q '^# Of what has no name' "$T/forged"
+same "a session that runs has none yet" 125 "$("$USHER" desk review rules >/dev/null 2>&1; echo $?)"
+finish
