@@ -248,9 +248,19 @@ static int with_one(const struct review_call *c, const struct rows *rows)
 }
 
 struct rules_of {
-	const struct rows *rows;
+	struct rows wrong; /* those of the others that were marked so: as a rule few, or none */
 	struct review_rules *rules;
 };
+
+static int keep_wrong(const struct rows *all, struct rows *out)
+{
+	out->at = calloc(all->n + 1, sizeof(*out->at));
+	for (size_t i = 0; out->at && i < all->n; i++) {
+		if (strcmp(all->at[i].mark, "wrong") == 0)
+			out->at[out->n++] = all->at[i];
+	}
+	return out->at ? 0 : -ENOMEM;
+}
 
 /* What failed does so behind the rules as well, but for a program that was not there: that is looked for in the next place. */
 static void take_rule(void *context, const char *text, size_t len)
@@ -262,18 +272,20 @@ static void take_rule(void *context, const char *text, size_t len)
 		return;
 	if (!took_effect(text, len) && field_find(text, len, "call", &call) && call.len >= 6 && strncmp(call.value, "execve", 6) == 0)
 		return;
-	const struct row *r = row_of(of->rows, number, number_in(text, len, "seq"));
-	if (!r || strcmp(r->mark, "wrong") != 0)
+	if (!row_of(&of->wrong, number, number_in(text, len, "seq")))
 		review_rules_add(of->rules, text, len);
 }
 
 static int print_rules(const struct review_call *c, const struct rows *rows)
 {
-	struct rules_of of = { rows, review_rules_new() };
-	int rc = of.rules ? log_walk(c->journal, false, take_rule, &of) : -ENOMEM;
+	struct rules_of of = { .rules = review_rules_new() };
+	int rc = of.rules ? keep_wrong(rows, &of.wrong) : -ENOMEM;
+	if (rc == 0)
+		rc = log_walk(c->journal, false, take_rule, &of);
 	if (rc >= 0)
 		rc = review_rules_put(of.rules, c->journal, stdout);
 	review_rules_free(of.rules);
+	free(of.wrong.at);
 	if (rc == -EINVAL)
 		return complain("the journal has names that are none, of which no rules can be made: 'usher verify' tells whether it is whole");
 	return rc < 0 ? complain(strerror(-rc)) : 0;
