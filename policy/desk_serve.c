@@ -99,7 +99,7 @@ static struct json_object *questions_reply(struct desk *d, const char *to)
 	struct json_build b = json_build_of(desk_reply(to, NULL));
 	struct json_list list = json_list_new(DESK_LIST);
 	for (struct paper *p = d->open; list.o && p; p = p->next) {
-		if (json_list_room(&list))
+		if (!p->answered && json_list_room(&list))
 			json_list_add(&list, question_json(p->asked));
 	}
 	json_put_list(&b, "questions", &list);
@@ -145,6 +145,14 @@ static const char *answer_error(int rc)
 	}
 }
 
+static void mark_answered(struct desk *d, uint64_t id)
+{
+	for (struct paper *p = d->open; p; p = p->next) {
+		if (p->id == id)
+			p->answered = true;
+	}
+}
+
 static struct json_object *do_answer(struct desk *d, struct client *c, struct json_object *in)
 {
 	const char *error = "out of memory";
@@ -167,6 +175,8 @@ static struct json_object *do_answer(struct desk *d, struct client *c, struct js
 		bool kept = n->scope != SCOPE_ALWAYS || may_keep(d);
 		int rc = kept ? question_answer(d->qs, id, &r->settlement) : -EROFS;
 		error = answer_error(rc);
+		if (rc >= 0)
+			mark_answered(d, id);
 	}
 	free(r);
 	return desk_reply("answer", error);

@@ -19,8 +19,9 @@ struct json_object;
 struct paper {
 	struct paper *next;
 	struct filed *asked; /* NULL: question ID has gone */
-	uint64_t id : 63;
+	uint64_t id : 62;
 	bool review : 1;     /* it was allowed: the news is that somebody may look at it */
+	bool answered : 1;   /* here, and the news that it has gone is still to come */
 };
 
 struct client {

@@ -22,6 +22,7 @@
 #include "rules/cleanup.h"
 
 #define REPLY_MS 5000
+#define GREETINGS 4
 
 void desk_sessions_init(struct desk_sessions *all)
 {
@@ -269,6 +270,25 @@ static void tidy(const char *dir, pid_t pid)
 		unlink(path);
 }
 
+/* False with *GONE: the session ended, or let go of this reader, as it does while very long questions come faster than they are read. */
+static bool open_session(struct desk_session *s, const char *dir, const char *path, bool *gone)
+{
+	pid_t pid = s->pid;
+	int fd = connect_to(path);
+
+	*gone = false;
+	if (fd == -ECONNREFUSED)
+		tidy(dir, pid);
+	if (fd < 0 || desk_line_open(&s->line, fd, DESK_REPLY) < 0)
+		return true;
+	if (greet(s, dir))
+		return true;
+	*gone = s->line.fd < 0;
+	session_close(s);
+	s->pid = pid;
+	return false;
+}
+
 static void look_at(struct desk_sessions *all, const char *dir, const char *name)
 {
 	char path[PATH_MAX], *end;
@@ -276,16 +296,12 @@ static void look_at(struct desk_sessions *all, const char *dir, const char *name
 	struct desk_session *s = pid > 0 && strcmp(end, ".sock") == 0 ? place_for(all, pid) : NULL;
 	if (!s || snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
 		return;
-	int fd = connect_to(path);
-	if (fd == -ECONNREFUSED)
-		tidy(dir, pid);
-	if (fd < 0 || desk_line_open(&s->line, fd, DESK_REPLY) < 0)
-		return;
+	bool gone = true, done = false;
 	s->pid = pid;
-	if (!greet(s, dir)) {
-		session_close(s);
+	for (int i = 0; i < GREETINGS && gone && !done; i++)
+		done = open_session(s, dir, path, &gone);
+	if (!done)
 		all->refused++;
-	}
 }
 
 void desk_look(struct desk_sessions *all)
