@@ -146,7 +146,7 @@ struct json_object *desk_request(struct desk_session *s, struct json_object *req
 {
 	size_t len = 0;
 	char *line = json_line(request, &len);
-	bool alive = line && desk_line_put(&s->line, line, len);
+	bool alive = line && desk_line_put(&s->line, line, len), silent = false;
 	free(line);
 	json_object_put(request);
 	while (alive) {
@@ -160,9 +160,12 @@ struct json_object *desk_request(struct desk_session *s, struct json_object *req
 		if (event || !alive)
 			continue;
 		struct pollfd p = { .fd = s->line.fd, .events = POLLIN };
-		alive = desk_line_flush(&s->line) && poll(&p, 1, REPLY_MS) > 0 && desk_line_read(&s->line);
+		int ready = desk_line_flush(&s->line) ? poll(&p, 1, REPLY_MS) : -1;
+		silent = ready == 0;
+		alive = ready > 0 && desk_line_read(&s->line);
 	}
 	session_close(s);
+	s->silent = silent;
 	return NULL;
 }
 
@@ -270,7 +273,10 @@ static void tidy(const char *dir, pid_t pid)
 		unlink(path);
 }
 
-/* False with *GONE: the session ended, or let go of this reader, as it does while very long questions come faster than they are read. */
+/*
+ * True as well where there is nobody to open. False with *GONE: the session ended, or let go of this reader, as it does while very long questions come
+ * faster than they are read; not where it says nothing, which takes its time once.
+ */
 static bool open_session(struct desk_session *s, const char *dir, const char *path, bool *gone)
 {
 	pid_t pid = s->pid;
@@ -283,7 +289,7 @@ static bool open_session(struct desk_session *s, const char *dir, const char *pa
 		return true;
 	if (greet(s, dir))
 		return true;
-	*gone = s->line.fd < 0;
+	*gone = s->line.fd < 0 && !s->silent;
 	session_close(s);
 	s->pid = pid;
 	return false;

@@ -20,6 +20,7 @@ struct desk_session {
 	struct json_object *questions; /* the open ones, oldest first */
 	uint64_t more;         /* that had no room in the reply: they come when some of these have gone */
 	size_t listed;         /* in that reply */
+	bool silent;           /* it was given up, as no reply came in time */
 };
 
 struct desk_sessions {
