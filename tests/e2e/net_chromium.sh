@@ -17,7 +17,7 @@ export PORT
 IGNORE=. both page <<'S'
 timeout 120 chromium --headless=new --no-sandbox --disable-gpu --no-first-run --disable-dev-shm-usage --disable-background-networking --disable-component-update --user-data-dir=$TMPDIR/c --virtual-time-budget=8000 --dump-dom http://127.0.0.1:$PORT/ 2>/dev/null; echo "chromium $?"
 S
-# By builtin:agent it has a profile of its own. Each number that it takes for a lookup is a question: no rule there is for one program alone (by=), which would keep debuggers out.
+# By builtin:agent it has a profile of its own. The first number that it takes for a lookup is a question, and the answer is one for all: no rule there is for one program alone (by=), which would keep debuggers out.
 timeout 120 "$USHER" run --ask=deny --journal "$T/state/agent" -- timeout 60 chromium --headless=new --no-sandbox --disable-gpu --dump-dom 'data:text/html,<p>x</p><img src=http://name.invalid/x>' >"$T/dom" 2>/dev/null </dev/null
 check "chromium by builtin:agent" grep -q '<p>x' "$T/dom"
 "$USHER" log --json "$T/state/agent" 2>/dev/null | grep '"verdict":"ask"' | grep '"mkdir"' >"$T/asked"
