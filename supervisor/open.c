@@ -25,14 +25,12 @@
 #include "supervisor/gains.h"
 #include "supervisor/kernel.h"
 #include "supervisor/making.h"
-#include "supervisor/pool.h"
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/resolve_name.h"
 #include "supervisor/rows_file.h"
 #include "supervisor/session.h"
 #include "supervisor/terminals.h"
-#include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
 /* What is there afterwards is a regular file, and nobody's but the caller's yet. */
@@ -276,28 +274,17 @@ static bool cwd_is_elsewhere(struct job *j, const struct target *t, int error)
 }
 
 /*
- * Opening a FIFO to read makes a reader, which lets a writer go on, and a reader that came too early cannot be taken back. Where
- * there are FIFOs the tentative open looks first: the open of the held object waits as the caller would.
+ * Opening a FIFO lets who waits at its other end go on, and that cannot be taken back. Where there are FIFOs the tentative open looks first: the open
+ * of the held object waits as a reader would, and sees a caller that has ended meanwhile.
  */
-static bool reads_fifo(struct job *j, int dir, const char *name)
+static bool holds_fifo(struct job *j, int dir, const char *name)
 {
 	struct stat st;
 	uint64_t flags = j->word[OPEN_FLAGS];
 
-	if (!atomic_load_explicit(&j->session->fifos, memory_order_relaxed))
+	if (!atomic_load_explicit(&j->session->fifos, memory_order_relaxed) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISFIFO(st.st_mode))
 		return false;
-	return !(flags & O_NONBLOCK) && (flags & O_ACCMODE) == O_RDONLY &&
-	       fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode);
-}
-
-/* Before an open that may not know yet what it opens: of a FIFO those leave whose callers have ended. */
-static void leave_fifo(struct job *j, int dir, const char *name)
-{
-	struct pool *p = j->session->pool;
-	struct stat st;
-
-	if (atomic_load(&p->at_fifos) && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISFIFO(st.st_mode))
-		watch_fifo(p, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
+	return (!(flags & O_NONBLOCK) && (flags & O_ACCMODE) == O_RDONLY) || !open_at_fifo(j, &st);
 }
 
 /* What O_TRUNC does, by the caller's rights: whoever has not CAP_FSETID takes the setuid bit off. */
@@ -335,11 +322,10 @@ static int perform_tentative(struct job *j, struct target *t)
 	bool strays = may_stray(j, t), truncates = (flags & O_TRUNC) && (j->session->identity || strays);
 	bool writes = (flags & O_ACCMODE) == O_WRONLY || (flags & O_ACCMODE) == O_RDWR;
 
-	if ((truncates && !writes) || (writes && j->session->parting) || reads_fifo(j, dir, name))
+	if ((truncates && !writes) || (writes && j->session->parting) || holds_fifo(j, dir, name))
 		return PERFORM_AGAIN;
 	if (truncates)
 		j->word[OPEN_FLAGS] &= ~(uint64_t)O_TRUNC;
-	leave_fifo(j, dir, name);
 	int fd CLEANUP_FD = open_making(j, t, dir, name, 0);
 	j->word[OPEN_FLAGS] = flags;
 	if (fd == -ELOOP)

@@ -68,6 +68,12 @@ int open_room(struct job *j);
  */
 int open_settle(struct job *j, int fd, const struct stat *st);
 
+/*
+ * To be called before J opens FIFO: those leave its other end whose callers have ended, and who opens that end next sees J. Whether J's caller is
+ * still there. May wait for a moment.
+ */
+bool open_at_fifo(struct job *j, const struct stat *fifo);
+
 /* Opens the held object again, blocking as the caller asked for. As above. */
 int open_held(struct job *j, int held, const struct stat *st);
 

@@ -16,7 +16,6 @@
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 #include "supervisor/sticky.h"
-#include "supervisor/watch.h"
 
 bool open_own_tty(const struct stat *st)
 {
@@ -89,8 +88,6 @@ int open_existing(struct job *j, const struct target *t)
 		return open_inject(j, open_restore_flags(j, open_named(j, t->fd, ".", 0, RESOLVE_NO_SYMLINKS)));
 	if (open_own_tty(&st))
 		return open_inject(j, open_terminal(j, t->fd));
-	if (S_ISFIFO(st.st_mode))
-		watch_fifo(j->session->pool, &st, (int)(j->word[OPEN_FLAGS] & O_ACCMODE));
 	int fd = open_by_name(j, t, &st);
 	return open_inject_special(j, fd >= 0 ? fd : open_held(j, t->fd, &st), &st);
 }

@@ -27,6 +27,7 @@
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
 #include "supervisor/terminals.h"
+#include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
 #define TTY_MAJOR 5
@@ -78,12 +79,8 @@ static int open_as_caller(struct job *j, int held, int flags)
 /* Opens with waiting; a signal for the caller ends it. */
 static int open_waiting(struct job *j, int held, bool fifo)
 {
-	if (fifo)
-		worker_at_fifo(j->worker, held, (again_flags(j) & O_ACCMODE) == O_RDONLY);
-	else
-		worker_blocking(j->worker);
+	worker_blocking(j->worker);
 	for (;;) {
-		/* In this order: whoever opens the other end after the caller ended sees this worker, or the caller is seen to have ended. */
 		if (fifo && !job_alive(j))
 			return -ERESTARTSYS;
 		int fd = open_as_caller(j, held, again_flags(j) & ~O_NONBLOCK);
@@ -121,7 +118,7 @@ static bool writer_seen(int fd)
  * at FD before, and the timer (or, where there is none left, the watch) that interrupts it to look again. When it is given up, a writer that
  * comes at that very moment loses its reader: from here on FIFOs are expected (open.c), and one that is held is opened by the kernel's own wait alone.
  */
-static int read_fifo(struct job *j, int fd)
+static int read_fifo(struct job *j, int fd, const struct stat *st)
 {
 	int own CLEANUP_FD = fd;
 	timer_t timer;
@@ -133,7 +130,7 @@ static int read_fifo(struct job *j, int fd)
 	atomic_store_explicit(&j->session->fifos, true, memory_order_relaxed);
 	if (writer_seen(own))
 		return unblock(j, steal_fd(&own));
-	worker_at_fifo(j->worker, own, true);
+	worker_at_fifo(j->worker, st, O_RDONLY);
 	bool timed = timer_create(CLOCK_MONOTONIC, &ev, &timer) == 0;
 	if (timed)
 		timer_settime(timer, 0, &every, NULL);
@@ -186,25 +183,37 @@ int open_settle(struct job *j, int fd, const struct stat *st)
 	if (!wait)
 		return fd;
 	if (S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
-		return read_fifo(j, fd);
+		return read_fifo(j, fd, st);
 	if ((S_ISCHR(st->st_mode) && !plain_device(st)) || S_ISBLK(st->st_mode))
 		return open_device(j, fd);
 	return unblock(j, fd);
 }
 
+bool open_at_fifo(struct job *j, const struct stat *fifo)
+{
+	int access = (int)(j->word[OPEN_FLAGS] & O_ACCMODE);
+
+	watch_fifo(j, fifo, access);
+	/* In this order: whoever opens the other end after the caller ended sees this worker, or it is seen to have ended. */
+	worker_at_fifo(j->worker, fifo, access);
+	return job_alive(j);
+}
+
 int open_held(struct job *j, int held, const struct stat *st)
 {
-	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK);
+	bool wait = !(j->word[OPEN_FLAGS] & O_NONBLOCK), fifo = S_ISFIFO(st->st_mode);
 
+	if (fifo && !open_at_fifo(j, st))
+		return -ERESTARTSYS;
 	/* The kernel's own wait: whether a writer came or the signal was first is one decision there. */
-	if (wait && S_ISFIFO(st->st_mode) && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
+	if (wait && fifo && (j->word[OPEN_FLAGS] & O_ACCMODE) == O_RDONLY)
 		return open_waiting(j, held, true);
 	int fd = open_as_caller(j, held, again_flags(j) | O_NONBLOCK);
 	if (fd >= 0)
 		return open_settle(j, fd, st);
 	/* The writer of a FIFO without readers, or a lease */
-	if (wait && ((fd == -ENXIO && S_ISFIFO(st->st_mode)) || fd == -EAGAIN))
-		return open_waiting(j, held, S_ISFIFO(st->st_mode));
+	if (wait && ((fd == -ENXIO && fifo) || fd == -EAGAIN))
+		return open_waiting(j, held, fifo);
 	return fd;
 }
 

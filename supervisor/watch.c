@@ -26,6 +26,7 @@
 #include "supervisor/pool.h"
 #include "supervisor/proc_text.h"
 #include "supervisor/refill.h"
+#include "supervisor/session.h"
 #include "supervisor/stall.h"
 
 /*
@@ -197,20 +198,19 @@ static void look_round_locked(struct pool *p)
 	p->next_blocked = w;
 }
 
-/* Whether W waits for who opens FIFO for ACCESS. */
-static bool waits_for(const struct worker *w, const struct stat *fifo, int access)
+/* Whether W opens the other end for who opens FIFO for ACCESS. */
+static bool meets(const struct worker *w, const struct stat *fifo, int access)
 {
-	return w->at_fifo && w->fifo_ino == fifo->st_ino && w->fifo_dev == fifo->st_dev &&
-	       access != (w->fifo_reads ? O_RDONLY : O_WRONLY);
+	return w->at_fifo && w->fifo_ino == fifo->st_ino && w->fifo_dev == fifo->st_dev && (access != w->fifo_access || access == O_RDWR);
 }
 
-/* Interrupts those who wait at this FIFO for a caller that has ended. Whether there was any. */
-static bool leave_fifo_locked(struct pool *p, const struct stat *fifo, int access)
+/* Interrupts those who are at this FIFO, for others than J, for a caller that has ended. Whether there was any. */
+static bool leave_fifo_locked(const struct job *j, const struct stat *fifo, int access)
 {
 	bool any = false;
 
-	for (struct worker *w = p->workers; w; w = w->next) {
-		if (!waits_for(w, fifo, access) || job_alive(&w->job))
+	for (struct worker *w = j->session->pool->workers; w; w = w->next) {
+		if (w == j->worker || !meets(w, fifo, access) || job_alive(&w->job))
 			continue;
 		(void)look_after_locked(w);
 		any = true;
@@ -218,13 +218,14 @@ static bool leave_fifo_locked(struct pool *p, const struct stat *fifo, int acces
 	return any;
 }
 
-void watch_fifo(struct pool *p, const struct stat *fifo, int access)
+void watch_fifo(const struct job *j, const struct stat *fifo, int access)
 {
 	const struct timespec pause = { 0, FIFO_PAUSE_NS };
+	struct pool *p = j->session->pool;
 
 	for (unsigned looks = 0; atomic_load(&p->at_fifos) && looks < FIFO_LOOKS; looks++) {
 		pthread_mutex_lock(&p->lock);
-		bool any = leave_fifo_locked(p, fifo, access);
+		bool any = leave_fifo_locked(j, fifo, access);
 		pthread_mutex_unlock(&p->lock);
 		if (!any)
 			return;

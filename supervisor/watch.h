@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+struct job;
 struct pool;
 
 #define WATCH_ROUND_MS 10
@@ -17,12 +18,12 @@ int watch_open(struct pool *p);
 void watch_wake_locked(struct pool *p);
 
 /*
- * To be called before a FIFO is opened: who waits in another open of it counts as its reader or writer, and must not any more when its caller
- * has ended and whoever collected it opens the other end. ACCESS is how it will be opened: a reader does not care who else reads, nor a writer
- * who writes, and all that wait at one FIFO are of one kind. Costs one load while nobody waits at a FIFO, and asks about those alone that wait for
- * the other end of this one. Any worker, without the lock.
+ * To be called before a FIFO is opened: who is in another open of it counts, or will in a moment, as its reader or writer, and must not any more
+ * when its caller has ended and whoever collected it opens the other end. ACCESS is how it will be opened: a reader does not care who else reads,
+ * nor a writer who writes. Costs one load while nobody is at a FIFO, and asks about those alone that open the other end of this one.
+ * Any worker, without the lock, for J, which it serves.
  */
-void watch_fifo(struct pool *p, const struct stat *fifo, int access);
+void watch_fifo(const struct job *j, const struct stat *fifo, int access);
 
 /* One look, by the main thread, WATCH_ROUND_MS after p->watch was readable or after the last. False: nothing waits any more. */
 bool watch_round(struct pool *p);

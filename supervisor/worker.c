@@ -86,16 +86,15 @@ void worker_blocking(struct worker *w)
 	pthread_mutex_unlock(&p->lock);
 }
 
-void worker_at_fifo(struct worker *w, int fd, bool reads)
+void worker_at_fifo(struct worker *w, const struct stat *fifo, int access)
 {
 	struct pool *p = w->session->pool;
-	struct stat st = { 0 };
 
-	(void)fstat(fd, &st);
+	atomic_store_explicit(&w->session->fifos, true, memory_order_relaxed);
 	pthread_mutex_lock(&p->lock);
-	w->fifo_dev = st.st_dev;
-	w->fifo_ino = st.st_ino;
-	w->fifo_reads = reads;
+	w->fifo_dev = fifo->st_dev;
+	w->fifo_ino = fifo->st_ino;
+	w->fifo_access = access;
 	if (!w->blocking)
 		worker_blocking_locked(w);
 	if (!w->at_fifo)

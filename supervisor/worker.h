@@ -52,7 +52,7 @@ struct worker {
 	bool blocking;            /* reception was handed on for the current job */
 	uint64_t waits_since;     /* ... which was so many'th */
 	bool at_fifo;             /* ... which opens a FIFO, this one: while it waits it counts as a reader or a writer */
-	bool fifo_reads;          /* ... as a reader */
+	int fifo_access;          /* ... how: O_RDONLY, O_WRONLY or O_RDWR */
 	atomic_bool ticks;        /* ... and is interrupted at every look of the watch */
 	dev_t fifo_dev;
 	ino_t fifo_ino;
@@ -100,8 +100,11 @@ void worker_blocking(struct worker *w);
 /* The same said for W, which waits in patience, by the main thread with the pool's lock held. */
 void worker_blocking_locked(struct worker *w);
 
-/* worker_blocking() before the FIFO that FD holds is opened, to read it or to write: see watch_fifo(). */
-void worker_at_fifo(struct worker *w, int fd, bool reads);
+/*
+ * worker_blocking() before FIFO is opened for ACCESS, whether or not that waits: see watch_fifo(). What is opened for a caller that was alive after
+ * this call is no surprise to the other end.
+ */
+void worker_at_fifo(struct worker *w, const struct stat *fifo, int access);
 
 /*
  * Holds the worker on the core it runs on, which is its caller's, until it receives again. To be called before a wait that the caller ends: where

@@ -23,6 +23,7 @@
 #define ROUNDS (quick ? 1000 : 3000)
 #define MEETINGS 100
 #define KILLS (quick ? 100 : 200)
+#define KILLERS 16
 #define CROWD 6
 #define CROWD_ROUNDS (quick ? 500 : 1500)
 #define CROWD_SECONDS 20 /* twice what they take alone; beside others who work a crowd took minutes, and the cores from them */
@@ -269,12 +270,12 @@ static void crowd(void)
 }
 
 /* Opens a FIFO to which nobody writes. The timer ends that: with its next signal, where one comes before the open does. */
-static int open_until_timer(int us)
+static int open_until_timer(const char *fifo, int us)
 {
 	const struct itimerval every = { { 0, us }, { 0, us } }, none = { { 0, 0 }, { 0, 0 } };
 
 	setitimer(ITIMER_REAL, &every, NULL);
-	int fd = open("p", O_RDONLY | O_CLOEXEC), error = errno;
+	int fd = open(fifo, O_RDONLY | O_CLOEXEC), error = errno;
 	setitimer(ITIMER_REAL, &none, NULL);
 	errno = error;
 	return fd;
@@ -290,7 +291,7 @@ static void interrupted_wait(void)
 		exit(2);
 	sigaction(SIGALRM, &sa, NULL);
 	for (int i = 0; i < 10; i++)
-		wrong += open_until_timer(30000) >= 0 || errno != EINTR;
+		wrong += open_until_timer("p", 30000) >= 0 || errno != EINTR;
 	printf("an open of a FIFO ends with EINTR: %d wrong\n", wrong);
 	unlink("p");
 }
@@ -326,12 +327,12 @@ static void after_a_wait(void)
 }
 
 /* Who was killed while it waited at a FIFO, and collected, is not there for the other end. */
-static void kill_at_fifo(int flags, int after_us)
+static void kill_at_fifo(const char *fifo, int flags, int after_us)
 {
 	pid_t child = fork();
 
 	if (child == 0)
-		_exit(open("p", flags | O_CLOEXEC) < 0);
+		_exit(open(fifo, flags | O_CLOEXEC) < 0);
 	usleep((useconds_t)after_us);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
@@ -342,7 +343,7 @@ static void killed_readers(void)
 	int wrong = 0;
 
 	for (int i = 0; i < KILLS; i++) {
-		kill_at_fifo(O_RDONLY, (i % 20) * 250);
+		kill_at_fifo("p", O_RDONLY, (i % 20) * 250);
 		int fd = open("p", O_WRONLY | O_NONBLOCK | O_CLOEXEC);
 		wrong += fd >= 0 || errno != ENXIO;
 		if (fd >= 0)
@@ -359,13 +360,46 @@ static void killed_writers(void)
 
 	sigaction(SIGALRM, &sa, NULL);
 	for (int i = 0; i < KILLS / 10; i++) {
-		kill_at_fifo(O_WRONLY, (i % 10) * 500);
-		int fd = open_until_timer(20000);
+		kill_at_fifo("p", O_WRONLY, (i % 10) * 500);
+		int fd = open_until_timer("p", 20000);
 		wrong += fd >= 0 || errno != EINTR;
 		if (fd >= 0)
 			close(fd);
 	}
 	printf("writers killed at a FIFO: %d wrong\n", wrong);
+}
+
+/* Beside fifteen others, so that usher comes to the killed one's open late. */
+static int one_of_killers(int number)
+{
+	char fifo[8];
+	int wrong = 0;
+
+	snprintf(fifo, sizeof(fifo), "p%d", number);
+	if (mkfifo(fifo, 0600) < 0)
+		return 1;
+	for (int i = 0; i < KILLS; i++) {
+		kill_at_fifo(fifo, O_WRONLY, (i % 10) * 30);
+		int fd = open_until_timer(fifo, 5000);
+		wrong += fd >= 0 || errno != EINTR;
+		if (fd >= 0)
+			close(fd);
+	}
+	unlink(fifo);
+	return wrong != 0;
+}
+
+static void crowd_of_killers(void)
+{
+	int wrong = 0, status;
+
+	for (int i = 0; i < KILLERS; i++) {
+		if (fork() == 0)
+			_exit(one_of_killers(i));
+	}
+	while (wait(&status) > 0)
+		wrong += !WIFEXITED(status) || WEXITSTATUS(status);
+	printf("a crowd whose writers are killed: %d wrong\n", wrong);
 }
 
 static void killed_at_a_fifo(void)
@@ -375,6 +409,7 @@ static void killed_at_a_fifo(void)
 	killed_readers();
 	killed_writers();
 	unlink("p");
+	crowd_of_killers();
 }
 
 int main(int argc, char **argv)
