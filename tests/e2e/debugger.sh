@@ -122,7 +122,8 @@ echo word >p; wait; rm -f p trace? err
 E
 	both "strace of one that waits, to its end" <<'E'
 mkfifo p; (read -r x <p; echo "got $x") & pid=$!; sleep 0.5
-strace -qq -e trace=open,openat,exit_group -o trace -p $pid 2>err & sleep 1; echo word >p; wait; cat trace; rm -f p trace err
+strace -qq -e trace=open,openat,exit_group -o trace -p $pid 2>err &
+until grep -q "TracerPid:.[1-9]" /proc/$pid/status; do sleep 0.1; done; sleep 1; echo word >p; wait; cat trace; rm -f p trace err
 E
 	# A process that strace looks at stops as a whole, though some of its threads wait, and goes on; its parent is told.
 	cat >"$T/etc/stops.py" <<'P'
