@@ -202,7 +202,7 @@ secrets() {
 	refused "write an agent's plugin" bash -c 'mkdir -p .opencode/plugin; echo x >.opencode/plugin/x.js'
 	refused "write .envrc" bash -c 'echo x >.envrc'
 	local f
-	for f in .tool-versions .sdkmanrc mise.toml .direnv/python-3/bin/ls .githooks/pre-commit lefthook.toml .vim/coc-settings.json .bsp/a.json gtags.conf .ropeproject/config.py .Rprofile .RData .irbrc irb.rc _irbrc \\\$irbrc .config/irb/irbrc .ghci .ocamlinit .phpdbginit startup.m .hg/sharedpath .jj/repo .bzr/branch/branch.conf svn/hooks/pre-commit .git/branchless/config .git/lazygit.yml .lazygit.yml .git/glab-cli/config.yml .kiro/hooks/x .grok/settings.json .kimi-code/mcp.json .lsp.json; do
+	for f in .tool-versions .sdkmanrc mise.toml .direnv/python-3/bin/ls .githooks/pre-commit lefthook.toml .vim/coc-settings.json .bsp/a.json gtags.conf .ropeproject/config.py _opam/.opam-switch/environment .Rprofile .RData .irbrc irb.rc _irbrc \\\$irbrc .config/irb/irbrc .ghci .ocamlinit .phpdbginit startup.m .hg/sharedpath .jj/repo .bzr/branch/branch.conf svn/hooks/pre-commit .git/branchless/config .git/lazygit.yml .lazygit.yml .git/glab-cli/config.yml .kiro/hooks/x .grok/settings.json .kimi-code/mcp.json .lsp.json; do
 		refused "write $f in the project" bash -c "mkdir -p \$(dirname $f); echo x >$f"
 	done
 	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,ksycoca5_en_x,menus/0cb77e31,rofi-4.runcache,fish/generated_completions/ls.fish} .cache/{ccache/ccache.conf,biome/biome-daemon/biome-socket-2,mesa_shader_cache/0a/x,zsh4humans/v5/z4h.zsh,jedi/CPython-311-33/x.pkl,git/credential/socket,lazyvim/luac/x.luac,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
