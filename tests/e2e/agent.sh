@@ -158,7 +158,7 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 		[ -e "$f" ] || refused "a link in the place of $f" ln -sfT "$PWD" "$f"
 		[ ! -L "$f" ] || rm "$f"
 	done
-	for f in .claude/{stats-cache.json,projects/-q/memory} .qwen/{projects/q/memory,tmp/q} .gemini/tmp/q/memory .cache/starship .cache/git/credential .ccache; do
+	for f in .claude/{stats-cache.json,projects/-q/memory} .qwen/{projects/q/memory,tmp/q} .gemini/tmp/q/memory .cache/starship .cache/git/credential .cache/ccache/tmp .ccache; do
 		mkdir -p "$HOME/$(dirname "$f")"
 		[ -e "$HOME/$f" ] || refused "a link in the place of ~/$f" ln -sfT "$PWD" "$HOME/$f"
 		[ ! -L "$HOME/$f" ] || rm "$HOME/$f"
