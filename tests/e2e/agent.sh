@@ -205,7 +205,7 @@ secrets() {
 	for f in .tool-versions .sdkmanrc .ruby-version mise.toml .direnv/python-3/bin/ls .githooks/pre-commit lefthook.toml .vim/coc-settings.json .gvimrc .bsp/a.json gtags.conf .ropeproject/config.py _opam/.opam-switch/environment .Rprofile .RData .irbrc irb.rc _irbrc \\\$irbrc .config/irb/irbrc .ghci .ocamlinit .phpdbginit startup.m .scilab .hg/sharedpath .jj/repo .bzr/branch/branch.conf svn/hooks/pre-commit .git/branchless/config .git/lazygit.yml .lazygit.yml .git/glab-cli/config.yml .kiro/hooks/x .grok/settings.json .kimi-code/mcp.json .lsp.json; do
 		refused "write $f in the project" bash -c "mkdir -p \$(dirname $f); echo x >$f"
 	done
-	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,ksycoca5_en_x,menus/0cb77e31,rofi-4.runcache,fish/generated_completions/ls.fish} .cache/{ccache/ccache.conf,biome/biome-daemon/biome-socket-2,mesa_shader_cache/0a/x,zsh4humans/v5/z4h.zsh,jedi/CPython-311-33/x.pkl,git/credential/socket,lazyvim/luac/x.luac,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
+	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,ksycoca5_en_x,menus/0cb77e31,direnv/layouts/0a/bin/ls,rofi-4.runcache,fish/generated_completions/ls.fish} .cache/{ccache/ccache.conf,biome/biome-daemon/biome-socket-2,mesa_shader_cache/0a/x,zsh4humans/v5/z4h.zsh,jedi/CPython-311-33/x.pkl,git/credential/socket,lazyvim/luac/x.luac,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
 		refused "write ~/$f" bash -c "mkdir -p ~/$(dirname $f); echo x >~/$f"
 	done
 	for f in .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
