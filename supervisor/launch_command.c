@@ -22,6 +22,7 @@
 #include "supervisor/harden.h"
 #include "supervisor/isolate.h"
 #include "supervisor/limits.h"
+#include "supervisor/outlets.h"
 #include "supervisor/path_search.h"
 #include "supervisor/privileges.h"
 
@@ -79,12 +80,14 @@ static int restore_files(const struct launch_options *o)
 	return (int)syscall(SYS_setrlimit, RLIMIT_NOFILE, &files);
 }
 
-static int take_terminal(int terminal)
+/* What is a terminal is the command's own; what leads to another program is held while a question is up. */
+static int take_terminal(int terminal, const struct outlets *outlets)
 {
 	if (setpgid(0, 0) < 0 || tcsetpgrp(terminal, getpgrp()) < 0)
 		return -1;
 	for (int fd = 0; fd < 3; fd++) {
-		if (isatty(fd) && dup2(terminal, fd) < 0)
+		int to = isatty(fd) ? terminal : outlets_given(outlets, fd);
+		if (to >= 0 && dup2(to, fd) < 0)
 			return -1;
 	}
 	return 0;
@@ -123,7 +126,7 @@ static void tie(pid_t guardian, int status)
 /* Those that are kept stay open over the exec: harden_start() has marked all that was inherited. */
 static int leave_descriptors(const struct launch_options *o, int status)
 {
-	int keep[LAUNCH_KEEP + 2] = { status };
+	int keep[LAUNCH_KEEP + 4] = { status };
 	size_t n = 1;
 
 	if (o->n_keep > LAUNCH_KEEP) {
@@ -132,6 +135,11 @@ static int leave_descriptors(const struct launch_options *o, int status)
 	}
 	if (o->terminal >= 0)
 		keep[n++] = o->terminal;
+	for (int fd = 1; fd < 3; fd++) {
+		int given = outlets_given(o->outlets, fd);
+		if (given >= 0 && given != keep[n - 1])
+			keep[n++] = given;
+	}
 	for (size_t i = 0; i < o->n_keep; i++)
 		keep[n++] = o->keep[i];
 	if (launch_keep_only(keep, n) < 0)
@@ -180,7 +188,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		launch_fail(status, "close inherited descriptors");
 	if (report_send(status, REPORT_LISTENER, listener, NULL) < 0)
 		_exit(125); /* usher sees the end of all three */
-	if (o->terminal >= 0 && take_terminal(o->terminal) < 0)
+	if (o->terminal >= 0 && take_terminal(o->terminal, o->outlets) < 0)
 		launch_fail(status, "take the terminal");
 	if (o->terminal >= 3)
 		close(o->terminal);

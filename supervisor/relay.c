@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/outlets.h"
 #include "supervisor/relay_state.h"
 
 #define PTS_MAJOR 136 /* to 143: pseudo-terminals, 256 each */
@@ -161,6 +162,8 @@ static int screen_take(void *context, bool *full, bool *dyed)
 		put(r, calm, scan_calm(&r->scan, calm, sizeof(calm)));
 	int rc = r->taken ? 0 : -EAGAIN;
 	pthread_mutex_unlock(&r->lock);
+	if (rc == 0)
+		outlets_hold(r->outlets, true);
 	return rc;
 }
 
@@ -179,6 +182,7 @@ static void screen_give(void *context)
 		r->rescue->asking = false;
 	pthread_mutex_unlock(&r->lock);
 	relay_kick(r);
+	outlets_hold(r->outlets, false);
 }
 
 static unsigned screen_changes(void *context)
@@ -247,12 +251,13 @@ static int open_flows(struct relay *r)
 	return r->out.bytes && r->in.bytes ? 0 : -ENOMEM;
 }
 
-int relay_open(struct relay **out)
+int relay_open(struct relay **out, struct outlets *outlets)
 {
 	struct relay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->tty = r->master = r->slave = r->wake = -1;
+	r->outlets = outlets;
 	r->keyboard = keyboard_ours();
 	pthread_mutex_init(&r->lock, NULL);
 	pthread_cond_init(&r->quiet, NULL);

@@ -7,7 +7,7 @@
  *   usher, before launch():      relay_open(). -ENOTTY: there is no terminal, all goes on without a relay.
  *   launch_options.terminal      relay_slave(): the guardian makes it the controlling terminal of a session of its
  *                                own, the command's process group is put in its foreground, and it replaces those of the command's
- *                                descriptors 0, 1 and 2 that are terminals (no others: pipes and files stay).
+ *                                descriptors 0, 1 and 2 that are terminals (files stay; of pipes see outlets.h).
  *   usher, after launch():       relay_start().
  *   questions_options.screen     relay_screen().
  *   policy_options.guarded       relay_terminal(): the real terminal's name, which the tree must not open.
@@ -22,12 +22,13 @@
 
 #include <stdbool.h>
 
+struct outlets;
 struct relay;
 struct rescue;
 struct screen;
 
-/* Makes the pty, with the real terminal's modes and size. Returns 0, -ENOTTY without a controlling terminal, or a negative errno. */
-int relay_open(struct relay **out);
+/* Makes the pty, with the real terminal's modes and size; OUTLETS, which stay the caller's, are held while a question is up. Returns 0, -ENOTTY without a controlling terminal, or a negative errno. */
+int relay_open(struct relay **out, struct outlets *outlets);
 
 int relay_slave(const struct relay *r);
 const char *relay_terminal(const struct relay *r);

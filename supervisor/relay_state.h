@@ -36,6 +36,7 @@ struct relay {
 	struct termios lent; /* the pty's, until usher is in front and sees the terminal's */
 	bool lends;
 	struct rescue *rescue; /* may be NULL */
+	struct outlets *outlets; /* may be NULL */
 	struct screen screen;
 	pthread_t thread;
 	bool started;

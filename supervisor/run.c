@@ -34,6 +34,7 @@
 #include "supervisor/likeness.h"
 #include "supervisor/lives.h"
 #include "supervisor/net_reach.h"
+#include "supervisor/outlets.h"
 #include "supervisor/outside.h"
 #include "supervisor/outside_peer.h"
 #include "supervisor/privileges.h"
@@ -180,6 +181,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.limits = run->s.limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
+	run->launch.outlets = run->relay ? run->outlets : NULL;
 	rc = launch_command(run);
 	victim_lower(&run->victim);
 	if (rc < 0)
@@ -220,7 +222,7 @@ static int start_workers(struct run *run)
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
 	s->tell = open_tell(run);
 	s->tell_aloud = s->tell < 0 && !run->relay && isatty(STDERR_FILENO);
-	if (run->relay && (rc = relay_start(run->relay)) < 0)
+	if (run->relay && ((rc = relay_start(run->relay)) < 0 || (rc = outlets_start(run->outlets)) < 0))
 		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;
 	pool_open(s->pool);
@@ -308,6 +310,7 @@ static void run_close(struct run *run)
 	cleanup_fd(&s->tell); /* a terminal of the command's own ends with its last descriptor */
 	s->tell = -1;
 	relay_close(run->relay, cut_short(run));
+	outlets_settle(run->outlets);
 	lives_round(s->lives);
 	limits_settle(s->limits);
 	run->limited = limits_reached(s->limits);
@@ -369,6 +372,7 @@ static void abandon(struct run *run)
 	if (run->working) {
 		session_kill(&run->s);
 		relay_close(run->relay, true);
+		outlets_settle(run->outlets);
 		return;
 	}
 	if (run->launch.ahead)
@@ -430,6 +434,7 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	/* Threads may still be in the kernel on behalf of a tree that is gone: the process ends with them. */
 	int status = exit_status(run, o, by_signal);
 	(void)voice_finish(run->s.voice, VOICE_PATIENCE_MS);
+	outlets_close(run->outlets);
 	return status;
 out:
 	abandon(run);

@@ -26,6 +26,7 @@ struct run {
 	struct cover *cover;
 	struct environment environment;
 	struct relay *relay;
+	struct outlets *outlets; /* beside a relay */
 	struct launch_options launch;
 	struct launch_ends ends;
 	struct ahead *ahead; /* how the command's process is told what to do, where it was made ahead of the rules: launch.ahead until it is told */

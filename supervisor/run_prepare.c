@@ -33,6 +33,7 @@
 #include "supervisor/listeners.h"
 #include "supervisor/net_shown.h"
 #include "supervisor/net_reach.h"
+#include "supervisor/outlets.h"
 #include "supervisor/outside.h"
 #include "supervisor/own_limits.h"
 #include "supervisor/policy_setup.h"
@@ -231,7 +232,8 @@ static int open_terminal(struct run *run, const struct run_options *o)
 {
 	if (!policy_may_ask(run->s.policy) || (o->ask && !names_tty(o->ask)))
 		return 0;
-	int rc = relay_open(&run->relay);
+	int rc = outlets_open(&run->outlets);
+	rc = rc < 0 ? rc : relay_open(&run->relay, run->outlets);
 	if (rc == -ENOTTY && !o->ask)
 		return unattended_refused(run->s.policy, stderr);
 	if (rc < 0)
