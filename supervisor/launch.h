@@ -44,6 +44,7 @@ struct launch_options {
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */
 	const struct together *together; /* where all of them are until the command's program is there */
 	int terminal;                  /* the command's own terminal (its pty's slave), -1: shares usher's */
+	unsigned device;               /* with that: the real one, as TIOCGDEV says; 0: unknown */
 	struct outlets *outlets;       /* pipes it gets instead of its own; NULL: none */
 	pid_t managed;                 /* what a service manager knows usher by, and means the command by (addressed.h) */
 	bool network_stays;            /* the command lays down CAP_NET_ADMIN: it changes no addresses and no routes */

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -80,14 +81,25 @@ static int restore_files(const struct launch_options *o)
 	return (int)syscall(SYS_setrlimit, RLIMIT_NOFILE, &files);
 }
 
-/* What is a terminal is the command's own; what leads to another program is held while a question is up. */
-static int take_terminal(int terminal, const struct outlets *outlets)
+static bool is_device(int fd, unsigned device)
 {
-	if (setpgid(0, 0) < 0 || tcsetpgrp(terminal, getpgrp()) < 0)
+	unsigned dev = 0;
+
+	return device && ioctl(fd, TIOCGDEV, &dev) == 0 && dev == device;
+}
+
+/* What is a terminal is the command's own, and what it was told to keep where that is the real one; what leads to another program is held while a question is up. */
+static int take_terminal(const struct launch_options *o)
+{
+	if (setpgid(0, 0) < 0 || tcsetpgrp(o->terminal, getpgrp()) < 0)
 		return -1;
 	for (int fd = 0; fd < 3; fd++) {
-		int to = isatty(fd) ? terminal : outlets_given(outlets, fd);
+		int to = isatty(fd) ? o->terminal : outlets_given(o->outlets, fd);
 		if (to >= 0 && dup2(to, fd) < 0)
+			return -1;
+	}
+	for (size_t i = 0; i < o->n_keep; i++) {
+		if (is_device(o->keep[i], o->device) && dup2(o->terminal, o->keep[i]) < 0)
 			return -1;
 	}
 	return 0;
@@ -188,7 +200,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		launch_fail(status, "close inherited descriptors");
 	if (report_send(status, REPORT_LISTENER, listener, NULL) < 0)
 		_exit(125); /* usher sees the end of all three */
-	if (o->terminal >= 0 && take_terminal(o->terminal, o->outlets) < 0)
+	if (o->terminal >= 0 && take_terminal(o) < 0)
 		launch_fail(status, "take the terminal");
 	if (o->terminal >= 3)
 		close(o->terminal);

@@ -285,6 +285,13 @@ const char *relay_terminal(const struct relay *r)
 	return r->name[0] ? r->name : NULL;
 }
 
+unsigned relay_device(const struct relay *r)
+{
+	unsigned dev = 0;
+
+	return ioctl(r->tty, TIOCGDEV, &dev) == 0 ? dev : 0;
+}
+
 const struct rescue *relay_rescue(const struct relay *r)
 {
 	return r->rescue;

@@ -8,6 +8,7 @@
  *   launch_options.terminal      relay_slave(): the guardian makes it the controlling terminal of a session of its
  *                                own, the command's process group is put in its foreground, and it replaces those of the command's
  *                                descriptors 0, 1 and 2 that are terminals (files stay; of pipes see outlets.h).
+ *   launch_options.device        relay_device(): and all others that are the real one.
  *   usher, after launch():       relay_start().
  *   questions_options.screen     relay_screen().
  *   policy_options.guarded       relay_terminal(): the real terminal's name, which the tree must not open.
@@ -32,6 +33,7 @@ int relay_open(struct relay **out, struct outlets *outlets);
 
 int relay_slave(const struct relay *r);
 const char *relay_terminal(const struct relay *r);
+unsigned relay_device(const struct relay *r); /* the real terminal's number; 0: unknown */
 
 /* For launch_options.rescue. NULL when there is none. */
 const struct rescue *relay_rescue(const struct relay *r);

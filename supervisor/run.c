@@ -181,6 +181,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.limits = run->s.limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;
 	run->launch.terminal = run->relay ? relay_slave(run->relay) : -1;
+	run->launch.device = run->relay ? relay_device(run->relay) : 0;
 	run->launch.outlets = run->relay ? run->outlets : NULL;
 	rc = launch_command(run);
 	victim_lower(&run->victim);

@@ -59,6 +59,10 @@ same "control: natively it draws" "drawn read content" "$(person - "python3 $T/e
 for how in "| cat" "2>&1 | tee $T/log" "> >(cat); sleep 0.5"; do
 	same "$how: drawn before a question and behind, not over it" "$want" "$(person o "W python3 $T/etc/over.py $how")"
 done
+sed 's/os.write(1/os.write(9/' "$T/etc/over.py" >"$T/etc/over9.py"
+for how in "9>/dev/tty" "9>\$(tty)"; do
+	same "a terminal that is kept ($how) is the command's own as well" "$want" "$(person o "$USHER run --keep-fd=9 --ask=tty -p $R --journal $T/k${#how} -- python3 $T/etc/over9.py $how")"
+done
 same "no, with the terminal" "${want/read content/refused}" "$(person d "W python3 $T/etc/over.py")"
 
 # The same as natively: what is written, in its order, whoever reads.
