@@ -49,21 +49,21 @@ static size_t fitting(const char *text, size_t len, size_t width)
 	return text[n] == ' ' ? n : width;
 }
 
-/* Folds at the width; what follows is indented under the values. */
+/* Folds at the width; what follows is indented under the values, behind a mark where it goes on without a blank: one name, or two, is seen. */
 static void pen_fold(struct pen *p, const char *text, size_t len)
 {
-	static const char indent[] = "            ";
+	static const char indent[] = "            ", within[] = "          > ";
 	unsigned width = p->f->cols > 30 ? p->f->cols : 30;
 	char line[512];
 	size_t first = fitting(text, len, width);
 	pen_line(p, text, first);
 	for (size_t at = first; at < len;) {
-		while (at < len && text[at] == ' ')
-			at++;
+		bool blank = text[at] == ' ';
+		at += blank;
 		size_t n = fitting(text + at, len - at, width - (sizeof(indent) - 1));
 		if (n > sizeof(line) - sizeof(indent))
 			n = sizeof(line) - sizeof(indent);
-		memcpy(line, indent, sizeof(indent) - 1);
+		memcpy(line, blank ? indent : within, sizeof(indent) - 1);
 		memcpy(line + sizeof(indent) - 1, text + at, n);
 		pen_line(p, line, n + sizeof(indent) - 1);
 		at += n;

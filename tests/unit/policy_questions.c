@@ -935,6 +935,33 @@ static void small_terminals(void **state)
 	asked_free(a);
 }
 
+/* Two names that are folded look like two, one like one, wherever the lines end. */
+static void folds_tell_names_apart(void **state)
+{
+	char args[2][200], text[2][16384];
+	struct verdict v = { .kind = VERDICT_ASK, .where = "x:1" };
+	for (unsigned at = 1; at < 180; at++) {
+		for (int blank = 0; blank < 2; blank++) {
+			struct call c = { .syscall = "execve", .n_objects = 1, .by = { .pid = 7, .image = { .exe = SPAN_LITERAL("/bin/x") } } };
+			struct question q = { &c, &v, NULL, 0 };
+			struct tty_frame f = { .rows = 24, .cols = 80, .mark = "marked" };
+			struct text_buffer t;
+			struct asked *a;
+			size_t size;
+			memset(args[blank], 'n', sizeof(args[blank]));
+			if (blank)
+				args[blank][at] = ' ';
+			c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_EXEC, .name = SPAN_LITERAL("/bin/rm") };
+			c.argv = (struct span){ args[blank], (uint32_t)(sizeof(args[blank]) - 1 + (unsigned)blank) };
+			assert_int_equal(asked_new(&q, &a, &size), 0);
+			text_start(&t, text[blank], sizeof(text[blank]));
+			tty_draw(&f, a, 1, true, &t);
+			asked_free(a);
+		}
+		assert_string_not_equal(text[0], text[1]);
+	}
+}
+
 /* Whatever the program did by sequences that nobody followed: nothing of it stands beside a question or over it. */
 static void questions_begin_on_a_plain_screen(void **state)
 {
@@ -1095,7 +1122,7 @@ int main(void)
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
-		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals), CASE(questions_begin_on_a_plain_screen),
+		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals), CASE(folds_tell_names_apart), CASE(questions_begin_on_a_plain_screen),
 		CASE(copy_is_whole), CASE(filed_is_whole), CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
