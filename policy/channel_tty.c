@@ -4,8 +4,8 @@
  * has a terminal of its own.
  *
  * MUST: no key counts that was typed or held down before the question could be read;
- * one byte is an answer, a burst (a paste, an escape sequence) never is; Enter denies; the screen is given
- * back as it was.
+ * one byte is an answer, a burst (a paste, an escape sequence) never is; Enter denies; nothing is allowed that had no room to be
+ * shown; the screen is given back as it was.
  */
 #include <errno.h>
 #include <poll.h>
@@ -140,10 +140,10 @@ static void draw(struct tty_channel *c, const struct asked *a, bool armed)
 	if (!buf)
 		return;
 	ioctl(c->screen->fd, TIOCGWINSZ, &size);
-	c->frame.rows = size.ws_row > 3 ? size.ws_row : 24;
-	c->frame.cols = size.ws_col > 20 ? size.ws_col : 80;
+	c->frame.rows = size.ws_row ? size.ws_row : 24;
+	c->frame.cols = size.ws_col ? size.ws_col : 80;
 	text_start(&t, buf, cap);
-	tty_draw(&c->frame, a, waiting(c), armed, &t);
+	c->seen = tty_draw(&c->frame, a, waiting(c), armed, &t);
 	tty_write(c, &t);
 }
 
@@ -208,7 +208,7 @@ static bool read_answer(struct tty_channel *c, const struct asked *a, struct set
 			return false;
 		if (key < 0)
 			return false; /* a burst: discard the rest, show it anew */
-		if (key > 0 && !pass_key(c, key)) {
+		if (key > 0 && !pass_key(c, key) && (c->seen || strchr("dDxk\r\n", key))) {
 			const char *pattern = s->pattern;
 			*s = (struct settlement){ .pattern = pattern };
 			if (tty_key(key, &s->answer) || tty_read_more(c, a, key, s, k))

@@ -30,6 +30,7 @@ struct tty_channel {
 	char mark[8];
 	bool have;           /* the screen is taken; the thread's own, as all below */
 	bool full;
+	bool seen;           /* there was room for what is asked about */
 	unsigned changes;
 };
 

@@ -15,6 +15,7 @@
 #define KEYS ALLOW_KEYS "\n" SCOPE_KEYS "\n" DENY_KEYS
 
 #define KEY_ROWS 7
+#define NARROWEST 30 /* columns: fewer have no room for a value beside its label */
 
 /* Where the pen is; lines beyond the last row are dropped, and counted. */
 struct pen {
@@ -53,7 +54,7 @@ static size_t fitting(const char *text, size_t len, size_t width)
 static void pen_fold(struct pen *p, const char *text, size_t len)
 {
 	static const char indent[] = "            ", within[] = "          > ";
-	unsigned width = p->f->cols > 30 ? p->f->cols : 30;
+	unsigned width = p->f->cols > NARROWEST ? p->f->cols : NARROWEST;
 	char line[512];
 	size_t first = fitting(text, len, width);
 	pen_line(p, text, first);
@@ -97,6 +98,7 @@ static unsigned key_rows(const struct tty_frame *f)
 {
 	struct pen dry = { .f = f, .row = 1, .last = 10000 };
 	pen_text(&dry, KEYS);
+	dry.row += f->cols < 40; /* the seconds */
 	unsigned rows = dry.row - 1 + 2;
 	return rows > KEY_ROWS ? rows : KEY_ROWS;
 }
@@ -108,40 +110,71 @@ static unsigned seconds_left(const struct asked *a)
 	return end > now ? (unsigned)((end - now) / 1000000000u) : 0;
 }
 
-void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t)
+/* Whether BODY has room, at least up to what is asked about: all that stands above the program that asks. KEYS is what the keys take. */
+static bool has_room(const struct tty_frame *f, const char *body, unsigned keys)
+{
+	const char *by = strstr(body, "\n  by "); /* a line of usher's: a newline in a value is escaped */
+	struct pen dry = { .f = f, .row = 2, .last = 10000 };
+	unsigned room = f->rows > keys ? f->rows - keys : 0;
+	char first[12 * 1024];
+	if (f->dumb)
+		return true;
+	if (f->cols < NARROWEST || !by || (size_t)(by - body) >= sizeof(first))
+		return false;
+	memcpy(first, body, (size_t)(by - body));
+	first[by - body] = '\0';
+	pen_text(&dry, first);
+	return dry.row <= room; /* and a line that says what has no room */
+}
+
+/* Nobody can tell what it would be that he allows. */
+static void draw_small(struct pen *p)
+{
+	static const char *const lines[] = { "  no room for what is asked:", "  enlarge the window", "  [d] or Enter: deny" };
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+		pen_line(p, lines[i], strnlen(lines[i], p->f->cols));
+	text_add(p->t, "\033[J");
+}
+
+bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t)
 {
 	char line[256], body[24 * 1024];
 	struct text_buffer l, b;
 	struct pen p = { .f = f, .t = t, .row = 1, .last = f->dumb ? 10000 : f->rows };
 	if (f->dumb && armed) {
 		text_add(t, "%s\r\n%s\r\n%s\r\n", ALLOW_KEYS, SCOPE_KEYS, DENY_KEYS);
-		return;
+		return true;
 	}
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "== usher asks [%s] ==", f->mark);
 	if (of > 1)
 		text_add(&l, " %u more wait ==", of - 1);
-	pen_line(&p, line, l.len);
+	pen_line(&p, line, f->dumb || l.len < f->cols ? l.len : f->cols);
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);
 	unsigned keys = key_rows(f);
+	if (!has_room(f, body, keys)) {
+		draw_small(&p);
+		return false;
+	}
 	if (!f->dumb)
-		p.last = p.last > keys + 2 ? p.last - keys : 2; /* the keys always have room */
+		p.last -= keys; /* the keys always have room */
 	pen_text(&p, body);
 	pen_more(&p);
 	p.last = f->dumb ? 10000 : f->rows;
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
-	pen_line(&p, line, l.len);
+	pen_text(&p, line);
 	if (!f->dumb) {
 		pen_text(&p, armed ? KEYS : "  ...");
 		text_add(t, "\033[J");
 	}
+	return true;
 }
 
 void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed, struct text_buffer *t)
 {
-	unsigned width = f->cols > 30 ? f->cols : 30;
+	unsigned width = f->cols > NARROWEST ? f->cols : NARROWEST;
 	size_t have = strlen(prompt) + strlen(typed);
 	size_t skip = have >= width ? have - width + 1 : 0; /* the end is what is being typed */
 	if (skip > strlen(typed))

@@ -17,8 +17,8 @@ struct tty_frame {
 /* One line at the bottom: PROMPT and what was typed so far. */
 void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed, struct text_buffer *t);
 
-/* The whole question, one of OF in the queue. ARMED: keys are accepted. */
-void tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t);
+/* The whole question, one of OF in the queue. ARMED: keys are accepted. False where there is no room to show what is asked about: only a denial is an answer. */
+bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t);
 
 /* Into and out of the question's screen. FULL: a full-screen program draws itself again afterwards. */
 void tty_enter(const struct tty_frame *f, bool full, bool dyed, struct text_buffer *t);

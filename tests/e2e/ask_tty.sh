@@ -384,6 +384,31 @@ see "two at once are answered one after the other" "both"
 see "first of two" "content of secret"
 see "second of two" "content of secret2"
 
+# A program may ask the terminal for another size; what cannot be shown is not allowed.
+for size in "25 30" "90 9"; do
+	begin
+	run "cat secret"
+	wait_text "$ARMED"
+	"${TM[@]}" resize-window -t t -x "${size% *}" -y "${size#* }"
+	see "$size: what is asked has no room, which is said" "no room for what is"
+	sleep 1.2
+	keys o
+	sleep 0.3
+	"${TM[@]}" resize-window -t t -x 90 -y 30
+	see "$size: and nothing is allowed there" "$ARMED"
+	keys o
+	see "$size: in a larger window it is" "content of secret"
+done
+begin
+run "cat secret"
+wait_text "$ARMED"
+"${TM[@]}" resize-window -t t -x 25 -y 30
+wait_text "no room for what is"
+sleep 1.2
+keys d
+"${TM[@]}" resize-window -t t -x 90 -y 30
+see "a denial is an answer there" "Permission denied"
+
 begin
 run "sh -c 'while :; do stty size; sleep 0.2; done'"
 see "size" "30 90"

@@ -894,7 +894,18 @@ static void text_is_harmless(void **state)
 	assert_true(sizeof(struct filed) < 100); /* of which thousands may wait */
 }
 
-/* A small terminal shows the keys, and that there is more than it shows. */
+/* The longest of the lines that TEXT draws, each behind what places and clears it. */
+static size_t widest(const char *text)
+{
+	size_t most = 0;
+	for (const char *at = text; (at = strstr(at, "\033[2K"));) {
+		size_t len = strcspn(at += 4, "\033");
+		most = len > most ? len : most;
+	}
+	return most;
+}
+
+/* A small terminal shows what is asked about, the keys, and that there is more than it shows; where it has no room for the first nobody can allow it. */
 static void small_terminals(void **state)
 {
 	char name[600], text[16384];
@@ -905,32 +916,40 @@ static void small_terminals(void **state)
 	size_t size;
 	memset(name, 'n', sizeof(name));
 	name[0] = '/';
+	memcpy(name + sizeof(name) - 3, "end", 3);
 	c.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ, .name = { name, sizeof(name) } };
 	assert_int_equal(asked_new(&q, &a, &size), 0);
-	for (unsigned rows = 6; rows <= 40; rows++) {
+	for (unsigned rows = 4; rows <= 40; rows++) {
 		struct tty_frame f = { .rows = rows, .cols = 80, .mark = "marked" };
 		struct text_buffer t;
 		char beyond[16];
 		text_start(&t, text, sizeof(text));
-		tty_draw(&f, a, 1, true, &t);
+		bool seen = tty_draw(&f, a, 1, true, &t);
 		snprintf(beyond, sizeof(beyond), "\033[%u;1H", rows + 1);
 		assert_null(strstr(text, beyond));
 		assert_non_null(strstr(text, "[marked]"));
 		assert_non_null(strstr(text, "[d] or Enter: deny"));
-		if (rows <= 10)
+		assert_int_equal(seen, rows >= 16);
+		assert_int_equal(seen, strstr(text, "[o] allow once") != NULL);
+		assert_int_equal(seen, strstr(text, "/nnn") && strstr(text, "nend"));
+		if (rows == 16)
 			assert_non_null(strstr(text, " more lines: no room"));
 		if (rows == 40)
 			assert_null(strstr(text, " more lines: no room"));
 	}
+	asked_free(a);
 	/* Narrow ones fold the keys, and have them all. */
-	for (unsigned cols = 31; cols <= 80; cols++) {
+	c.object[0].name.len = 100;
+	assert_int_equal(asked_new(&q, &a, &size), 0);
+	for (unsigned cols = 1; cols <= 80; cols++) {
 		struct tty_frame f = { .rows = 24, .cols = cols, .mark = "marked" };
 		struct text_buffer t;
 		text_start(&t, text, sizeof(text));
-		tty_draw(&f, a, 1, true, &t);
+		assert_int_equal(tty_draw(&f, a, 1000, true, &t), cols >= 30);
 		assert_null(strstr(text, "\033[25;1H"));
-		assert_non_null(strstr(text, "[x]"));
-		assert_non_null(strstr(text, "[k]"));
+		assert_int_equal(strstr(text, "[x]") != NULL, cols >= 30);
+		assert_int_equal(strstr(text, "[k]") != NULL, cols >= 30);
+		assert_true(widest(text) <= cols);
 	}
 	asked_free(a);
 }
@@ -955,7 +974,7 @@ static void folds_tell_names_apart(void **state)
 			c.argv = (struct span){ args[blank], (uint32_t)(sizeof(args[blank]) - 1 + (unsigned)blank) };
 			assert_int_equal(asked_new(&q, &a, &size), 0);
 			text_start(&t, text[blank], sizeof(text[blank]));
-			tty_draw(&f, a, 1, true, &t);
+			assert_true(tty_draw(&f, a, 1, true, &t));
 			asked_free(a);
 		}
 		assert_string_not_equal(text[0], text[1]);
