@@ -2,7 +2,7 @@
 /*
  * What a person types at a question that is more than a key: a line, and the keys that want one.
  *
- * MUST: a rule for ever is shown as it will be written, and agreed to, before it is an answer.
+ * MUST: a rule for ever is shown whole as it will be written, and agreed to, before it is an answer.
  */
 #include <poll.h>
 #include <stdint.h>
@@ -97,6 +97,20 @@ static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick
 	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
 }
 
+/* How many rows of COLS columns TEXT takes, its last line included. */
+static size_t rows_of(const char *text, unsigned cols)
+{
+	size_t rows = 0;
+	for (;;) {
+		size_t len = strcspn(text, "\r\n");
+		rows += len > cols ? (len + cols - 1) / cols : 1;
+		text += len;
+		if (!*text)
+			return rows;
+		text += strspn(text, "\r") + 1;
+	}
+}
+
 /* The rule of S is shown exactly as it will be written, then asked for. */
 static bool read_always(struct tty_channel *c, const struct asked *a, struct settlement *s)
 {
@@ -117,6 +131,10 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	text_add(&t, ":\r\n\r\n");
 	for (const char *at = rule; *at; at++)
 		text_add(&t, *at == '\n' ? "\r\n" : "%c", *at);
+	if (!c->frame.dumb && rows_of(screen, c->frame.cols) > c->frame.rows - 1) { /* what has scrolled away nobody has seen; the last row is for the answer */
+		agree(c, a, "  no room for all of the rule; Enter: ");
+		return false;
+	}
 	tty_write(c, &t);
 	return agree(c, a, "  write it? y and Enter: ");
 }

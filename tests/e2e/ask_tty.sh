@@ -409,6 +409,24 @@ keys d
 "${TM[@]}" resize-window -t t -x 90 -y 30
 see "a denial is an answer there" "Permission denied"
 
+# A rule for ever that is longer than the window would be agreed to with its beginning unseen.
+deep=$T/w/$(printf '/%0200d' $(seq 14))
+mkdir -p "$deep"
+echo deep >"$deep/secret"
+echo "cat $deep/secret" >deep.sh
+begin
+run "sh deep.sh"
+wait_text "$ARMED"
+keys a
+see "of a rule that has no room it is said" "no room for all of the rule"
+keys y
+sleep 0.3
+keys Enter
+see "and the question stays" "$ARMED"
+keys d
+see "until it is answered" "Permission denied"
+check "no such rule is written" sh -c '! grep -qs 000 "$XDG_CONFIG_HOME/usher/grants.rules"'
+
 begin
 run "sh -c 'while :; do stty size; sleep 0.2; done'"
 see "size" "30 90"
