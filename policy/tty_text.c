@@ -175,6 +175,11 @@ bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 void tty_prompt(const struct tty_frame *f, const char *prompt, const char *typed, struct text_buffer *t)
 {
 	unsigned width = f->cols > NARROWEST ? f->cols : NARROWEST;
+	size_t asks = strlen(prompt);
+	if (!f->dumb && f->rows > 1 && asks > width / 2 && asks + strlen(typed) >= width) { /* a line of its own: what is typed is to be seen */
+		text_add(t, "\033[%u;1H\033[2K%.*s", f->rows - 1, (int)width, prompt);
+		prompt = "  ";
+	}
 	size_t have = strlen(prompt) + strlen(typed);
 	size_t skip = have >= width ? have - width + 1 : 0; /* the end is what is being typed */
 	if (skip > strlen(typed))

@@ -954,6 +954,20 @@ static void small_terminals(void **state)
 	asked_free(a);
 }
 
+/* However narrow the window is, half of it shows the end of what is typed, and nothing goes beyond it. */
+static void prompts_leave_room(void **state)
+{
+	char text[4096];
+	for (unsigned cols = 30; cols <= 80; cols++) {
+		struct tty_frame f = { .rows = 24, .cols = cols, .mark = "marked" };
+		struct text_buffer t;
+		text_start(&t, text, sizeof(text));
+		tty_prompt(&f, "  the file of grants cannot be written by this user: Enter goes back ", "/a/long/name/of/a/directory/and/**", &t);
+		assert_non_null(strstr(text, "directory/and/**"));
+		assert_true(widest(text) <= cols);
+	}
+}
+
 /* Two names that are folded look like two, one like one, wherever the lines end. */
 static void folds_tell_names_apart(void **state)
 {
@@ -1141,7 +1155,7 @@ int main(void)
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
 		CASE(after_counts_favours), CASE(after_counts_where_it_says), CASE(after_is_bounded), CASE(remember_is_the_default_scope),
-		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals), CASE(folds_tell_names_apart), CASE(questions_begin_on_a_plain_screen),
+		CASE(review_is_no_question), CASE(reviews_are_bounded), CASE(text_is_harmless), CASE(small_terminals), CASE(prompts_leave_room), CASE(folds_tell_names_apart), CASE(questions_begin_on_a_plain_screen),
 		CASE(copy_is_whole), CASE(filed_is_whole), CASE(escapes_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
