@@ -25,6 +25,10 @@
 #include "probe.h"
 #include "race.h"
 
+#ifndef IPV6_FLOWLABEL_MGR /* older headers hide it behind those of the C library */
+#define IPV6_FLOWLABEL_MGR 32
+#endif
+
 #ifndef RWF_NOAPPEND
 #define RWF_NOAPPEND 0x20
 #endif

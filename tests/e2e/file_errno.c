@@ -24,6 +24,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/e2e/old_calls.h"
+
 static char long_path[5000];  /* 4,999 bytes, valid components */
 static char long_name[300];   /* a component of 299 bytes */
 static char *edge;            /* "f" and its NUL end at a page that is followed by none */
@@ -340,35 +342,35 @@ struct one {
 	long (*call)(const char *path);
 };
 
-static long c_unlink(const char *p) { return syscall(SYS_unlink, p); }
-static long c_rmdir(const char *p) { return syscall(SYS_rmdir, p); }
+static long c_unlink(const char *p) { return old_unlink(p); }
+static long c_rmdir(const char *p) { return old_rmdir(p); }
 static long c_unlinkat_dir(const char *p) { return syscall(SYS_unlinkat, AT_FDCWD, p, AT_REMOVEDIR); }
 static long c_unlinkat_bad(const char *p) { return syscall(SYS_unlinkat, AT_FDCWD, p, 0x10000); }
-static long c_mkdir(const char *p) { return syscall(SYS_mkdir, p, 0777); }
-static long c_mknod(const char *p) { return syscall(SYS_mknod, p, S_IFREG | 0666, 0); }
+static long c_mkdir(const char *p) { return old_mkdir(p, 0777); }
+static long c_mknod(const char *p) { return old_mknod(p, S_IFREG | 0666); }
 static long c_mkfifo(const char *p) { return syscall(SYS_mknodat, AT_FDCWD, p, S_IFIFO | 0600, 0); }
-static long c_mknod_dir(const char *p) { return syscall(SYS_mknod, p, S_IFDIR | 0666, 0); }
-static long c_mknod_bad(const char *p) { return syscall(SYS_mknod, p, 0170000 | 0666, 0); }
-static long c_symlink_to(const char *p) { return syscall(SYS_symlink, "text", p); }
-static long c_symlink_text(const char *p) { return syscall(SYS_symlink, p, "newlink"); }
-static long c_link_from(const char *p) { return syscall(SYS_link, p, "newname"); }
+static long c_mknod_dir(const char *p) { return old_mknod(p, S_IFDIR | 0666); }
+static long c_mknod_bad(const char *p) { return old_mknod(p, 0170000 | 0666); }
+static long c_symlink_to(const char *p) { return old_symlink("text", p); }
+static long c_symlink_text(const char *p) { return old_symlink(p, "newlink"); }
+static long c_link_from(const char *p) { return old_link(p, "newname"); }
 static long c_link_follow(const char *p) { return syscall(SYS_linkat, AT_FDCWD, p, AT_FDCWD, "newname", AT_SYMLINK_FOLLOW); }
-static long c_link_to(const char *p) { return syscall(SYS_link, "f", p); }
-static long c_rename_from(const char *p) { return syscall(SYS_rename, p, "newname"); }
-static long c_rename_to(const char *p) { return syscall(SYS_rename, "f", p); }
-static long c_rename_dir_to(const char *p) { return syscall(SYS_rename, "empty", p); }
+static long c_link_to(const char *p) { return old_link("f", p); }
+static long c_rename_from(const char *p) { return old_rename(p, "newname"); }
+static long c_rename_to(const char *p) { return old_rename("f", p); }
+static long c_rename_dir_to(const char *p) { return old_rename("empty", p); }
 static long c_rename_noreplace(const char *p) { return syscall(SYS_renameat2, AT_FDCWD, "f", AT_FDCWD, p, RENAME_NOREPLACE); }
 static long c_exchange(const char *p) { return syscall(SYS_renameat2, AT_FDCWD, "empty", AT_FDCWD, p, RENAME_EXCHANGE); }
 static long c_rename_bad(const char *p) { return syscall(SYS_renameat2, AT_FDCWD, "f", AT_FDCWD, p, 0x80); }
 static long c_truncate(const char *p) { return syscall(SYS_truncate, p, 3); }
 static long c_truncate_negative(const char *p) { return syscall(SYS_truncate, p, -1L); }
-static long c_chmod(const char *p) { return syscall(SYS_chmod, p, 0640); }
+static long c_chmod(const char *p) { return old_chmod(p, 0640); }
 static long c_chmodat2_nofollow(const char *p) { return syscall(452, AT_FDCWD, p, 0640, AT_SYMLINK_NOFOLLOW); }
 static long c_chmodat2_bad(const char *p) { return syscall(452, AT_FDCWD, p, 0640, 0x4000); }
-static long c_chown(const char *p) { return syscall(SYS_chown, p, -1, -1); }
-static long c_lchown(const char *p) { return syscall(SYS_lchown, p, -1, -1); }
+static long c_chown(const char *p) { return old_chown(p, -1, -1); }
+static long c_lchown(const char *p) { return old_lchown(p, -1, -1); }
 static long c_fchownat_bad(const char *p) { return syscall(SYS_fchownat, AT_FDCWD, p, -1, -1, 0x4000); }
-static long c_utime(const char *p) { return syscall(SYS_utime, p, NULL); }
+static long c_utime(const char *p) { return old_utime(p); }
 static long c_utimensat_nofollow(const char *p)
 {
 	struct timespec ts[2] = { { 1, 0 }, { 2, 0 } };
@@ -388,8 +390,8 @@ static long c_setxattr_flags(const char *p) { return syscall(SYS_setxattr, p, "u
 static long c_setxattr_big(const char *p) { return syscall(SYS_setxattr, p, "user.k", "v", 70000, 0); }
 static long c_removexattr(const char *p) { return syscall(SYS_removexattr, p, "user.k"); }
 static long c_chdir(const char *p) { long rc = syscall(SYS_chdir, p); int e = errno; if (rc == 0 && p[0] != '/') (void)!chdir(getenv("WORK")); errno = e; return rc; }
-static long c_stat(const char *p) { struct stat st; return syscall(SYS_stat, p, &st); }
-static long c_readlink(const char *p) { char b[100]; return syscall(SYS_readlink, p, b, sizeof(b)); }
+static long c_stat(const char *p) { struct stat st; return old_stat(p, &st); }
+static long c_readlink(const char *p) { char b[100]; return old_readlink(p, b, sizeof(b)); }
 
 static const struct one ones[] = {
 	{ "unlink", c_unlink }, { "rmdir", c_rmdir }, { "unlinkat-dir", c_unlinkat_dir }, { "unlinkat-bad", c_unlinkat_bad },

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
+#include "tests/e2e/old_calls.h"
 #include "tests/e2e/places.h"
 
 /* Beyond what the output of this program takes: it may go to a file. */
@@ -83,7 +84,7 @@ static void flags(void)
 		snprintf(what, sizeof(what), "bit %u of openat", bit);
 		say(what, (fds[0] = (int)syscall(SYS_openat, AT_FDCWD, "fl", f & ~(unsigned)(O_CREAT | O_TRUNC), 0)) < 0 ? -1 : 0);
 		if (fds[0] >= 0)
-			printf("\t%x\n", (unsigned)fcntl(fds[0], F_GETFL));
+			printf("\t%x\n", fcntl(fds[0], F_GETFL));
 		close(fds[0]);
 		snprintf(what, sizeof(what), "bit %u of unlinkat", bit);
 		say(what, syscall(SYS_unlinkat, AT_FDCWD, "nothing", f));
@@ -103,10 +104,10 @@ static void flags(void)
 		char st[256];
 		say(what, syscall(SYS_statx, AT_FDCWD, "fl", f, 0, st));
 		snprintf(what, sizeof(what), "bit %u of mknod's mode", bit);
-		say(what, syscall(SYS_mknod, "fln", f, 0));
+		say(what, old_mknod("fln", f));
 		unlink("fln");
 		snprintf(what, sizeof(what), "bit %u of mkdir's mode", bit);
-		say(what, syscall(SYS_mkdir, "flm", f));
+		say(what, old_mkdir("flm", f));
 		look("\tflm", "flm");
 		rmdir("flm");
 	}

@@ -202,7 +202,8 @@ static void hostile_files(void **state)
 	close(in);
 }
 
-/* The made-up module. */
+/* The made-up module. Its code is of one architecture. */
+#ifdef __x86_64__
 
 #define MODULE_LEN 8192
 #define HDR_AT 0x200
@@ -263,6 +264,8 @@ static pid_t waits_in(const char *name, char **map)
 	wait_blocked(pid);
 	return pid;
 }
+
+#endif
 
 static void hostile_tables(void **state)
 {
