@@ -224,7 +224,7 @@ static bool within_sequence(const struct scan *s, char c)
 {
 	if (s->state != SCAN_ESCAPE && s->state != SCAN_CHARSET && s->state != SCAN_CSI)
 		return false;
-	return c == 0x7f || (c >= 0 && c < 0x20 && c != '\033' && c != 0x18 && c != 0x1a);
+	return c == 0x7f || ((unsigned char)c < 0x20 && c != '\033' && c != 0x18 && c != 0x1a);
 }
 
 static void step(struct scan *s, char c)
