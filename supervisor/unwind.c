@@ -35,10 +35,13 @@
 #define FDES_MAX 1000000
 #define NAME_MAX_SHOWN 256
 
+/* On aarch64 libunwind's UNW_REG_IP is the register of the return address. */
 #ifdef __x86_64__
 #define RETURN_COLUMN UNW_X86_64_RIP
+#define IP_REGISTER UNW_X86_64_RIP
 #else
 #define RETURN_COLUMN UNW_AARCH64_X30
+#define IP_REGISTER UNW_AARCH64_PC
 #endif
 
 struct unwinding {
@@ -161,7 +164,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 
 	if (write)
 		return -UNW_EREADONLYREG;
-	if (reg == UNW_REG_IP)
+	if (reg == IP_REGISTER)
 		*value = u->ip;
 	else if (reg == UNW_REG_SP)
 		*value = u->sp;
@@ -169,7 +172,7 @@ static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, 
 		u->lacks = true;
 	else if (regs_unwind(u->regs, reg, value))
 		return 0;
-	return reg == UNW_REG_IP || reg == UNW_REG_SP ? 0 : -UNW_EBADREG;
+	return reg == IP_REGISTER || reg == UNW_REG_SP ? 0 : -UNW_EBADREG;
 }
 
 static int no_fpreg(unw_addr_space_t as, unw_regnum_t reg, unw_fpreg_t *value, int write, void *arg)
