@@ -54,14 +54,15 @@ static const char *stack_of(pid_t tid)
 	return text;
 }
 
-static void wait_blocked(pid_t pid)
+/* Until PID waits in call NR; -1: in any, but it has no other one on its way there. */
+static void wait_in(pid_t pid, long nr)
 {
 	char path[64], line[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/syscall", pid);
 	for (int i = 0; i < 5000; i++) {
 		FILE *f = fopen(path, "r");
-		bool blocked = f && fgets(line, sizeof(line), f) && strncmp(line, "running", 7) != 0;
+		bool blocked = f && fgets(line, sizeof(line), f) && strncmp(line, "running", 7) != 0 && (nr < 0 || strtol(line, NULL, 10) == nr);
 
 		if (f)
 			fclose(f);
@@ -70,6 +71,11 @@ static void wait_blocked(pid_t pid)
 		usleep(1000);
 	}
 	fail_msg("the child does not wait");
+}
+
+static void wait_blocked(pid_t pid)
+{
+	wait_in(pid, -1);
 }
 
 static void end(pid_t pid)
@@ -86,8 +92,7 @@ static void real_stack(void **state)
 		execl("/bin/sleep", "sleep", "1000", (char *)NULL);
 		_exit(1);
 	}
-	usleep(50000);
-	wait_blocked(pid);
+	wait_in(pid, SYS_clock_nanosleep);
 	const char *s = stack_of(pid);
 	assert_non_null(strstr(s, "clock_nanosleep"));
 	assert_non_null(strstr(s, "\"unwind\":\"complete\""));
