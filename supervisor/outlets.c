@@ -30,6 +30,7 @@ struct outlet {
 	int given; /* the command's; -1 when it has it */
 	int from;  /* its other end; -1: all is passed on, or nobody reads */
 	int to;    /* usher's own */
+	bool named; /* a FIFO with a name: when whoever reads has gone another may come */
 	bool full; /* nothing fitted in last */
 };
 
@@ -58,8 +59,9 @@ static bool is_pipe(int fd, struct stat *st)
 	return flags >= 0 && (flags & O_ACCMODE) == O_WRONLY && fstat(fd, st) == 0 && S_ISFIFO(st->st_mode);
 }
 
-static int outlet_open(struct outlet *a, int fd)
+static int outlet_open(struct outlet *a, int fd, const struct stat *st)
 {
+	struct stat own;
 	int ends[2], size = fcntl(fd, F_GETPIPE_SZ), flags = fcntl(fd, F_GETFL);
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -69,6 +71,7 @@ static int outlet_open(struct outlet *a, int fd)
 	a->to = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (a->to < 0)
 		return -errno;
+	a->named = fstat(a->from, &own) == 0 && own.st_dev != st->st_dev;
 	if (size > 0)
 		(void)fcntl(a->given, F_SETPIPE_SZ, size);
 	if (flags & (O_NONBLOCK | O_DIRECT))
@@ -108,8 +111,8 @@ int outlets_open(struct outlets **out)
 		o->of[fd] = pipe[fd] ? (signed char)(same ? o->n - 1 : o->n) : -1;
 		if (!pipe[fd] || same || rc < 0)
 			continue;
-		o->at[o->n] = (struct outlet){ -1, -1, -1, false };
-		rc = outlet_open(&o->at[o->n++], fd);
+		o->at[o->n] = (struct outlet){ .given = -1, .from = -1, .to = -1 };
+		rc = outlet_open(&o->at[o->n++], fd, &st[fd]);
 	}
 	if (rc < 0)
 		outlets_free(o);
@@ -130,29 +133,43 @@ static bool nobody_reads(const struct outlet *a)
 	return poll(&p, 1, 0) > 0 && (p.revents & POLLERR);
 }
 
+static bool is_ready(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) > 0;
+}
+
+/* Whether nobody reads what the command writes: to a FIFO with a name that is known when it has written something. */
+static bool is_lost(const struct outlet *a)
+{
+	return nobody_reads(a) && (!a->named || is_ready(a->from));
+}
+
 /* Moves what there is and fits. With the lock held; returns whether something was moved. */
 static bool pass_on(struct outlet *a)
 {
-	if (a->from < 0)
-		return false;
-	ssize_t n = nobody_reads(a) ? 0 : splice(a->from, NULL, a->to, NULL, PIECE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
-	struct pollfd p = { .fd = a->from, .events = POLLIN };
+	bool lost = a->from >= 0 && is_lost(a);
 
-	a->full = n < 0 && errno == EAGAIN && poll(&p, 1, 0) > 0 && (p.revents & POLLIN);
+	a->full = false;
+	if (a->from < 0 || (!lost && !is_ready(a->from)))
+		return false;
+	ssize_t n = lost ? 0 : splice(a->from, NULL, a->to, NULL, PIECE, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	a->full = n < 0 && errno == EAGAIN;
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 		shut(&a->from);
 	return n > 0;
 }
 
-/* Whoever reads may go at any time: that is seen without being asked for. */
+/* Whoever reads may go at any time: that is seen without being asked for, but of a FIFO with a name while there is nothing for it. */
 static void prepare(const struct outlets *o, struct pollfd p[1 + 2 * OUTLETS])
 {
 	p[0] = (struct pollfd){ .fd = o->wake, .events = POLLIN };
 	for (unsigned i = 0; i < OUTLETS; i++) {
 		const struct outlet *a = &o->at[i];
-		bool there = i < o->n && a->from >= 0;
+		bool there = i < o->n && a->from >= 0, waits = a->full && !o->held;
 		p[1 + 2 * i] = (struct pollfd){ .fd = there && !o->held && !a->full ? a->from : -1, .events = POLLIN };
-		p[2 + 2 * i] = (struct pollfd){ .fd = there ? a->to : -1, .events = (short)(a->full && !o->held ? POLLOUT : 0) };
+		p[2 + 2 * i] = (struct pollfd){ .fd = there && (waits || !a->named) ? a->to : -1, .events = (short)(waits ? POLLOUT : 0) };
 	}
 }
 
@@ -172,7 +189,7 @@ static void *outlets_main(void *arg)
 		pthread_mutex_lock(&o->lock);
 		for (unsigned i = 0; i < o->n; i++) {
 			struct outlet *a = &o->at[i];
-			if (o->held && a->from >= 0 && nobody_reads(a))
+			if (o->held && a->from >= 0 && is_lost(a))
 				shut(&a->from);
 			else if (!o->held)
 				pass_on(a);

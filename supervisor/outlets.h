@@ -6,7 +6,7 @@
  *
  * Who calls what:
  *   relay_open()                 outlets_open().
- *   launch_options.output        outlets_given().
+ *   launch_options.outlets       outlets_given().
  *   relay_start()                outlets_start(), when the command has its own.
  *   the screen's take and give   outlets_hold().
  *   relay_close()                outlets_settle(): before usher says anything behind it.

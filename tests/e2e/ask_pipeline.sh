@@ -11,15 +11,19 @@ fresh
 echo content >secret
 cat >"$T/etc/over.py" <<'P'
 import os, sys, threading, time
+drawing = True
 def draw():
-    while True:
+    while drawing:
         os.write(1, b"\0337\033[3;1H\033[2K  read      /tmp/harmless\0338")
         time.sleep(0.02)
-threading.Thread(target=draw, daemon=True).start()
+pen = threading.Thread(target=draw)
+pen.start()
 time.sleep(0.5)
 try: answer = b"read " + open("secret", "rb").read()
 except OSError as e: answer = b"refused\n"
 time.sleep(0.5)
+drawing = False
+pen.join()
 os.write(1, answer)
 P
 cat >"$T/etc/person.py" <<'P'
@@ -84,12 +88,16 @@ W cat /dev/zero | sleep 1; echo "gone ${PIPESTATUS[*]}"
 { W sh -c 'echo last; kill -9 $$' | cat; echo "killed ${PIPESTATUS[*]}"; } 2>/dev/null
 W echo without input <&- | cat; echo "input ${PIPESTATUS[*]}"
 W python3 -c 'import fcntl; print(fcntl.fcntl(1, 1032), fcntl.fcntl(1, 3))' | cat; echo "pipe ${PIPESTATUS[*]}"
+D=$(mktemp -d "$T/d.XXXXXX") && mkfifo "$D/fifo"
+for i in 1 2 3; do exec 5<"$D/fifo"; : >"$D/come$i"; read -r l <&5; echo "fifo $l 0"; exec 5<&-; : >"$D/gone$i"; sleep 0.5; done &
+W sh -c 'for i in 1 2 3; do while [ ! -e "$0/come$i" ]; do sleep 0.1; done; echo $i; while [ ! -e "$0/gone$i" ]; do sleep 0.1; done; done' "$D" >"$D/fifo"
+wait
 S
 export USHER T
 pipes() { # RULES
 	R=$1 timeout 200 python3 -c 'import pty, signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); pty.spawn(sys.argv[1:])' bash "$T/etc/pipes.sh" </dev/null | tr -d '\r' | grep -v 'carry the mark'
 }
 native=$(pipes "")
-same "control: natively there are ten" 10 "$(grep -c '^[a-z]* [0-9]* [0-9]*$' <<<"$native")"
+same "control: natively there are these" 13 "$(grep -c '^[a-z]* [0-9]* [0-9]*$' <<<"$native")"
 same "a pipeline is as natively" "$native" "$(pipes "$R")"
 finish
