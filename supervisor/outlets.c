@@ -19,6 +19,7 @@
 
 #include "policy/wait_for.h"
 #include "rules/cleanup.h"
+#include "supervisor/supervise.h"
 
 #define PIECE (1 << 20)
 #define OUTLETS 2
@@ -245,21 +246,37 @@ void outlets_hold(struct outlets *o, bool hold)
 		poll(NULL, 0, 10);
 }
 
-/* Passes on what waits, up to PATIENCE ms for each piece, -1: until a signal comes that ends a program. The thread has ended. */
-static void drain(struct outlet *a, int patience)
+/* With room for all that waits usher need not: who waits behind a command that has ended takes signals that natively nobody gets, and is no job's. */
+static void widen(const struct outlet *a)
+{
+	int has = fcntl(a->to, F_GETPIPE_SZ), more = fcntl(a->from, F_GETPIPE_SZ);
+
+	if (has > 0 && more > 0)
+		(void)fcntl(a->to, F_SETPIPE_SZ, has + more);
+}
+
+/* Whether a signal has come that ends a program. One that stops it does so. */
+static bool told_to_end(void)
 {
 	sigset_t pending;
 
+	if (sigpending(&pending) < 0)
+		return false;
+	if (sigismember(&pending, SIGTSTP))
+		(void)supervise_stop(SIGTSTP);
+	return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT);
+}
+
+/* Passes on what waits, up to PATIENCE ms for each piece, -1: for as long as it takes; but not when usher is to end. The thread has ended. */
+static void drain(struct outlet *a, int patience)
+{
 	for (int waited = 0; a->from >= 0;) {
 		struct pollfd p = { .fd = a->to, .events = POLLOUT };
 		if (pass_on(a)) {
 			waited = 0;
 			continue;
 		}
-		if (a->from < 0 || !a->full || (patience >= 0 && waited >= patience))
-			return;
-		if (patience < 0 && sigpending(&pending) == 0 &&
-		    (sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT)))
+		if (a->from < 0 || !a->full || (patience >= 0 && waited >= patience) || told_to_end())
 			return;
 		if (poll(&p, 1, LOOK_MS) == 0)
 			waited += LOOK_MS;
@@ -276,8 +293,13 @@ void outlets_settle(struct outlets *o)
 	wake(o);
 	pthread_join(o->thread, NULL);
 	o->started = false;
-	for (unsigned i = 0; i < o->n; i++)
+	for (unsigned i = 0; i < o->n; i++) {
+		while (pass_on(&o->at[i]))
+			;
+		if (o->at[i].full)
+			widen(&o->at[i]);
 		drain(&o->at[i], TAKEN_MS);
+	}
 }
 
 void outlets_close(struct outlets *o)

@@ -92,12 +92,13 @@ D=$(mktemp -d "$T/d.XXXXXX") && mkfifo "$D/fifo"
 for i in 1 2 3; do exec 5<"$D/fifo"; : >"$D/come$i"; read -r l <&5; echo "fifo $l 0"; exec 5<&-; : >"$D/gone$i"; sleep 0.5; done &
 W sh -c 'for i in 1 2 3; do while [ ! -e "$0/come$i" ]; do sleep 0.1; done; echo $i; while [ ! -e "$0/gone$i" ]; do sleep 0.1; done; done' "$D" >"$D/fifo"
 wait
+{ W sh -c 'for i in $(seq 25); do echo $i; sleep 0.1; done'; : >"$D/ended"; } | { for i in {1..150}; do [ -e "$D/ended" ] || sleep 0.1; done; [ -e "$D/ended" ] && wc -l; }; echo "ended ${PIPESTATUS[*]}"
 S
 export USHER T
 pipes() { # RULES
 	R=$1 timeout 200 python3 -c 'import pty, signal, sys; signal.signal(signal.SIGPIPE, signal.SIG_DFL); pty.spawn(sys.argv[1:])' bash "$T/etc/pipes.sh" </dev/null | tr -d '\r' | grep -v 'carry the mark'
 }
 native=$(pipes "")
-same "control: natively there are these" 13 "$(grep -c '^[a-z]* [0-9]* [0-9]*$' <<<"$native")"
+same "control: natively there are these" 14 "$(grep -c '^[a-z]* [0-9]* [0-9]*$' <<<"$native")"
 same "a pipeline is as natively" "$native" "$(pipes "$R")"
 finish
