@@ -234,8 +234,10 @@ static int open_terminal(struct run *run, const struct run_options *o)
 		return 0;
 	int rc = outlets_open(&run->outlets);
 	rc = rc < 0 ? rc : relay_open(&run->relay, run->outlets);
-	if (rc == -ENOTTY && !o->ask)
+	if (rc == -ENOTTY && !o->ask) {
+		outlets_close(steal_pointer(&run->outlets));
 		return unattended_refused(run->s.policy, stderr);
+	}
 	if (rc < 0)
 		return run_complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */

@@ -101,4 +101,17 @@ pipes() { # RULES
 native=$(pipes "")
 same "control: natively there are these" 14 "$(grep -c '^[a-z]* [0-9]* [0-9]*$' <<<"$native")"
 same "a pipeline is as natively" "$native" "$(pipes "$R")"
+
+# Where nobody can be asked there is nothing to hold.
+has() { # FILE: how many descriptors usher has when the command has written there
+	while [ ! -s "$1" ]; do sleep 0.1; done
+	ls "/proc/$(cat "$T/pid")/fd" | wc -l
+	kill "$(cat "$T/pid")"
+}
+alone() { setsid sh -c 'echo $$ >"$0/pid"; exec "$@"' "$T" "$USHER" run -p builtin:agent --journal "$(mktemp -u "$T/a.XXXXXX")" -- sh -c 'echo here; sleep 100'; }
+alone >"$T/out.file" 2>/dev/null &
+plain=$(has "$T/out.file")
+alone 2>/dev/null | cat >"$T/out.pipe" &
+same "without a terminal usher has no more descriptors with a pipe than with a file" "$plain" "$(has "$T/out.pipe")"
+wait
 finish
