@@ -153,7 +153,7 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 		mkdir -p "$(dirname "$f")"
 		refused "write $f in the project" bash -c "echo x >>$f"
 	done
-	for f in .vscode .git/info .git/hooks sub/.git .bzr/branch _darcs/prefs .jj/repo ~/.cargo; do
+	for f in .vscode .git/info .git/hooks .git/COMMIT_EDITMSG .git/logs/HEAD .git/packed-refs sub/.git .bzr/branch _darcs/prefs .jj/repo ~/.cargo; do
 		mkdir -p "$(dirname "$f")"
 		[ -e "$f" ] || refused "a link in the place of $f" ln -sfT "$PWD" "$f"
 		[ ! -L "$f" ] || rm "$f"
