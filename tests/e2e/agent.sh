@@ -208,7 +208,7 @@ secrets() {
 	for f in .cache/{sessions/xfce4-session-x:0,ibus/bus/registry,ksycoca5_en_x,menus/0cb77e31,direnv/layouts/0a/bin/ls,rofi-4.runcache,thefuck.db,fish/generated_completions/ls.fish} .cache/{ccache/ccache.conf,biome/biome-daemon/biome-socket-2,mesa_shader_cache/0a/x,zsh4humans/v5/z4h.zsh,jedi/CPython-311-33/x.pkl,git/credential/socket,lazyvim/luac/x.luac,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
 		refused "write ~/$f" bash -c "mkdir -p ~/$(dirname $f); echo x >~/$f"
 	done
-	for f in .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
+	for f in .git/MERGE_RR .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
 	refused "a link where tmux looks for its server" bash -c 'd=/tmp/tmux-x$$; mkdir $d; trap "rm -r $d" EXIT; ln -s "$PWD/sock" $d/default'
 	refused "a directory with a socket, moved there" bash -c 'd=/tmp/tmux-x$$; mkdir -p s; trap "rm -rf s $d" EXIT; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"s/default\")"; mv -T s $d'
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
