@@ -9,7 +9,7 @@ check-kernel: ## tests under Debian's own kernel, or the package KERNEL=, in qem
 	@BUILD=$(abspath $(BUILD)/slow) tests/check-kernel $(or $(ONLY),$(KERNEL_TESTS))
 
 # What x86-64 alone has, or takes a compiler and more for some hours, is left out.
-FOREIGN_TESTS = $(filter supervisor_%,$(notdir $(UNIT_BIN))) abi_calls closed_forms exec_objects exec_traced files_escape files_caller programs shell files file_errno file_signals \
+FOREIGN_TESTS = $(filter supervisor_%,$(notdir $(UNIT_BIN))) abi_calls closed_forms exec_objects files_escape files_caller programs shell files file_errno file_signals \
 	stack evidence kills creds env
 
 check-aarch64: ## tests on the other architecture, emulated, on Debian's kernel or KERNEL=: some hours (ONLY=NAME.. selects)
