@@ -282,7 +282,9 @@ static bool holds_fifo(struct job *j, int dir, const char *name)
 	struct stat st;
 	uint64_t flags = j->word[OPEN_FLAGS];
 
-	if (!atomic_load_explicit(&j->session->fifos, memory_order_relaxed) || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISFIFO(st.st_mode))
+	if (!atomic_load_explicit(&j->session->fifos, memory_order_relaxed) || !without_waiting(j))
+		return false;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISFIFO(st.st_mode))
 		return false;
 	return (!(flags & O_NONBLOCK) && (flags & O_ACCMODE) == O_RDONLY) || !open_at_fifo(j, &st);
 }

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -177,7 +176,7 @@ static void prepare(const struct outlets *o, struct pollfd p[1 + 2 * OUTLETS])
 static void *outlets_main(void *arg)
 {
 	struct outlets *o = arg;
-	uint64_t count;
+	eventfd_t woken;
 
 	pthread_mutex_lock(&o->lock);
 	while (!o->stopping) {
@@ -185,8 +184,7 @@ static void *outlets_main(void *arg)
 		prepare(o, p);
 		pthread_mutex_unlock(&o->lock);
 		wait_for(p, 1 + 2 * OUTLETS, -1);
-		if (p[0].revents && read(o->wake, &count, sizeof(count)) < 0)
-			poll(NULL, 0, 1);
+		(void)eventfd_read(o->wake, &woken);
 		pthread_mutex_lock(&o->lock);
 		for (unsigned i = 0; i < o->n; i++) {
 			struct outlet *a = &o->at[i];
@@ -216,14 +214,6 @@ int outlets_start(struct outlets *o)
 	return -rc;
 }
 
-static void wake(struct outlets *o)
-{
-	uint64_t one = 1;
-
-	if (write(o->wake, &one, sizeof(one)) < 0)
-		return; /* the counter is full: it is awake */
-}
-
 static bool all_read(const struct outlets *o)
 {
 	for (unsigned i = 0; i < o->n; i++) {
@@ -241,7 +231,7 @@ void outlets_hold(struct outlets *o, bool hold)
 	pthread_mutex_lock(&o->lock);
 	o->held = hold;
 	pthread_mutex_unlock(&o->lock);
-	wake(o);
+	(void)eventfd_write(o->wake, 1);
 	for (int ms = 0; hold && ms < READ_MS && !all_read(o); ms += 10)
 		poll(NULL, 0, 10);
 }
@@ -290,7 +280,7 @@ void outlets_settle(struct outlets *o)
 	pthread_mutex_lock(&o->lock);
 	o->stopping = true;
 	pthread_mutex_unlock(&o->lock);
-	wake(o);
+	(void)eventfd_write(o->wake, 1);
 	pthread_join(o->thread, NULL);
 	o->started = false;
 	for (unsigned i = 0; i < o->n; i++) {

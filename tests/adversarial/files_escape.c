@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "race.h"
+#include "tests/e2e/old_calls.h"
 
 #define GOT 0
 #define MISSED 1
@@ -85,15 +86,6 @@ static void *flip_names(void *arg)
 	return NULL;
 }
 
-static int old_open(const char *path)
-{
-#ifdef SYS_open
-	return (int)syscall(SYS_open, path, O_RDONLY);
-#else
-	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY);
-#endif
-}
-
 /* Opens PATH over and over while FLIPPER runs; every form of open that takes a path. */
 static bool races(const char *path, void *(*flipper)(void *), void *arg)
 {
@@ -106,7 +98,7 @@ static bool races(const char *path, void *(*flipper)(void *), void *arg)
 	if (pthread_create(&thread, NULL, flipper, arg) != 0)
 		return false;
 	for (unsigned i = 0; !got && race_clock() < end; i++) {
-		int fd = i % 3 == 0 ? old_open(path) :
+		int fd = i % 3 == 0 ? (int)old_open(path, O_RDONLY) :
 			 i % 3 == 1 ? (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY) :
 				      (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 		got = secret(fd);

@@ -255,18 +255,18 @@ static int one_of_many(int number)
 	return wrong ? 1 : 0;
 }
 
-/* Many callers wait long for usher: nearly every signal comes before it has taken the call. */
-static void crowd(void)
+/* N processes at once, each with its number. */
+static void crowd(const char *what, int n, int (*one)(int number))
 {
 	int wrong = 0, status;
 
-	for (int i = 0; i < CROWD; i++) {
+	for (int i = 0; i < n; i++) {
 		if (fork() == 0)
-			_exit(one_of_many(i));
+			_exit(one(i));
 	}
 	while (wait(&status) > 0)
 		wrong += !WIFEXITED(status) || WEXITSTATUS(status);
-	printf("a crowd under two timers: %d wrong\n", wrong);
+	printf("%s: %d wrong\n", what, wrong);
 }
 
 /* Opens a FIFO to which nobody writes. The timer ends that: with its next signal, where one comes before the open does. */
@@ -389,19 +389,6 @@ static int one_of_killers(int number)
 	return wrong != 0;
 }
 
-static void crowd_of_killers(void)
-{
-	int wrong = 0, status;
-
-	for (int i = 0; i < KILLERS; i++) {
-		if (fork() == 0)
-			_exit(one_of_killers(i));
-	}
-	while (wait(&status) > 0)
-		wrong += !WIFEXITED(status) || WEXITSTATUS(status);
-	printf("a crowd whose writers are killed: %d wrong\n", wrong);
-}
-
 static void killed_at_a_fifo(void)
 {
 	if (mkfifo("p", 0600) < 0)
@@ -409,7 +396,7 @@ static void killed_at_a_fifo(void)
 	killed_readers();
 	killed_writers();
 	unlink("p");
-	crowd_of_killers();
+	crowd("a crowd whose writers are killed", KILLERS, one_of_killers);
 }
 
 int main(int argc, char **argv)
@@ -422,7 +409,8 @@ int main(int argc, char **argv)
 	changes(false);
 	meetings(true);
 	meetings(false);
-	crowd();
+	/* Many callers wait long for usher: nearly every signal comes before it has taken the call. */
+	crowd("a crowd under two timers", CROWD, one_of_many);
 	interrupted_wait();
 	after_a_wait();
 	killed_at_a_fifo();

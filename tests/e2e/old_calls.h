@@ -19,6 +19,7 @@
 	static inline long old_##name args { return syscall at; }
 #endif
 
+OLD_CALL(open, (const char *p, int flags), (SYS_open, p, flags), (SYS_openat, AT_FDCWD, p, flags))
 OLD_CALL(unlink, (const char *p), (SYS_unlink, p), (SYS_unlinkat, AT_FDCWD, p, 0))
 OLD_CALL(rmdir, (const char *p), (SYS_rmdir, p), (SYS_unlinkat, AT_FDCWD, p, AT_REMOVEDIR))
 OLD_CALL(mkdir, (const char *p, unsigned mode), (SYS_mkdir, p, mode), (SYS_mkdirat, AT_FDCWD, p, mode))
