@@ -16,7 +16,12 @@
 #include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
-#define SETTLE_MS 3000
+/*
+ * A call of usher's own on a disk that is slow or frozen goes on after its caller was killed, and usher cannot end before it either: what is given up is
+ * one that can be left at the end alone (a file server that does not answer).
+ */
+#define SETTLE_MS 20000
+#define SETTLE_SAY_MS 2000
 #define LEAVE_NS 30000 /* with the timer's slack a tenth of a millisecond */
 #define LEAVE_LOOKS 50
 
@@ -126,6 +131,9 @@ bool pool_settle(struct pool *p)
 	for (int ms = 0; ms < SETTLE_MS; ms++) {
 		if (!anybody_walks(p))
 			return true;
+		if (ms == SETTLE_SAY_MS)
+			voice_say(p->session->voice, "usher: an operation for a process that has ended is not over (a slow disk or file server); its result is waited for up to %d seconds, for the journal\n",
+			          SETTLE_MS / 1000);
 		(void)poll(NULL, 0, 1);
 	}
 	return false;

@@ -112,7 +112,7 @@ void pool_stop(struct pool *p);
 
 /*
  * After pool_stop(): waits until no worker is at work on a call any more, so that the journal can be closed. Returns false when one still
- * is after some seconds.
+ * is after twenty seconds; after two it is said what is waited for.
  */
 bool pool_settle(struct pool *p);
 

@@ -286,7 +286,7 @@ static void close_journal(struct run *run)
 	if (pool_settle(s->pool))
 		run->unclosed = records_end(s, &run->result) < 0;
 	else
-		voice_say(s->voice, "usher: an operation for a process that has ended does not return; the journal is left as it is, not closed\n");
+		voice_say(s->voice, "usher: an operation for a process that has ended does not return; the journal is left as it is, not closed; usher verify %s tells what was in flight\n", run->journal);
 	s->journal = NULL;
 }
 
