@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
@@ -28,6 +29,7 @@
 #include "supervisor/unwind_symbols.h"
 
 #define WHERE_TRIES 100
+#define WHERE_WAITS 100 /* of 50 us and the timer's slack each, for a caller whose core is taken away on its way into the wait (a busy hypervisor's) */
 #ifndef UNWIND_LIMIT_MS /* make tsan is slower */
 #define UNWIND_LIMIT_MS 5
 #endif
@@ -199,7 +201,12 @@ static bool where(pid_t tid, uint64_t *sp, uint64_t *ip)
 	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = 0;
 	int err = -EAGAIN; /* it runs, on its way into the wait */
-	for (int tries = 0; tries < WHERE_TRIES && fd >= 0 && err == -EAGAIN && (n = pread(fd, line, sizeof(line) - 1, 0)) > 0; tries++) {
+	for (int tries = 0; tries < WHERE_TRIES + WHERE_WAITS && fd >= 0 && err == -EAGAIN; tries++) {
+		if (tries >= WHERE_TRIES)
+			(void)nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+		n = pread(fd, line, sizeof(line) - 1, 0);
+		if (n <= 0)
+			break;
 		line[n] = '\0';
 		err = thread_call_parse(line, &call);
 	}
