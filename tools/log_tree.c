@@ -8,49 +8,17 @@
 #include "audit/field.h"
 #include "audit/query.h"
 #include "audit/render.h"
-#include "rules/op.h"
+#include "audit/stamp.h"
 #include "tools/log.h"
+#include "tools/log_lives.h"
 
-#define REFUSED_MAX 8
-
-struct process {
-	int64_t pid;
-	int64_t parent; /* 0: not known */
-	char *exe;      /* escaped, the latest */
-	char *argv;
-	char *end;      /* "exit 0", "signal 9"; NULL: not known */
-	uint64_t records, denied;
-	uint64_t did[OP_COUNT];     /* allowed, by operation */
-	char *refused[REFUSED_MAX]; /* the first different ones */
-	size_t n_refused;
-	bool printed;
-};
+#define DEPTH_MAX 200
 
 struct tree {
 	struct log *log;
-	struct process *all;
-	size_t n, cap;
-	bool failed;
+	struct log_lives lives;
+	struct log_process **child; /* all, by their parents and by when they began: those without one first */
 };
-
-static struct process *find(struct tree *t, int64_t pid)
-{
-	for (size_t i = t->n; i--;) /* who acts now has mostly acted lately */
-		if (t->all[i].pid == pid)
-			return &t->all[i];
-	if (t->n == t->cap) {
-		size_t cap = t->cap ? 2 * t->cap : 64;
-		struct process *grown = realloc(t->all, cap * sizeof *grown);
-		if (!grown) {
-			t->failed = true;
-			return NULL;
-		}
-		t->all = grown;
-		t->cap = cap;
-	}
-	t->all[t->n] = (struct process){ .pid = pid };
-	return &t->all[t->n++];
-}
 
 static void keep_text(char **to, const struct field *f)
 {
@@ -61,7 +29,7 @@ static void keep_text(char **to, const struct field *f)
 	*to = text;
 }
 
-static void count_ops(struct process *p, const struct field *list)
+static void count_ops(struct log_process *p, const struct field *list)
 {
 	struct fields each;
 	struct field op;
@@ -73,14 +41,14 @@ static void count_ops(struct process *p, const struct field *list)
 				p->did[bit]++;
 }
 
-static void note_refused(struct process *p, const char *text, size_t len)
+static void note_refused(struct log_process *p, const char *text, size_t len)
 {
 	struct field call, object, rule;
 	char *line = NULL;
 	size_t size;
 
 	p->denied++;
-	if (p->n_refused == REFUSED_MAX || !field_find(text, len, "call", &call) || !field_find(text, len, "object", &object))
+	if (p->n_refused == LOG_REFUSED_MAX || !field_find(text, len, "call", &call) || !field_find(text, len, "object", &object))
 		return;
 	if (!field_find(text, len, "rule", &rule))
 		rule = (struct field){ .value = "?", .len = 1 };
@@ -102,53 +70,30 @@ static void note_refused(struct process *p, const char *text, size_t len)
 	p->refused[p->n_refused++] = line;
 }
 
-static void note_exit(struct tree *t, const char *text, size_t len)
-{
-	struct field event, pid, f;
-	int64_t number;
-	char *with;
-
-	if (!field_find(text, len, "event", &event) || !field_is(&event, "exit") || !field_find(text, len, "pid", &pid) ||
-	    !field_number(&pid, &number))
-		return;
-	struct process *p = find(t, number);
-	if (!p)
-		return;
-	bool signalled = field_find(text, len, "signal", &f);
-	if (!p->end && (signalled || field_find(text, len, "status", &f)) &&
-	    asprintf(&p->end, "%s %.*s", signalled ? "signal" : "exit", (int)f.len, f.value) < 0)
-		p->end = NULL;
-	if (p->end && field_find(text, len, "cpu_ms", &f) && asprintf(&with, "%s, %.*s ms", p->end, (int)f.len, f.value) > 0) {
-		free(p->end);
-		p->end = with;
-	}
-	if (!p->parent && field_find(text, len, "ppid", &f))
-		(void)field_number(&f, &p->parent);
-	if (!p->exe && field_find(text, len, "exe", &f))
-		keep_text(&p->exe, &f);
-}
-
 static void note_record(void *context, const char *text, size_t len)
 {
 	struct tree *t = context;
 	struct field type, pid, f = { 0 };
-	int64_t number, parent;
-	if (field_find(text, len, "type", &type) && field_is(&type, "note") && !t->log->n_words)
-		note_exit(t, text, len);
+	int64_t number;
+	uint64_t time = 0;
+
 	if (!field_find(text, len, "type", &type) || !field_is(&type, "call") || !field_find(text, len, "pid", &pid) ||
 	    !field_number(&pid, &number) || !query_match(t->log->query, text, len))
 		return;
-	struct process *p = find(t, number);
+	if (field_find(text, len, "time", &f))
+		(void)stamp_read(f.value, f.len, &time);
+	struct log_process *p = log_lives_find(&t->lives, number, time);
 	if (!p)
 		return;
+	p->shown = true;
 	p->records++;
 	if (field_find(text, len, "verdict", &f) && (field_is(&f, "deny") || field_is(&f, "kill")))
 		note_refused(p, text, len);
 	else if ((field_is(&f, "allow") || field_is(&f, "rewrite")) && field_find(text, len, "op", &f) && f.kind == FIELD_LIST)
 		count_ops(p, &f);
-	if (field_find(text, len, "ppid", &f) && field_number(&f, &parent))
-		p->parent = parent;
-	if (field_find(text, len, "exe", &f) && !p->exe)
+	if (field_find(text, len, "ppid", &f) && field_number(&f, &number))
+		p->ppid = number;
+	if (field_find(text, len, "exe", &f) && p->records == 1)
 		keep_text(&p->exe, &f);
 	/* A successful exec: the image from here on is the object. */
 	struct field call, result;
@@ -161,15 +106,7 @@ static void note_record(void *context, const char *text, size_t len)
 	}
 }
 
-static bool has_parent(const struct tree *t, const struct process *p)
-{
-	for (size_t i = 0; i < t->n; i++)
-		if (t->all[i].pid == p->parent && p->parent != p->pid)
-			return true;
-	return false;
-}
-
-static void print_sum(const struct tree *t, const struct process *p, unsigned depth)
+static void print_sum(const struct tree *t, const struct log_process *p, unsigned depth)
 {
 	const char *red = t->log->colour ? "\033[31m" : "", *plain = t->log->colour ? "\033[0m" : "";
 
@@ -191,11 +128,39 @@ static void put_text(void (*render)(FILE *, const struct field *), const char *t
 	render(stdout, &(struct field){ .value = text, .len = strlen(text) });
 }
 
-static void print_from(struct tree *t, struct process *p, unsigned depth)
+static struct log_process *shown_parent(const struct log_process *p)
 {
-	if (p->printed || depth > 200)
-		return;
-	p->printed = true;
+	return p->parent && p->parent->shown ? p->parent : NULL;
+}
+
+static int by_parent(const void *a, const void *b)
+{
+	const struct log_process *x = *(struct log_process *const *)a, *y = *(struct log_process *const *)b;
+	uintptr_t up = (uintptr_t)shown_parent(x), other = (uintptr_t)shown_parent(y);
+
+	if (up != other)
+		return up < other ? -1 : 1;
+	return log_process_order(x, y);
+}
+
+/* The first child of UP, of which all stand together; t->lives.n: it has none. */
+static size_t first_child(const struct tree *t, const struct log_process *up)
+{
+	size_t from = 0, to = t->lives.n;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if ((uintptr_t)shown_parent(t->child[middle]) < (uintptr_t)up)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+static void print_process(const struct tree *t, const struct log_process *p, unsigned depth)
+{
 	printf("%*s%ld ", (int)depth * 2, "", (long)p->pid);
 	put_text(render_value, p->exe ? p->exe : "?");
 	if (p->argv && *p->argv) {
@@ -203,29 +168,54 @@ static void print_from(struct tree *t, struct process *p, unsigned depth)
 		put_text(render_argv, p->argv);
 	}
 	print_sum(t, p, depth);
-	for (size_t i = 0; i < t->n; i++)
-		if (t->all[i].parent == p->pid)
-			print_from(t, &t->all[i], depth + 1);
+}
+
+static void print_from(const struct tree *t, struct log_process *p, unsigned depth)
+{
+	if (p->printed || depth > DEPTH_MAX)
+		return;
+	p->printed = true;
+	print_process(t, p, depth);
+	for (size_t i = first_child(t, p); i < t->lives.n && shown_parent(t->child[i]) == p; i++)
+		if (t->child[i]->shown)
+			print_from(t, t->child[i], depth + 1);
+}
+
+static int print_tree(struct tree *t)
+{
+	struct log_lives *l = &t->lives;
+
+	for (size_t i = 0; i < l->n; i++)
+		l->all[i]->shown |= !t->log->n_words;
+	t->child = calloc(l->n + 1, sizeof(l->all[0]));
+	if (!t->child)
+		return -ENOMEM;
+	if (l->n)
+		memcpy(t->child, l->all, l->n * sizeof(l->all[0]));
+	qsort(t->child, l->n, sizeof(l->all[0]), by_parent);
+	for (size_t i = 0; i < l->n && !shown_parent(t->child[i]); i++)
+		if (t->child[i]->shown)
+			print_from(t, t->child[i], 0);
+	for (size_t i = 0; i < l->n; i++) /* a circle hides nobody, nor does a long line */
+		if (l->all[i]->shown)
+			print_from(t, l->all[i], 0);
+	free(t->child);
+	return 0;
 }
 
 int log_tree(struct log *l)
 {
 	struct tree t = { .log = l };
-	int rc = log_walk_settled(l->dir, note_record, &t);
-	if (rc == 0 && t.failed)
+	int rc = log_walk_settled(l->dir, log_lives_note, &t.lives);
+
+	log_lives_sort(&t.lives);
+	if (rc == 0)
+		rc = log_walk_settled(l->dir, note_record, &t);
+	log_lives_join(&t.lives);
+	if (rc == 0 && t.lives.failed)
 		rc = -ENOMEM;
-	for (size_t i = 0; rc == 0 && i < t.n; i++)
-		if (!has_parent(&t, &t.all[i]))
-			print_from(&t, &t.all[i], 0);
-	for (size_t i = 0; rc == 0 && i < t.n; i++) /* a circle of reused numbers hides nobody */
-		print_from(&t, &t.all[i], 0);
-	for (size_t i = 0; i < t.n; i++) {
-		free(t.all[i].exe);
-		free(t.all[i].argv);
-		free(t.all[i].end);
-		while (t.all[i].n_refused)
-			free(t.all[i].refused[--t.all[i].n_refused]);
-	}
-	free(t.all);
+	if (rc == 0)
+		rc = print_tree(&t);
+	log_lives_clear(&t.lives);
 	return rc;
 }

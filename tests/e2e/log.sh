@@ -92,6 +92,12 @@ same "a broken index is passed over" "$(cat "$T/who")" "$(log "$T/a" who-touched
 rm -f "$T/a/index.sqlite"
 log "$T/a" --tree >"$T/out"; has "--tree shows programs" "/usr/bin/cat" "$T/out"
 same "--tree puts children below" 1 "$(grep -c '^  *[0-9].*/usr/bin/cat.*1 denied' "$T/out")"
+# A number that two processes had one after the other, as in a long session: the second cat's is made the first one's.
+session "$T/twice" 'cat one; cat d/four'
+read -r first second <<<"$(records "$T/twice" | grep -a '"call":"execve".*"object":"[^"]*/cat"' | sed 's/.*"pid":\([0-9]*\).*/\1/' | xargs)"
+sed -i "s/\"pid\":$second,/\"pid\":$first,/" "$T"/twice/journal-*.jsonl
+log "$T/twice" --tree >"$T/out" 2>/dev/null
+same "--tree: two processes with one number are two" "$first one $first d/four" "$(sed -n 's|^  *\([0-9]*\) [^ ]*/cat \([^ ]*\)  (.* exec 1, .*|\1 \2|p' "$T/out" | xargs)"
 log "$T/a" --timeline >"$T/out"; has "--timeline counts what was denied" "1 denied" "$T/out"
 log "$T/a" denied >"$T/out"; same "denied: one line" 1 "$(wc -l <"$T/out")"
 seq=$(records "$T/a" | grep -a '"verdict":"deny"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
