@@ -279,7 +279,7 @@ static void try_openat2(void)
 		if (fd >= 0)
 			close((int)fd);
 	}
-	for (size_t i = 0; i < sizeof(looks) / sizeof(looks[0]); i++) {
+	for (size_t i = 0; FROM_INSIDE && i < sizeof(looks) / sizeof(looks[0]); i++) {
 		struct open_how h = { .flags = looks[i].flags, .resolve = looks[i].resolve };
 		struct stat st;
 		fresh();

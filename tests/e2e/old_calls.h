@@ -7,9 +7,17 @@
 #define USHER_TESTS_OLD_CALLS_H
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+/* Whether usher has a caller do what only itself can do: SECURITY.md. */
+#ifdef __x86_64__
+#define FROM_INSIDE true
+#else
+#define FROM_INSIDE false
+#endif
 
 #ifdef SYS_open
 #define OLD_CALL(name, args, old, at) \
