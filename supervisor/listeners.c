@@ -2,11 +2,14 @@
 #include "supervisor/listeners.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
@@ -14,6 +17,7 @@
 #include "supervisor/sockaddr.h"
 
 #define MOST 512 /* beyond these the oldest is forgotten */
+#define AWAITED_MOST 1024
 
 struct listening {
 	uint64_t cookie;
@@ -22,10 +26,18 @@ struct listening {
 	uint16_t port;
 };
 
+/* A connection that is still to be made, and what it comes to; both held. */
+struct awaited {
+	int client;
+	int own;
+};
+
 struct listeners {
 	pthread_mutex_t lock;
 	size_t n; /* ever added */
 	struct listening item[MOST];
+	size_t n_awaited;
+	struct awaited awaited[AWAITED_MOST];
 };
 
 int listeners_new(struct listeners **out)
@@ -136,4 +148,81 @@ int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endp
 			return steal_fd(&sock);
 	}
 	return -1;
+}
+
+void listeners_hurry(int client)
+{
+	static const int off;
+
+	(void)setsockopt(client, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &off, sizeof(off));
+}
+
+/* Whether what SOCK connects to is still to be found: its first packet has got no answer, or has not left. */
+static bool is_connecting(int sock)
+{
+	uint8_t state;
+	socklen_t len = sizeof(state);
+
+	return getsockopt(sock, IPPROTO_TCP, TCP_INFO, &state, &len) < 0 || state == TCP_SYN_SENT;
+}
+
+static bool is_awaited_locked(const struct listeners *l, int client, int own)
+{
+	const uint64_t from = cookie_of(client, SO_COOKIE), to = cookie_of(own, SO_COOKIE);
+
+	for (size_t i = 0; i < l->n_awaited; i++) {
+		if (cookie_of(l->awaited[i].client, SO_COOKIE) == from && cookie_of(l->awaited[i].own, SO_COOKIE) == to)
+			return true;
+	}
+	return false;
+}
+
+static bool await_locked(struct listeners *l, int client, int own)
+{
+	if (l->n_awaited == AWAITED_MOST)
+		return false;
+	struct awaited one = { fcntl(client, F_DUPFD_CLOEXEC, 3), fcntl(own, F_DUPFD_CLOEXEC, 3) };
+	if (one.client < 0 || one.own < 0) {
+		cleanup_fd(&one.client);
+		cleanup_fd(&one.own);
+		return false;
+	}
+	l->awaited[l->n_awaited++] = one;
+	return true;
+}
+
+int listeners_await(struct listeners *l, int client, int own)
+{
+	static const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
+
+	if (!is_connecting(client))
+		return 0;
+	pthread_mutex_lock(&l->lock);
+	bool held = is_awaited_locked(l, client, own) || await_locked(l, client, own);
+	pthread_mutex_unlock(&l->lock);
+	if (held)
+		return 1;
+	(void)connect(client, &nobody, sizeof(nobody));
+	return -ETIMEDOUT;
+}
+
+bool listeners_look(struct listeners *l)
+{
+	size_t left = 0;
+
+	if (!l)
+		return false;
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < l->n_awaited; i++) {
+		struct awaited one = l->awaited[i];
+		if (is_connecting(one.client)) {
+			l->awaited[left++] = one;
+			continue;
+		}
+		close(one.client);
+		close(one.own);
+	}
+	l->n_awaited = left;
+	pthread_mutex_unlock(&l->lock);
+	return left > 0;
 }

@@ -2,7 +2,7 @@
 /*
  * TCP sockets that the tree listens on. For rules on connect that say own.
  *
- * MUST: what is called own is what will be reached: the listening socket is held from before the connect until it was made, by its cookie
+ * MUST: what is called own is what will be reached: the listening socket is held from before the connect until the connection was made or has failed, however soon the call returns, by its cookie
  * (SO_COOKIE, never another's), and nobody else listens on its address and port while it does: one that shares them (SO_REUSEPORT) is nobody's.
  */
 #ifndef USHER_SUPERVISOR_LISTENERS_H
@@ -24,5 +24,17 @@ void listeners_add(struct listeners *l, pid_t pid, int fd, int sock);
  * one. L may be NULL. Any thread.
  */
 int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client);
+
+/* CLIENT's connect is to find who listens, instead of leaving it to the first write (TCP_FASTOPEN_CONNECT). */
+void listeners_hurry(int client);
+
+/*
+ * CLIENT has asked for a connection to OWN, from listeners_hold(). Where it is not made yet (OWN has no room, and the caller does not wait) the
+ * two are held until it is, by listeners_look(): 1 then. 0: it is made, or was refused. Where that cannot be it is given up: -ETIMEDOUT. Any thread.
+ */
+int listeners_await(struct listeners *l, int client, int own);
+
+/* Lets go of those that were made meanwhile. Whether some are left to look at. L may be NULL. Any thread. */
+bool listeners_look(struct listeners *l);
 
 #endif

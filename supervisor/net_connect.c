@@ -18,7 +18,9 @@
 #include "supervisor/net_socket.h"
 #include "supervisor/net_swap.h"
 #include "supervisor/patience.h"
+#include "supervisor/pool.h"
 #include "supervisor/session.h"
+#include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
 /* job->word[] of connect. */
@@ -131,6 +133,20 @@ static int family_asked(const struct job *j, const struct sockaddr_storage *to)
 	return j->word[WORD_SWAPPED] ? (int)j->word[WORD_SWAPPED] - 1 : to->ss_family;
 }
 
+/* A connection to the tree's own socket OWN: where the connect, which said RC, has not made it, OWN is held until it is. */
+static int until_made(struct job *j, int own, int rc)
+{
+	struct pool *p = j->session->pool;
+	int waits = rc == -EALREADY ? 0 : listeners_await(j->session->listeners, j->sock, own);
+
+	if (waits > 0) {
+		pthread_mutex_lock(&p->lock);
+		watch_wake_locked(p);
+		pthread_mutex_unlock(&p->lock);
+	}
+	return waits < 0 ? waits : rc;
+}
+
 int net_connect_perform(struct job *j)
 {
 	const struct target *t = j->word[WORD_TARGET] ? &j->target[j->word[WORD_TARGET] - 1] : NULL;
@@ -151,8 +167,11 @@ int net_connect_perform(struct job *j)
 	if (rc == 0) {
 		if (to.ss_family == AF_NETLINK)
 			net_own_number(j);
+		if (listens)
+			listeners_hurry(j->sock);
 		rc = do_connect(j, &to, (socklen_t)len);
 		net_ids_leave(&mine);
+		rc = listens ? until_made(j, own, rc) : rc;
 	}
 	if (j->word[WORD_SWAPPED] && (rc == 0 || rc == -EINPROGRESS)) {
 		int swap = net_swap_install(j, (int)j->arg[0]);

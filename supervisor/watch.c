@@ -22,6 +22,7 @@
 #include "supervisor/ask.h"
 #include "supervisor/clock.h"
 #include "supervisor/crowd.h"
+#include "supervisor/listeners.h"
 #include "supervisor/memory.h"
 #include "supervisor/pool.h"
 #include "supervisor/proc_text.h"
@@ -256,7 +257,8 @@ bool watch_round(struct pool *p)
 	look_round_locked(p);
 	refill_again_locked(p);
 	stall_look_locked(p);
-	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning || refill_lacks_locked(p);
+	bool connects = listeners_look(p->session->listeners);
+	p->watching = crowd_nudge_locked(p) || p->blocked || p->parked || p->returning || refill_lacks_locked(p) || connects;
 	bool parked = p->parked != NULL, go_on = p->watching;
 	pthread_mutex_unlock(&p->lock);
 	if (parked)
