@@ -31,6 +31,7 @@ enum call_when {
 	WHEN_SOCKETS = 1 << 7,    /* some rule could give sockets that are not listed: net_filter.h asks */
 	WHEN_KEPT = 1 << 8,       /* some file may not be changed: policy_allows() says no of modify */
 	WHEN_ADDRESSED = 1 << 9,  /* the rules do not let UDP be sent to everybody */
+	WHEN_OWN = 1 << 10,       /* a rule says own: the tree's own listening sockets are known */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 

@@ -51,6 +51,8 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_DESCENT;
 	if (o->policy && shown_wanted(o->policy))
 		mode |= WHEN_SHOWN;
+	if (likeness_own(o->policy))
+		mode |= WHEN_OWN;
 	return mode;
 }
 

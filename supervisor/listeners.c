@@ -86,6 +86,29 @@ static bool address_of(int sock, struct sockaddr_in6 *out)
 	return ss.ss_family == AF_INET;
 }
 
+int listeners_listen(struct listeners *l, int sock, int backlog, bool *alone)
+{
+	*alone = false;
+	if (!l)
+		return listen(sock, backlog) < 0 ? -errno : 0;
+	pthread_mutex_lock(&l->lock);
+	*alone = flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 0 && flag_of(sock, SOL_SOCKET, SO_REUSEPORT) == 0;
+	int rc = listen(sock, backlog) < 0 ? -errno : 0;
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
+int listeners_share(struct listeners *l, int sock, int on)
+{
+	if (!l)
+		return -EPERM;
+	pthread_mutex_lock(&l->lock);
+	bool late = on && flag_of(sock, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1;
+	int rc = late ? -EPERM : setsockopt(sock, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ? -errno : 0;
+	pthread_mutex_unlock(&l->lock);
+	return rc;
+}
+
 void listeners_add(struct listeners *l, pid_t pid, int fd, int sock)
 {
 	struct sockaddr_in6 at;
@@ -115,7 +138,7 @@ static bool is_reached(int sock, const struct listening *one, const struct inet_
 	struct sockaddr_in6 at;
 
 	return cookie_of(sock, SO_COOKIE) == one->cookie && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1 &&
-	       flag_of(sock, SOL_SOCKET, SO_REUSEPORT) == 0 && address_of(sock, &at) && ntohs(at.sin6_port) == to->port && takes(sock, &at, to) &&
+	       flag_of(sock, SOL_SOCKET, SO_BINDTOIFINDEX) == 0 && address_of(sock, &at) && ntohs(at.sin6_port) == to->port && takes(sock, &at, to) &&
 	       cookie_of(sock, SO_NETNS_COOKIE) == cookie_of(client, SO_NETNS_COOKIE);
 }
 

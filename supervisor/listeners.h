@@ -16,7 +16,16 @@ struct procs;
 /* 0 or -ENOMEM. Lives as long as the session. */
 int listeners_new(struct listeners **out);
 
-/* SOCK, which process PID has as its descriptor FD, listens from now on. L may be NULL. Any thread. */
+/*
+ * Has SOCK listen. *alone: it did not before, and shares its port with nobody: it is the tree's alone from now on. One that shared it once may do so
+ * whatever it says later: the kernel remembers that of the port. Returns 0 or a negative errno. L may be NULL: *alone is false. Any thread.
+ */
+int listeners_listen(struct listeners *l, int sock, int backlog, bool *alone);
+
+/* SO_REUSEPORT of SOCK, refused where that would share what is alone. Returns 0 or a negative errno. Any thread. */
+int listeners_share(struct listeners *l, int sock, int on);
+
+/* SOCK, which process PID has as its descriptor FD, listens from now on, alone. L may be NULL. Any thread. */
 void listeners_add(struct listeners *l, pid_t pid, int fd, int sock);
 
 /*

@@ -19,6 +19,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
 #include "supervisor/listeners.h"
+#include "supervisor/memory.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
@@ -220,10 +221,32 @@ int net_listen_perform(struct job *j)
 	int rc = net_ids_enter(j, &mine);
 
 	if (rc == 0) {
-		rc = listen(j->sock, (int)j->arg[1]) < 0 ? -errno : still_there(j);
+		bool alone;
+		rc = listeners_listen(j->session->listeners, j->sock, (int)j->arg[1], &alone);
 		if (rc == 0)
+			rc = still_there(j);
+		if (rc == 0 && alone)
 			listeners_add(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock);
 		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);
+}
+
+int net_share_resolve(struct job *j)
+{
+	struct socket_kind kind;
+
+	return net_socket(j, (int)j->arg[0], &kind);
+}
+
+int net_share_perform(struct job *j)
+{
+	int on;
+
+	if ((int32_t)j->arg[4] < (int32_t)sizeof(on))
+		return net_answer(j, -EINVAL);
+	int rc = memory_read((pid_t)j->notif.pid, j->arg[3], &on, sizeof(on));
+	if (rc == 0 && !job_alive(j))
+		rc = -ESRCH;
+	return net_answer(j, rc < 0 ? rc : listeners_share(j->session->listeners, j->sock, on));
 }

@@ -16,6 +16,9 @@ int net_bind_perform(struct job *j);
 int net_connect_redirect(struct job *j, uint32_t index, const struct object *to);
 int net_listen_resolve(struct job *j);
 int net_listen_perform(struct job *j);
+/* SO_REUSEPORT */
+int net_share_resolve(struct job *j);
+int net_share_perform(struct job *j);
 /* bind leads elsewhere: another address, another name. */
 int net_bind_redirect(struct job *j, uint32_t index, const struct object *to);
 

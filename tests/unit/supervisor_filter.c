@@ -154,6 +154,7 @@ static const struct expectation expected[] = {
 	X(user, __NR_setsockopt, E(EPERM), 3, 41, 20),
 	X(user, __NR_setsockopt, E(EPERM), 3, 41, 46),
 	X(user, __NR_setsockopt, ALLOW, 3, 1, 46),
+	X(user, __NR_setsockopt, ALLOW, 3, 1, 15),
 	X(writers, __NR_setsockopt, ALLOW, 3, 0, 35),
 	X(writers, __NR_setsockopt, E(EPERM), 3, 0, 4),
 	X(user, __NR_ioctl, ALLOW, 0, TCGETS),
