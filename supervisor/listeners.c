@@ -30,6 +30,7 @@ struct listening {
 struct awaited {
 	int client;
 	int own;
+	bool begun; /* the connect has returned */
 };
 
 struct listeners {
@@ -189,44 +190,52 @@ static bool is_connecting(int sock)
 	return getsockopt(sock, IPPROTO_TCP, TCP_INFO, &state, &len) < 0 || state == TCP_SYN_SENT;
 }
 
-static bool is_awaited_locked(const struct listeners *l, int client, int own)
-{
-	const uint64_t from = cookie_of(client, SO_COOKIE), to = cookie_of(own, SO_COOKIE);
-
-	for (size_t i = 0; i < l->n_awaited; i++) {
-		if (cookie_of(l->awaited[i].client, SO_COOKIE) == from && cookie_of(l->awaited[i].own, SO_COOKIE) == to)
-			return true;
-	}
-	return false;
-}
-
-static bool await_locked(struct listeners *l, int client, int own)
-{
-	if (l->n_awaited == AWAITED_MOST)
-		return false;
-	struct awaited one = { fcntl(client, F_DUPFD_CLOEXEC, 3), fcntl(own, F_DUPFD_CLOEXEC, 3) };
-	if (one.client < 0 || one.own < 0) {
-		cleanup_fd(&one.client);
-		cleanup_fd(&one.own);
-		return false;
-	}
-	l->awaited[l->n_awaited++] = one;
-	return true;
-}
-
 int listeners_await(struct listeners *l, int client, int own)
+{
+	struct awaited one = { fcntl(client, F_DUPFD_CLOEXEC, 3), fcntl(own, F_DUPFD_CLOEXEC, 3), false };
+
+	pthread_mutex_lock(&l->lock);
+	bool held = one.client >= 0 && one.own >= 0 && l->n_awaited < AWAITED_MOST;
+	if (held)
+		l->awaited[l->n_awaited++] = one;
+	pthread_mutex_unlock(&l->lock);
+	if (held)
+		return one.client;
+	cleanup_fd(&one.client);
+	cleanup_fd(&one.own);
+	return -EAGAIN;
+}
+
+/* 1: the connection is still to be made, 0: it is made or was refused. To what listens no more (it may be shut down though it is held, and its port be somebody else's) it is ended: -ECONNREFUSED. */
+static int look_at(const struct awaited *a)
 {
 	static const struct sockaddr nobody = { .sa_family = AF_UNSPEC };
 
-	if (!is_connecting(client))
+	if (!is_connecting(a->client))
 		return 0;
-	pthread_mutex_lock(&l->lock);
-	bool held = is_awaited_locked(l, client, own) || await_locked(l, client, own);
-	pthread_mutex_unlock(&l->lock);
-	if (held)
+	if (flag_of(a->own, SOL_SOCKET, SO_ACCEPTCONN) == 1)
 		return 1;
-	(void)connect(client, &nobody, sizeof(nobody));
-	return -ETIMEDOUT;
+	(void)connect(a->client, &nobody, sizeof(nobody));
+	return -ECONNREFUSED;
+}
+
+int listeners_made(struct listeners *l, int awaited, bool begun)
+{
+	size_t i = 0;
+
+	pthread_mutex_lock(&l->lock);
+	while (l->awaited[i].client != awaited)
+		i++;
+	struct awaited *a = &l->awaited[i];
+	int rc = begun ? look_at(a) : 0;
+	a->begun = true;
+	if (rc <= 0) {
+		close(a->client);
+		close(a->own);
+		*a = l->awaited[--l->n_awaited];
+	}
+	pthread_mutex_unlock(&l->lock);
+	return rc;
 }
 
 bool listeners_look(struct listeners *l)
@@ -238,7 +247,7 @@ bool listeners_look(struct listeners *l)
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < l->n_awaited; i++) {
 		struct awaited one = l->awaited[i];
-		if (is_connecting(one.client)) {
+		if (look_at(&one) == 1 || !one.begun) {
 			l->awaited[left++] = one;
 			continue;
 		}

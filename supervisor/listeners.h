@@ -37,13 +37,16 @@ int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endp
 /* CLIENT's connect is to find who listens, instead of leaving it to the first write (TCP_FASTOPEN_CONNECT). */
 void listeners_hurry(int client);
 
-/*
- * CLIENT has asked for a connection to OWN, from listeners_hold(). Where it is not made yet (OWN has no room, and the caller does not wait) the
- * two are held until it is, by listeners_look(): 1 then. 0: it is made, or was refused. Where that cannot be it is given up: -ETIMEDOUT. Any thread.
- */
+/* CLIENT is to connect to OWN, from listeners_hold(): a number for listeners_made(), which has to follow, or -EAGAIN. Any thread. */
 int listeners_await(struct listeners *l, int client, int own);
 
-/* Lets go of those that were made meanwhile. Whether some are left to look at. L may be NULL. Any thread. */
+/*
+ * The connect has returned; BEGUN: the connection that is under way is its. 1: it is not made yet (OWN has no room), and the two are held until it is,
+ * by listeners_look(). 0: it is made, or was refused. -ECONNREFUSED: OWN was shut down meanwhile, and it is ended. Any thread.
+ */
+int listeners_made(struct listeners *l, int awaited, bool begun);
+
+/* Lets go of those that were made, ends those to what was shut down. Whether some are left to look at. L may be NULL. Any thread. */
 bool listeners_look(struct listeners *l);
 
 #endif

@@ -133,12 +133,18 @@ static int family_asked(const struct job *j, const struct sockaddr_storage *to)
 	return j->word[WORD_SWAPPED] ? (int)j->word[WORD_SWAPPED] - 1 : to->ss_family;
 }
 
-/* A connection to the tree's own socket OWN: where the connect, which said RC, has not made it, OWN is held until it is. */
-static int until_made(struct job *j, int own, int rc)
+/* Connects to the tree's own socket OWN: where the connect returns before the connection is made, OWN is held until it is. */
+static int connect_own(struct job *j, int own, const struct sockaddr_storage *to, socklen_t len)
 {
 	struct pool *p = j->session->pool;
-	int waits = rc == -EALREADY ? 0 : listeners_await(j->session->listeners, j->sock, own);
+	struct listeners *l = j->session->listeners;
+	int awaited = listeners_await(l, j->sock, own);
 
+	if (awaited < 0)
+		return awaited;
+	listeners_hurry(j->sock);
+	int rc = do_connect(j, to, len);
+	int waits = listeners_made(l, awaited, rc != -EALREADY && rc != -EISCONN);
 	if (waits > 0) {
 		pthread_mutex_lock(&p->lock);
 		watch_wake_locked(p);
@@ -167,11 +173,8 @@ int net_connect_perform(struct job *j)
 	if (rc == 0) {
 		if (to.ss_family == AF_NETLINK)
 			net_own_number(j);
-		if (listens)
-			listeners_hurry(j->sock);
-		rc = do_connect(j, &to, (socklen_t)len);
+		rc = listens ? connect_own(j, own, &to, (socklen_t)len) : do_connect(j, &to, (socklen_t)len);
 		net_ids_leave(&mine);
-		rc = listens ? until_made(j, own, rc) : rc;
 	}
 	if (j->word[WORD_SWAPPED] && (rc == 0 || rc == -EINPROGRESS)) {
 		int swap = net_swap_install(j, (int)j->arg[0]);

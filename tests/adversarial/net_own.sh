@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Row 63: a rule that lets the tree connect to what it listens on itself (own), with a daemon outside on the same port: alone there, after the tree's has ended, sharing
 # it (SO_REUSEPORT; also where the tree takes that back, or says it late), and in turns with the tree, which goes on connecting; and after the tree has closed its own, to which a connect that did not wait was still under way, as its
-# queue was full, or not begun (TCP_FASTOPEN_CONNECT). Natively each reaches the daemon.
+# queue was full (closed, or shut down), or not begun (TCP_FASTOPEN_CONNECT). Natively each reaches the daemon.
 command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
 T=$(mktemp -d) || exit 1
 trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$T"' EXIT
@@ -33,13 +33,13 @@ def goes_on():
     return past < float(os.environ.get("RACE_SECONDS", "2")) or ("CONTROL" in os.environ and past < 40 and not os.path.exists(d + "/hit"))
 if who == "daemon":
     s = listener(0); port = s.getsockname()[1]
-    if how in ("after", "turns", "full", "deferred", "parted", "late"): s.close(); s = None
+    if how in ("after", "turns", "full", "shut", "deferred", "parted", "late"): s.close(); s = None
     open(d + "/port.new", "w").write(str(port)); os.rename(d + "/port.new", d + "/port")
     if how == "after":
         while not os.path.exists(d + "/ended"): time.sleep(0.01)
         s = listener(port); open(d + "/there", "w").close()
     hits = 0
-    while how in ("full", "deferred", "parted", "late") and not s and not os.path.exists(d + "/over"):
+    while how in ("full", "shut", "deferred", "parted", "late") and not s and not os.path.exists(d + "/over"):
         time.sleep(0.01)
         try: s = os.path.exists(d + "/ended") and listener(port)
         except OSError: pass # it is held
@@ -61,14 +61,15 @@ else:
         s.close(); open(d + "/ended", "w").close()
         while not os.path.exists(d + "/there"): time.sleep(0.01)
         connects(port)
-    elif how in ("full", "deferred"):
-        s = listener(port, 0 if how == "full" else 64)
-        cs = [socket.socket() for i in range(4 if how == "full" else 1)]
+    elif how in ("full", "shut", "deferred"):
+        s = listener(port, 64 if how == "deferred" else 0)
+        cs = [socket.socket() for i in range(1 if how == "deferred" else 4)]
         for c in cs:
-            if how == "full": c.setblocking(False)
+            if how != "deferred": c.setblocking(False)
             else: c.setsockopt(socket.IPPROTO_TCP, 34, 1); c.setsockopt(socket.IPPROTO_TCP, 30, 1) # TCP_FASTOPEN_NO_COOKIE, _CONNECT
             c.connect_ex(("127.0.0.1", port))
-        s.close(); open(d + "/ended", "w").close()
+        s.shutdown(socket.SHUT_RD) if how == "shut" else s.close()
+        open(d + "/ended", "w").close()
         while not os.path.exists(d + "/there") and time.monotonic() < start + 3: time.sleep(0.01)
         try: c.send(b"x")
         except OSError: pass
@@ -97,7 +98,7 @@ else:
         on = False; t.join()
 P
 bad=0 n=0
-for how in alone after shared turns full deferred parted late; do
+for how in alone after shared turns full shut deferred parted late; do
 	for run in natively supervised; do
 		d=$T/$((n += 1))
 		mkdir "$d"
