@@ -212,6 +212,7 @@ secrets() {
 	refused "a link where tmux looks for its server" bash -c 'd=/tmp/tmux-x$$; mkdir $d; trap "rm -r $d" EXIT; ln -s "$PWD/sock" $d/default'
 	refused "a directory with a socket, moved there" bash -c 'd=/tmp/tmux-x$$; mkdir -p s; trap "rm -rf s $d" EXIT; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"s/default\")"; mv -T s $d'
 	refused "a socket where chg looks for its server" bash -c 'd=/tmp/chg$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/server'
+	refused "a socket moved to where a desktop's programs look for their bus" bash -c 'trap "rm -f bus" EXIT; mkdir -p ~/.cache; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"bus\")"; mv -T bus ~/.cache/bus'
 	refused "a socket where elvish looks for its daemon" bash -c 'd=/tmp/elvish-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/sock'
 	refused "a socket where gopls looks for its daemon" bash -c 's=/tmp/gopls-0a$$-daemon.me; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
