@@ -206,7 +206,10 @@ int listeners_await(struct listeners *l, int client, int own)
 	return -EAGAIN;
 }
 
-/* 1: the connection is still to be made, 0: it is made or was refused. To what listens no more (it may be shut down though it is held, and its port be somebody else's) it is ended: -ECONNREFUSED. */
+/*
+ * 1: the connection is still to be made, 0: it is made or was refused. To what listens no more (it may be shut down though it is held, and its port be
+ * somebody else's) it is ended: -ECONNREFUSED.
+ */
 static int look_at(const struct awaited *a)
 {
 	static const struct sockaddr nobody = { .sa_family = AF_UNSPEC };

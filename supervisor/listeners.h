@@ -2,8 +2,9 @@
 /*
  * TCP sockets that the tree listens on. For rules on connect that say own.
  *
- * MUST: what is called own is what will be reached: the listening socket is held from before the connect until the connection was made or has failed, however soon the call returns, by its cookie
- * (SO_COOKIE, never another's), and nobody else listens on its address and port while it does: one that shares them (SO_REUSEPORT) is nobody's.
+ * MUST: what is called own is what will be reached: the listening socket is held from before the connect until the connection was made or has failed,
+ * however soon the call returns, by its cookie (SO_COOKIE, never another's), and nobody else listens on its address and port while it does: one that
+ * shares them (SO_REUSEPORT) is nobody's.
  */
 #ifndef USHER_SUPERVISOR_LISTENERS_H
 #define USHER_SUPERVISOR_LISTENERS_H
