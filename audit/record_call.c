@@ -178,7 +178,16 @@ static void record_subject(struct record *r, const struct subject *by, bool pare
 		memorise(r, by, r->buf + from, r->len - from);
 }
 
-/* What else an investigation asks: who may use the object now, and where a link leads. */
+static void record_times(struct record *r, const struct call *call)
+{
+	char text[CALL_TIME_TEXT];
+	if (call_time_text(call, CALL_ACCESSED, text))
+		put_word(r, "accessed", text);
+	if (call_time_text(call, CALL_MODIFIED, text))
+		put_word(r, "modified", text);
+}
+
+/* What else an investigation asks: who may use the object now, where a link leads, how old a file was made to look. */
 static void record_said(struct record *r, const struct call *call)
 {
 	char text[SAYS_TEXT];
@@ -186,10 +195,16 @@ static void record_said(struct record *r, const struct call *call)
 		put_word(r, "mode", text);
 	if (call_owner_text(call, text))
 		put_word(r, "owner", text);
+	if (call->says == SAYS_LENGTH && call->n_objects)
+		put_int(r, "length", (int64_t)call->said);
 	if (call->says == SAYS_LINK)
 		record_bytes(r, "link", call->text);
-	if (call->says == SAYS_ATTRIBUTE)
-		record_bytes(r, "attribute", call->text);
+	if (call->says == SAYS_TIMES)
+		record_times(r, call);
+	if (call->says != SAYS_ATTRIBUTE)
+		return;
+	record_bytes(r, "attribute", call->text);
+	record_argv(r, "value", call->value);
 }
 
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)

@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv, to_argv, mode, owner, link, attribute;
+		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -25,7 +25,8 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "rule", &p->rule },     { "result", &p->result }, { "answer", &p->answer }, { "intent", &p->intent },
 		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
 		    { "to_argv", &p->to_argv }, { "mode", &p->mode },     { "owner", &p->owner },
-		    { "link", &p->link },     { "attribute", &p->attribute } };
+		    { "length", &p->length }, { "link", &p->link },	    { "attribute", &p->attribute }, { "value", &p->value },
+		    { "accessed", &p->accessed }, { "modified", &p->modified } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -130,6 +131,10 @@ static void put_said(FILE *to, const struct parts *p)
 	put_one(to, " owner ", &p->owner);
 	put_one(to, " link ", &p->link);
 	put_one(to, " attribute ", &p->attribute);
+	put_one(to, " value ", &p->value);
+	put_one(to, " length ", &p->length);
+	put_one(to, " accessed ", &p->accessed);
+	put_one(to, " modified ", &p->modified);
 	put_one(to, " as ", &p->argv0);
 }
 

@@ -65,6 +65,7 @@ static void mark_of(const struct question *q, uint8_t out[QUESTION_MARK])
 	mark_span(&h, c->argv0);
 	mark_span(&h, c->argv);
 	mark_span(&h, c->env);
+	mark_span(&h, c->value);
 	for (uint32_t i = 0; i < c->n_objects; i++)
 		mark_object(&h, &c->object[i]);
 	crypto_generichash_final(&h, out, QUESTION_MARK);
@@ -86,7 +87,7 @@ static void keep(char **at, struct span *s)
 	*at += s->len;
 }
 
-#define CALL_SPANS (4 + 4 * CALL_OBJECTS)
+#define CALL_SPANS (5 + 4 * CALL_OBJECTS)
 
 /* All that C points to beside its ancestors: the one list of it. How many. */
 static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
@@ -96,6 +97,7 @@ static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
 	out[n++] = &c->argv0;
 	out[n++] = &c->argv;
 	out[n++] = &c->env;
+	out[n++] = &c->value;
 	for (uint32_t i = 0; i < c->n_objects; i++) {
 		out[n++] = &c->object[i].name;
 		out[n++] = &c->object[i].named;
@@ -105,9 +107,16 @@ static uint32_t call_spans(struct call *c, struct span *out[CALL_SPANS])
 	return n;
 }
 
+static void shorten(struct call *c)
+{
+	if (c->value.len > ASKED_VALUE)
+		c->value.len = ASKED_VALUE;
+}
+
 static size_t bytes_needed(const struct question *q, uint32_t n_ancestors)
 {
 	struct call c = *q->call;
+	shorten(&c);
 	struct span *spans[CALL_SPANS];
 	size_t n = 0;
 	for (uint32_t left = call_spans(&c, spans); left > 0; left--)
@@ -145,6 +154,7 @@ int asked_new(const struct question *q, struct asked **out, size_t *size)
 	char *at = (char *)(ancestors + n_anc);
 	a->verdict = *q->verdict;
 	a->call = *c;
+	shorten(&a->call);
 	memset(&a->call.object[c->n_objects], 0, (CALL_OBJECTS - c->n_objects) * sizeof(c->object[0])); /* of any call before: nobody's */
 	a->call.by.ancestors = n_anc ? ancestors : NULL;
 	a->call.by.n_ancestors = n_anc;

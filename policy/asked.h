@@ -22,6 +22,8 @@ struct asked {
 	struct fact *facts;      /* keys and values too */
 };
 
+#define ASKED_VALUE 200 /* bytes that it keeps of an attribute's value, which may have 64 KiB: the whole is in the journal */
+
 /* Copies Q into one piece of memory, of *size bytes; asked_free() it. Returns 0 or -ENOMEM. */
 int asked_new(const struct question *q, struct asked **out, size_t *size);
 /* Lets go of what it was opened from, too. Safe on NULL. */

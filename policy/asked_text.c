@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The words of a question. Everything from the watched side goes through text_show(). */
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,6 +48,23 @@ static void add_flags(const struct asked *a, const struct flag *f, size_t n, str
 	}
 }
 
+/* The question holds no more of a long one. */
+static void add_value(const struct asked *a, struct text_buffer *t)
+{
+	uint64_t len = a->call.said >> SAYS_ABOVE;
+	text_add(t, ", value ");
+	text_show(t, a->call.value, ASKED_VALUE);
+	if (len > a->call.value.len)
+		text_add(t, " [...%" PRIu64 " bytes]", len);
+}
+
+static void add_time(const struct asked *a, enum call_time which, const char *label, struct text_buffer *t)
+{
+	char text[CALL_TIME_TEXT];
+	if (call_time_text(&a->call, which, text))
+		text_add(t, "%s%s", label, text);
+}
+
 #define TEXT_SAID 240 /* characters of a link's text: it is the caller's, and the whole is in the journal */
 
 void asked_flags(const struct asked *a, struct text_buffer *t)
@@ -63,10 +81,16 @@ void asked_flags(const struct asked *a, struct text_buffer *t)
 		text_add(t, ", mode %s", said);
 	if (call_owner_text(&a->call, said))
 		text_add(t, ", owner %s", said);
+	if (a->call.says == SAYS_LENGTH)
+		text_add(t, ", to %" PRIu64 " bytes", a->call.said);
 	if (a->call.says == SAYS_LINK || a->call.says == SAYS_ATTRIBUTE) {
 		text_add(t, a->call.says == SAYS_LINK ? ", a link to " : ", attribute ");
 		text_show(t, a->call.text, TEXT_SAID);
 	}
+	if (a->call.value.bytes)
+		add_value(a, t);
+	add_time(a, CALL_ACCESSED, ", accessed ", t);
+	add_time(a, CALL_MODIFIED, ", modified ", t);
 }
 
 static void text_objects(const struct asked *a, size_t most, struct text_buffer *t)

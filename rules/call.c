@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
+
+#include "rules/date.h"
 
 enum makes makes_of(mode_t mode)
 {
@@ -84,4 +87,48 @@ size_t call_owner_text(const struct call *c, char out[SAYS_TEXT])
 	if (group != UINT32_MAX)
 		snprintf(g, sizeof(g), "%" PRIu32, group);
 	return (size_t)snprintf(out, SAYS_TEXT, "%s:%s", u, g);
+}
+
+#define SECONDS_A_DAY 86400
+#define FIRST_NO_DATE 253402300800 /* the year 10000 */
+
+/* V in N decimal digits, and SEP behind them: who unpacks an archive does this for each file. */
+static char *digits(char *out, uint64_t v, unsigned n, char sep)
+{
+	for (unsigned i = n; i-- > 0; v /= 10)
+		out[i] = (char)('0' + v % 10);
+	out[n] = sep;
+	return out + n + 1;
+}
+
+static size_t date_text(const struct timespec *t, char *out)
+{
+	struct date date = date_of((uint64_t)t->tv_sec / SECONDS_A_DAY);
+	unsigned second = (unsigned)(t->tv_sec % SECONDS_A_DAY);
+	char *o = digits(out, date.year, 4, '-');
+
+	o = digits(o, date.month, 2, '-');
+	o = digits(o, date.day, 2, 'T');
+	o = digits(o, second / 3600, 2, ':');
+	o = digits(o, second / 60 % 60, 2, ':');
+	o = digits(o, second % 60, 2, '.');
+	o = digits(o, (uint64_t)t->tv_nsec, 9, 'Z');
+	*o = '\0';
+	return (size_t)(o - out);
+}
+
+size_t call_time_text(const struct call *c, enum call_time which, char out[CALL_TIME_TEXT])
+{
+	struct timespec t[2];
+
+	if (c->says != SAYS_TIMES || !c->n_objects || c->text.len != sizeof(t))
+		return 0;
+	memcpy(t, c->text.bytes, sizeof(t));
+	if (t[which].tv_nsec == UTIME_OMIT || (t[0].tv_nsec == UTIME_NOW && t[1].tv_nsec == UTIME_NOW))
+		return 0;
+	if (t[which].tv_nsec == UTIME_NOW)
+		return (size_t)snprintf(out, CALL_TIME_TEXT, "now");
+	if (t[which].tv_sec < 0 || t[which].tv_sec >= FIRST_NO_DATE || t[which].tv_nsec < 0 || t[which].tv_nsec > 999999999)
+		return (size_t)snprintf(out, CALL_TIME_TEXT, "@%lld.%09ld", (long long)t[which].tv_sec, t[which].tv_nsec);
+	return date_text(&t[which], out);
 }

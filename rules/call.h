@@ -111,8 +111,10 @@ enum call_says {
 	SAYS_OPEN,      /* O_*, and above them the mode of what it creates */
 	SAYS_MODE,      /* a mode, of a node with its type */
 	SAYS_OWNER,     /* a group, and above it a user: UINT32_MAX where it stays as it is */
+	SAYS_LENGTH,    /* how long a file is to be, in bytes */
 	SAYS_LINK,      /* what a symbolic link is to say */
-	SAYS_ATTRIBUTE, /* an extended attribute's name */
+	SAYS_ATTRIBUTE, /* an extended attribute's name, and the value that it gets: XATTR_* flags, and above them how long the value is */
+	SAYS_TIMES,     /* when a file was read and changed last: two struct timespec, as utimensat(2) has them, or none: both now */
 };
 
 #define SAYS_ABOVE 32 /* bits */
@@ -125,8 +127,9 @@ struct call {
 	struct object object[CALL_OBJECTS];
 	union {
 		struct span argv0; /* exec: argv[0], by which some programs tell what to be; no rule sees it */
-		struct span text;  /* with SAYS_LINK and SAYS_ATTRIBUTE */
+		struct span text;  /* with SAYS_LINK, SAYS_ATTRIBUTE and SAYS_TIMES */
 	};
+	struct span value;      /* with SAYS_ATTRIBUTE; absent where it is removed, or empty; of a question's the beginning alone may be here */
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
 	struct span env;        /* exec: names of the new program's variables, each with a NUL behind; absent where no rule asks */
 	uint64_t said;          /* as SAYS tells */
@@ -145,6 +148,16 @@ size_t call_mode_text(const struct call *c, char out[SAYS_TEXT]);
 
 /* The owner that C gives, as chown(1) takes it ("1000:1000", "1000:", ":1000"). Returns the length, 0 where it gives none. */
 size_t call_owner_text(const struct call *c, char out[SAYS_TEXT]);
+
+#define CALL_TIME_TEXT 48
+
+enum call_time { CALL_ACCESSED = 0, CALL_MODIFIED };
+
+/*
+ * The time WHICH that C gives a file: RFC 3339 in UTC with nanoseconds, "now", or "@SECONDS.NANOSECONDS" for what is no date behind 1970. Returns
+ * the length, 0 where that time stays as it is, and where both are the present one, which is the usual case.
+ */
+size_t call_time_text(const struct call *c, enum call_time which, char out[CALL_TIME_TEXT]);
 
 /* The argv[0] of an exec, for people: absent where it is the program's name, as resolved or as said, or the last component of that. */
 struct span call_called(const struct call *c);

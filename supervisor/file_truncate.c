@@ -28,6 +28,7 @@ int truncate_resolve(struct job *j)
 	struct target *t;
 
 	j->word[FILE_A] = j->arg[1];
+	j->said = j->arg[1];
 	return file_object(j, AT_FDCWD, 0, 0, OP_MODIFY, &t);
 }
 

@@ -70,10 +70,11 @@ static int copy_value(struct job *j, uint64_t addr, uint64_t size, uint64_t flag
 		return -E2BIG;
 	j->word[FILE_A] = size;
 	j->word[FILE_FLAGS] = flags;
-	j->said = flags;
+	j->said = size << SAYS_ABOVE | flags;
 	if (j->heap || !size)
 		return 0;
 	j->heap = malloc(size);
+	j->value_len = (uint32_t)size;
 	return j->heap ? memory_read((pid_t)j->notif.pid, addr, j->heap, size) : -ENOMEM;
 }
 

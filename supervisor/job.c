@@ -171,12 +171,17 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 	};
 }
 
-/* A symbolic link's text and an attribute's name, as they were copied, or what an exec is called by. */
+/* A symbolic link's text, an attribute's name and a file's times, as they were copied, or what an exec is called by. */
 static struct text text_said(const struct job *j, enum call_says says)
 {
 	if (says == SAYS_LINK)
 		return j->path[0];
-	return says == SAYS_ATTRIBUTE ? j->data[0] : j->argv0;
+	return says == SAYS_ATTRIBUTE || says == SAYS_TIMES ? j->data[0] : j->argv0;
+}
+
+static struct span value_said(const struct job *j, enum call_says says)
+{
+	return says == SAYS_ATTRIBUTE && j->heap ? (struct span){ j->heap, j->value_len } : (struct span){ NULL, 0 };
 }
 
 void job_call(const struct job *j, struct call *out)
@@ -194,6 +199,7 @@ void job_call(const struct job *j, struct call *out)
 	out->text = job_span(j, text_said(j, out->says));
 	out->argv = job_span(j, j->argv);
 	out->env = job_span(j, j->env);
+	out->value = value_said(j, out->says);
 	out->said = j->said;
 }
 

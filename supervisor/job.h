@@ -146,7 +146,8 @@ struct job {
 	int late;                /* why the second path or what stands for an attribute could not be copied, a negative errno: said when the first was looked up; 0 */
 	int scratch[JOB_SCRATCH];          /* descriptors a row needs to keep across parking, -1 each */
 	uint64_t word[4];        /* row-private values kept across parking */
-	void *heap;              /* row-private malloc memory (a long iovec, ...), freed by job_reset() */
+	void *heap;              /* row-private malloc memory (a long iovec, an attribute's value ...), freed by job_reset() */
+	uint32_t value_len;      /* of the attribute's value in HEAP */
 	struct unwound *stack;   /* the caller's, where it is evidence; malloc */
 	uint64_t review;         /* verdict.review: its number, 0 when there was no room */
 	char arena[JOB_ARENA];   /* last: job_pack() keeps only what is used */

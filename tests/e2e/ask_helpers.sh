@@ -44,6 +44,14 @@ same "a question of chmod has the mode" "flags:mode 4711 flags:mode 4711" "$(mod
 same "two at once are two" "flags:mode 0600 flags:mode 0644" "$(modes 'chmod 600 moded & chmod 644 moded; wait')"
 same "control: two of the same are one" "flags:mode 0600" "$(modes 'chmod 600 moded & chmod 600 moded; wait')"
 same "one of chown has the owner" "flags:owner $(id -u):" "$(modes "chown $(id -u) moded")"
+xattr() { echo "python3 -S -c 'import os; os.setxattr(\"moded\", \"user.a\", b\"$1\" * $2)'"; } # VALUE TIMES
+same "one of an attribute what it says" "flags:attribute user.a, value v" "$(modes "$(xattr v 1)")"
+same "of a long one the beginning" "yes" "$(modes "$(xattr v 500)" | grep -qx 'flags:attribute user.a, value v\{200\} \[...500 bytes\]' && echo yes)"
+same "two whose ends alone differ are two" 2 "$(modes "$(xattr v 500) & $(xattr v 501); wait" | tr ' ' '\n' | grep -c ^flags:)"
+same "one of times when" "flags:accessed 2001-02-03T04:05:06.000000007Z, modified 2001-02-03T04:05:06.000000007Z" "$(modes 'touch -d 2001-02-03T04:05:06.000000007Z moded')"
+sed -i s/attr/modify/ "$T/etc/modes.rules"
+same "one of truncate how long" "flags:to 5 bytes" "$(modes "python3 -S -c 'import os; os.truncate(\"moded\", 5)'")"
+sed -i s/modify/attr/ "$T/etc/modes.rules"
 sed -i "s,moded,linked," "$T/etc/modes.rules"; sed -i s/attr/create/ "$T/etc/modes.rules"
 same "one of a symbolic link where it leads" "flags:a link to q1" "$(modes 'ln -s q1 linked')"
 # A call is asked about for one of its objects and led elsewhere at the other: it is allowed as a whole, and led.

@@ -181,7 +181,8 @@ log "$T/led" index; same "and with its index" "$(cat "$T/who")" "$(log "$T/led" 
 
 # What a mode or an owner became.
 fresh; echo f >f; chmod 644 f
-session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no; ln -s '../a b' l; python3 -S -c 'import os; os.setxattr(\"f\", \"user.a\", b\"v\")'" 2>/dev/null
+session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no; ln -s '../a b' l; python3 -S -c 'import os; os.setxattr(\"f\", \"user.a\", b\"v\"); os.setxattr(\"f\", \"user.b\", b\"\"); os.removexattr(\"f\", \"user.a\"); os.truncate(\"f\", 1)'
+	touch -d 2001-02-03T04:05:06.000000007Z f; touch -m -d @-1 f; touch -a f; touch f" 2>/dev/null
 same "control: the mode was set" 711 "$(stat -c %a f | sed 's/^4//')"
 log "$T/modes" "path:$T/project/**" | sed -n "s|$T/project/||g; s/  allow by.*//; s/^.*: //p" >"$T/out"
 has "a line of chmod has the mode" "fchmodat attr f (named f) mode 4711" "$T/out"
@@ -189,7 +190,13 @@ has "one of chown the user" "attr f (named f) owner $(id -u):" "$T/out"; has "an
 has "one of mkdir the mode as it was said" "mkdir create d (named d) mode 0777" "$T/out"
 has "mknod's has the type" "create p (named p) mode 10666" "$T/out"; same "a line of an open has none" 0 "$(grep -c "made.*mode" "$T/out")"
 has "a symbolic link's line has what it says" 'create l (named l) link "../a b"' "$T/out"
-has "one of setxattr the attribute" "setxattr attr f (named f) attribute user.a" "$T/out"
+has "one of setxattr the attribute" "setxattr attr f (named f) attribute user.a value v" "$T/out"
+has "an empty value is none" "setxattr attr f (named f) attribute user.b" "$T/out"; has "and one that goes has none" "removexattr attr f (named f) attribute user.a" "$T/out"
+same "but for these no value is said" 1 "$(grep -c ' value ' "$T/out")"
+has "one of truncate the length" "truncate modify f (named f) length 1" "$T/out"
+has "one of utimensat the times" "utimensat attr f accessed 2001-02-03T04:05:06.000000007Z modified 2001-02-03T04:05:06.000000007Z" "$T/out"
+has "and only those that do not stay" "utimensat attr f modified @-1.000000000" "$T/out"; has "the present one too" "utimensat attr f accessed now" "$T/out"
+same "where both are the present one nothing is said" 1 "$(grep -c 'utimensat attr f$' "$T/out")"
 same "but its record has" '"mode":"0666"' "$(log "$T/modes" --json "path:$T/project/made" op:create | grep -o '"mode":"[0-7]*"')"
 cat >says.py <<'P'
 import ctypes, os

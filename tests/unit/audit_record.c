@@ -138,6 +138,8 @@ static void says_nothing(const char *syscall, enum call_says says)
 	const char *text = text_of(&r);
 	assert_null(strstr(text, "\"mode\""));
 	assert_null(strstr(text, "\"owner\""));
+	assert_null(strstr(text, "\"length\""));
+	assert_null(strstr(text, "ed\":")); /* accessed, modified */
 }
 
 /* What a call SAYS beside its object: the end of its record before the verdict. */
@@ -148,7 +150,7 @@ static void says(const char *syscall, op_set ops, enum call_says says, uint64_t 
 	struct call call = { .syscall = syscall, .n_objects = 1, .says = says, .said = said,
 			     .object = { { .kind = OBJECT_FILE, .ops = ops, .name = SPAN_LITERAL("/a") } } };
 	struct verdict verdict = { .kind = VERDICT_DENY, .where = "x.rules:3" };
-	if (says >= SAYS_LINK)
+	if (says == SAYS_LINK || says == SAYS_ATTRIBUTE)
 		call.text = SPAN_LITERAL("../a\"b");
 	record_begin(&r, buf, sizeof buf, "call");
 	record_call(&r, &call, &verdict);
@@ -171,10 +173,41 @@ static void names_modes_and_owners(void **state)
 	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\"");
 	says("open", OP_MODIFY, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, "");
 	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
+	says("truncate", OP_MODIFY, SAYS_LENGTH, 0, ",\"length\":0");
+	says("truncate", OP_MODIFY, SAYS_LENGTH, INT64_MAX, ",\"length\":9223372036854775807");
 	says("symlink", OP_CREATE, SAYS_LINK, 0, ",\"link\":\"../a\\\"b\"");
 	says("setxattr", OP_ATTR, SAYS_ATTRIBUTE, 0, ",\"attribute\":\"../a\\\"b\"");
 	says_nothing("chmod", SAYS_MODE);
 	says_nothing("chown", SAYS_OWNER);
+	says_nothing("truncate", SAYS_LENGTH);
+}
+
+/* The time WHICH of a call that says ACCESSED and MODIFIED, "" where it says none. */
+static const char *time_said(struct timespec accessed, struct timespec modified, enum call_time which)
+{
+	static char text[CALL_TIME_TEXT];
+	const struct timespec times[2] = { accessed, modified };
+	struct call call = { .syscall = "utimensat", .n_objects = 1, .says = SAYS_TIMES, .text = { (const char *)times, sizeof(times) } };
+	size_t n = call_time_text(&call, which, text);
+	assert_int_equal(n, n ? strlen(text) : 0);
+	return n ? text : "";
+}
+
+static void names_times(void **state)
+{
+	const struct timespec now = { 7, UTIME_NOW }, kept = { 7, UTIME_OMIT }, leap = { 951782399, 5 }, none = { 0, 0 };
+	(void)state;
+	assert_string_equal(time_said(leap, none, CALL_ACCESSED), "2000-02-28T23:59:59.000000005Z");
+	assert_string_equal(time_said(leap, none, CALL_MODIFIED), "1970-01-01T00:00:00.000000000Z");
+	assert_string_equal(time_said((struct timespec){ 253402300799, 999999999 }, none, CALL_ACCESSED), "9999-12-31T23:59:59.999999999Z");
+	assert_string_equal(time_said((struct timespec){ 253402300800, 0 }, none, CALL_ACCESSED), "@253402300800.000000000");
+	assert_string_equal(time_said((struct timespec){ -1, 5 }, none, CALL_ACCESSED), "@-1.000000005");
+	assert_string_equal(time_said((struct timespec){ INT64_MIN, INT64_MIN }, none, CALL_ACCESSED), "@-9223372036854775808.-9223372036854775808");
+	assert_string_equal(time_said(now, leap, CALL_ACCESSED), "now");
+	assert_string_equal(time_said(kept, leap, CALL_ACCESSED), "");
+	assert_string_equal(time_said(kept, now, CALL_MODIFIED), "now");
+	assert_string_equal(time_said(now, now, CALL_MODIFIED), "");
+	says_nothing("utimensat", SAYS_TIMES);
 }
 
 #define MANY 20000
@@ -307,7 +340,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
-		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls), cmocka_unit_test(names_modes_and_owners),	       cmocka_unit_test(names_errnos),
+		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls), cmocka_unit_test(names_modes_and_owners), cmocka_unit_test(names_times),	       cmocka_unit_test(names_errnos),
 		cmocka_unit_test(memo_changes_nothing), cmocka_unit_test(memo_of_stamps), cmocka_unit_test(writes_hex),
 		cmocka_unit_test(pads_as_sha256_does),
 	};
