@@ -191,12 +191,13 @@ static void record_times(struct record *r, const struct call *call)
 static void record_said(struct record *r, const struct call *call)
 {
 	char text[SAYS_TEXT];
+	uint64_t length;
 	if (call_mode_text(call, text))
 		put_word(r, "mode", text);
 	if (call_owner_text(call, text))
 		put_word(r, "owner", text);
-	if (call->says == SAYS_LENGTH && call->n_objects)
-		put_int(r, "length", (int64_t)call->said);
+	if (call_length(call, &length))
+		put_int(r, "length", (int64_t)length);
 	if (call->says == SAYS_LINK)
 		record_bytes(r, "link", call->text);
 	if (call->says == SAYS_TIMES)

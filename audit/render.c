@@ -122,17 +122,18 @@ static void put_one(FILE *to, const char *label, const struct field *f)
 	render_value(to, f);
 }
 
-/* The mode of what an open creates would stand in too many lines. */
+/* The mode of what an open creates, and that it empties what is there, would stand in too many lines. */
 static void put_said(FILE *to, const struct parts *p)
 {
 	bool opens = p->call.len >= 4 && (!memcmp(p->call.value, "open", 4) || !memcmp(p->call.value, "crea", 4));
-	if (!opens)
+	if (!opens) {
 		put_one(to, " mode ", &p->mode);
+		put_one(to, " length ", &p->length);
+	}
 	put_one(to, " owner ", &p->owner);
 	put_one(to, " link ", &p->link);
 	put_one(to, " attribute ", &p->attribute);
 	put_one(to, " value ", &p->value);
-	put_one(to, " length ", &p->length);
 	put_one(to, " accessed ", &p->accessed);
 	put_one(to, " modified ", &p->modified);
 	put_one(to, " as ", &p->argv0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rules/call.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -46,10 +47,11 @@ struct span call_called(const struct call *c)
 	return c->argv0;
 }
 
-static bool creates(const struct call *c)
+/* One of OPS, on any of its objects. */
+static bool does(const struct call *c, op_set ops)
 {
 	for (uint32_t i = 0; i < c->n_objects; i++) {
-		if (c->object[i].ops & OP_CREATE)
+		if (c->object[i].ops & ops)
 			return true;
 	}
 	return false;
@@ -72,7 +74,7 @@ size_t call_mode_text(const struct call *c, char out[SAYS_TEXT])
 {
 	if (c->says == SAYS_MODE)
 		return c->n_objects ? octal((uint32_t)c->said, out) : 0;
-	return c->says == SAYS_OPEN && creates(c) ? octal(c->said >> SAYS_ABOVE, out) : 0;
+	return c->says == SAYS_OPEN && does(c, OP_CREATE) ? octal(c->said >> SAYS_ABOVE, out) : 0;
 }
 
 size_t call_owner_text(const struct call *c, char out[SAYS_TEXT])
@@ -87,6 +89,16 @@ size_t call_owner_text(const struct call *c, char out[SAYS_TEXT])
 	if (group != UINT32_MAX)
 		snprintf(g, sizeof(g), "%" PRIu32, group);
 	return (size_t)snprintf(out, SAYS_TEXT, "%s:%s", u, g);
+}
+
+bool call_length(const struct call *c, uint64_t *out)
+{
+	bool empties = c->says == SAYS_OPEN && (c->said & O_TRUNC) && !(c->said & O_PATH);
+
+	if ((c->says != SAYS_LENGTH && !empties) || !does(c, OP_MODIFY))
+		return false;
+	*out = empties ? 0 : c->said;
+	return true;
 }
 
 #define SECONDS_A_DAY 86400

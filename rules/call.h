@@ -149,6 +149,9 @@ size_t call_mode_text(const struct call *c, char out[SAYS_TEXT]);
 /* The owner that C gives, as chown(1) takes it ("1000:1000", "1000:", ":1000"). Returns the length, 0 where it gives none. */
 size_t call_owner_text(const struct call *c, char out[SAYS_TEXT]);
 
+/* How long C makes a file: truncate's length, or 0 by O_TRUNC. False where it says nothing of it. */
+bool call_length(const struct call *c, uint64_t *out);
+
 #define CALL_TIME_TEXT 48
 
 enum call_time { CALL_ACCESSED = 0, CALL_MODIFIED };

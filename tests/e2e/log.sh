@@ -198,6 +198,7 @@ has "one of utimensat the times" "utimensat attr f accessed 2001-02-03T04:05:06.
 has "and only those that do not stay" "utimensat attr f modified @-1.000000000" "$T/out"; has "the present one too" "utimensat attr f accessed now" "$T/out"
 same "where both are the present one nothing is said" 1 "$(grep -c 'utimensat attr f$' "$T/out")"
 same "but its record has" '"mode":"0666"' "$(log "$T/modes" --json "path:$T/project/made" op:create | grep -o '"mode":"[0-7]*"')"
+same "and that it empties what is there" '"length":0' "$(log "$T/modes" --json "path:$T/project/made" op:create | grep -o '"length":[0-9]*')"
 cat >says.py <<'P'
 import ctypes, os
 libc = ctypes.CDLL(None)

@@ -172,6 +172,9 @@ static void names_modes_and_owners(void **state)
 	says("chown", OP_ATTR, SAYS_OWNER, none << SAYS_ABOVE | none, "");
 	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\"");
 	says("open", OP_MODIFY, SAYS_OPEN, creates | UINT64_C(0640) << SAYS_ABOVE, "");
+	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | O_TRUNC | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\",\"length\":0");
+	says("open", OP_MODIFY, SAYS_OPEN, O_TRUNC, ",\"length\":0");
+	says("open", OP_READ, SAYS_OPEN, O_TRUNC | O_PATH, "");
 	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
 	says("truncate", OP_MODIFY, SAYS_LENGTH, 0, ",\"length\":0");
 	says("truncate", OP_MODIFY, SAYS_LENGTH, INT64_MAX, ",\"length\":9223372036854775807");
