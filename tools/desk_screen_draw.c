@@ -69,7 +69,16 @@ static void put_cut(int y, int x, const char *text, int width)
 	addnstr(text + len - tail, tail);
 }
 
-static void row_text(struct screen_desk *d, struct json_object *item)
+/* Where the whole line has no ROOM the object has it first. */
+static void question_text(struct screen_desk *d, struct json_object *item, int room)
+{
+	size_t alone = desk_text_line(item, d->text, sizeof(d->text));
+
+	if (room < 0 || strlen(d->text) > (size_t)room)
+		d->text[alone] = '\0';
+}
+
+static void row_text(struct screen_desk *d, struct json_object *item, int room)
 {
 	switch (d->page) {
 	case PAGE_GRANTS:
@@ -83,19 +92,9 @@ static void row_text(struct screen_desk *d, struct json_object *item)
 		break;
 	case PAGE_QUESTIONS:
 	case PAGES:
-		desk_text_line(item, d->text, sizeof(d->text));
+		question_text(d, item, room);
 		break;
 	}
-}
-
-/* Where the whole line has no room the object has it first. */
-static void drop_program(char *line, int room)
-{
-	char *by = NULL;
-	for (char *p = line; (int)strlen(line) > room && (p = strstr(p, " by /")); p++)
-		by = p;
-	if (by)
-		*by = '\0';
 }
 
 static void draw_rows(struct screen_desk *d, int top, int height)
@@ -107,7 +106,6 @@ static void draw_rows(struct screen_desk *d, int top, int height)
 		int y = top + (int)(i - first);
 		int n = snprintf(id, sizeof(id), "%d:%s%llu ", r->session->pid, d->page == PAGE_REVIEWS ? "r" : "",
 				 (unsigned long long)desk_number(r->item, page_key(d->page)));
-		row_text(d, r->item);
 		if (i == d->at)
 			attron(A_REVERSE);
 		mvaddnstr(y, 0, id, COLS);
@@ -115,8 +113,7 @@ static void draw_rows(struct screen_desk *d, int top, int height)
 			mvprintw(y, n, "%-10.10s ", r->session->name);
 			n += 11;
 		}
-		if (d->page == PAGE_QUESTIONS)
-			drop_program(d->text, COLS - n);
+		row_text(d, r->item, COLS - n);
 		put_cut(y, n, d->text, COLS - n);
 		if (i == d->at)
 			attroff(A_REVERSE);

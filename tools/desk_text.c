@@ -66,18 +66,20 @@ static bool has_items(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &list) && json_object_is_type(list, json_type_array) && json_object_array_length(list) > 0;
 }
 
-void desk_text_line(struct json_object *q, char *buf, size_t cap)
+size_t desk_text_line(struct json_object *q, char *buf, size_t cap)
 {
 	struct text_buffer t;
 	text_start(&t, buf, cap);
 	add_list(&t, q, "op", "+");
 	text_add(&t, " ");
 	add_field(&t, q, "object");
+	size_t alone = t.len;
 	text_add(&t, " by ");
 	add_field(&t, q, "exe");
 	unsigned long long count = desk_number(q, "count");
 	if (count > 1)
 		text_add(&t, " (%llu times)", count);
+	return alone;
 }
 
 static void add_line(struct text_buffer *t, struct json_object *q, const char *key)

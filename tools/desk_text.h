@@ -13,8 +13,8 @@ struct json_object;
 /* "123:4": the session's pid and the question's number in it. */
 void desk_text_id(pid_t session, struct json_object *question, char *buf, size_t cap);
 
-/* One line without its end: "read /etc/x by /usr/bin/cat (2 times)". */
-void desk_text_line(struct json_object *question, char *buf, size_t cap);
+/* One line without its end: "read /etc/x by /usr/bin/cat (2 times)". Returns how long it is without the program, less than CAP: both names are anything. */
+size_t desk_text_line(struct json_object *question, char *buf, size_t cap);
 
 /* All there is, several lines; of a value of 20000 characters and more the beginning and the end, with its length and hash. */
 void desk_text_all(struct json_object *question, char *buf, size_t cap);

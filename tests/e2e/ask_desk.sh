@@ -275,6 +275,7 @@ if command -v tmux >/dev/null; then
 	# A question is answered by a key when it has been on the screen for a while: then the line above it counts its time.
 	takes_key() { screen >"$T/screen"; grep -qF -- "object    read $T/w/$1" "$T/screen" && grep -q -- '─ [0-9]* s left ─' "$T/screen"; }
 	back() { takes_key "$1" && grep -qF "[q]uit" "$T/screen"; } # the last line is the keys' again
+	screen_row() { screen | grep -q "^[0-9]*:[0-9]* .* $1 *\$"; }
 	press() { "${TM[@]}" send-keys -t t "$@"; }
 	check "the full-screen desk" wait_for shows "usher desk: 0 sessions"
 	session m sh -c 'cat q1; cat q2; echo end'
@@ -285,6 +286,15 @@ if command -v tmux >/dev/null; then
 	press d
 	check "d denies" wait_for says m "Permission denied"
 	wait_for says m end
+	# A row without room for both has the object, and nothing of the program, whatever that is called.
+	long=q$(printf 'x%.0s' $(seq 40))
+	mkdir -p "$T/w/p by "; cp /bin/cat "$T/w/p by /cat"; echo 'content long' >"$long"
+	printf 'allow exec "%s/**"\n' "$T/w" >>"$T/etc/ask.rules"
+	session long sh -c "'./p by /cat' $long; echo end"
+	wait_for takes_key "$long"
+	check "a row of a long name has the object alone" screen_row "read $T/w/$long"
+	press o
+	wait_for says long end
 	# Its caller ends while a message is typed: what is typed on is no answer to the question that comes to the front, however long it goes on.
 	# A pause between the keys would make them count, and a busy machine makes one now and then: what was typed with one shows nothing.
 	type_on() { # prints the longest time between two keys, in ms
