@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "audit/field.h"
+#include "audit/intents.h"
 #include "audit/query.h"
 #include "audit/stamp.h"
 #include "tools/log.h"
@@ -21,6 +22,7 @@ struct timeline {
 	struct log *log;
 	uint64_t first, last, width;
 	struct step step[STEPS + 1];
+	struct intents intents; /* in the chain: no record beside that of the outcome */
 };
 
 static bool time_of(const struct timeline *t, const char *text, size_t len, uint64_t *ns)
@@ -42,9 +44,8 @@ static void measure(void *context, const char *text, size_t len)
 		t->last = ns;
 }
 
-static void count(void *context, const char *text, size_t len)
+static void add(struct timeline *t, const char *text, size_t len)
 {
-	struct timeline *t = context;
 	struct field f;
 	uint64_t ns;
 	if (!time_of(t, text, len, &ns) || ns < t->first || ns > t->last) /* a live session goes on */
@@ -53,6 +54,23 @@ static void count(void *context, const char *text, size_t len)
 	s->records++;
 	if (field_find(text, len, "verdict", &f) && (field_is(&f, "deny") || field_is(&f, "kill")))
 		s->denied++;
+}
+
+static void count(void *context, const char *text, size_t len)
+{
+	struct timeline *t = context;
+	if (!intents_note(&t->intents, text, len))
+		add(t, text, len);
+}
+
+/* The operations that had no outcome. */
+static int count_rest(struct timeline *t)
+{
+	for (size_t i = 0; i < t->intents.n; i++)
+		add(t, t->intents.at[i].text, t->intents.at[i].len);
+	int rc = t->intents.failed ? -ENOMEM : 0;
+	intents_free(&t->intents);
+	return rc;
 }
 
 /* The finest width of a human size that gives at most STEPS. */
@@ -96,7 +114,9 @@ int log_timeline(struct log *l)
 	if ((t.last - t.first) / t.width > STEPS)
 		t.last = t.first + STEPS * t.width;
 	rc = log_find(l->dir, l->query, count, &t);
-	if (rc == 0)
-		print(&t);
-	return rc;
+	int rest = count_rest(&t);
+	if (rc != 0 || rest != 0)
+		return rc ? rc : rest;
+	print(&t);
+	return 0;
 }

@@ -231,6 +231,7 @@ session "$T/long" 'python3 long.py'
 same "control: an intent in the chain" 1 "$(records "$T/long" | grep -a '"intent":true' | grep -ac '"call":"unlink"')"
 same "what was done is not in flight" "0 0" "$(log "$T/long" in-flight 2>/dev/null | wc -l) $(log "$T/long" | grep -c 'outcome not recorded')"
 log "$T/long" --tree >"$T/out"; has "--tree counts it once" ", delete 2," "$T/out"
+same "and --timeline" 1 "$(log "$T/long" --timeline call:unlink | awk '{ n += $2 } END { print n }')"
 check "an index is made of it" "$USHER" log "$T/long" index; same "and says the same" 0 "$(log "$T/long" in-flight 2>/dev/null | wc -l)"
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/long2" -- python3 long.py wait 2>/dev/null &
 pid=$!
