@@ -19,6 +19,7 @@ enum term_kind {
 	TERM_ALERT,
 	TERM_IN_FLIGHT,
 	TERM_PATH,
+	TERM_SHA256,
 	TERM_BY,
 	TERM_OP,
 	TERM_FIELD, /* a field equals the word */
@@ -54,14 +55,25 @@ static bool glob_field(const struct field *f, const char *glob)
 	return n >= 0 && query_glob(glob, bytes, (size_t)n);
 }
 
-/* object, named and to (where a rewrite led), at the top and in the list of objects. */
-static bool match_path(const char *text, size_t len, const char *glob)
+/* object, named and to (where a rewrite led). */
+static bool match_name(const struct field *f, const char *glob)
+{
+	return query_key_of(f) == KEY_NAME && glob_field(f, glob);
+}
+
+static bool match_sha256(const struct field *f, const char *hex)
+{
+	return (field_key(f, "sha256") || field_key(f, "to_sha256")) && field_is(f, hex);
+}
+
+/* Whether one MATCHES, at the top or in the list of objects. */
+static bool match_object(const char *text, size_t len, bool (*matches)(const struct field *f, const char *word), const char *word)
 {
 	struct fields f;
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		if (query_key_of(&one) == KEY_NAME && glob_field(&one, glob))
+		if (matches(&one, word))
 			return true;
 		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))
 			continue;
@@ -69,7 +81,7 @@ static bool match_path(const char *text, size_t len, const char *glob)
 		struct field item;
 		fields_begin(&items, one.value, one.len);
 		while (fields_next(&items, &item))
-			if (item.kind == FIELD_OBJECT && match_path(item.value, item.len, glob))
+			if (item.kind == FIELD_OBJECT && match_object(item.value, item.len, matches, word))
 				return true;
 	}
 	return false;
@@ -139,6 +151,7 @@ static bool match_value(const struct term *t, const struct field *f)
 	case TERM_OP:
 		return op_parse(f->value, f->len) & t->low;
 	case TERM_FIELD:
+	case TERM_SHA256:
 		return field_is(f, t->text);
 	case TERM_RULE:
 		return memmem(f->value, f->len, t->text, strlen(t->text));
@@ -171,7 +184,9 @@ static bool match_term(const struct term *t, const char *text, size_t len)
 {
 	struct field f;
 	if (t->kind == TERM_PATH)
-		return match_path(text, len, t->text);
+		return match_object(text, len, match_name, t->text);
+	if (t->kind == TERM_SHA256)
+		return match_object(text, len, match_sha256, t->text);
 	if (t->kind == TERM_PID)
 		return (field_find(text, len, "pid", &f) && match_value(t, &f)) || (field_find(text, len, "tid", &f) && match_value(t, &f));
 	if (!field_find(text, len, t->key, &f))
@@ -257,6 +272,7 @@ static const struct word {
 	{ "type", "type", TERM_FIELD, KEY_TYPE, false },	   { "result", "result", TERM_FIELD, KEY_RESULT, false },
 	{ "event", "event", TERM_FIELD, KEY_EVENT, false },	   { "pid", NULL, TERM_PID, KEY_TASK, false },
 	{ "rule", "rule", TERM_RULE, KEY_RULE, false },		   { "seq", "seq", TERM_SEQ, KEY_SEQ, false },
+	{ "sha256", NULL, TERM_SHA256, KEY_NONE, false },
 	{ "since", "time", TERM_SINCE, KEY_TIME, false },	   { "until", "time", TERM_UNTIL, KEY_TIME, false },
 };
 

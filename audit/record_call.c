@@ -95,6 +95,7 @@ static void record_objects(struct record *r, const struct call *call)
 		record_ops(r, call->object[i].ops);
 		record_name(r, "object", &call->object[i]);
 		record_named(r, &call->object[i]);
+		record_bytes(r, "sha256", call->object[i].sha256);
 		record_close(r);
 	}
 	record_close(r);
@@ -221,6 +222,8 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	if (call->n_objects) {
 		record_name(r, "object", &call->object[0]);
 		record_named(r, &call->object[0]);
+		if (call->object[0].sha256.bytes)
+			record_bytes(r, "sha256", call->object[0].sha256);
 	}
 	if (call->n_objects > 1)
 		record_objects(r, call);

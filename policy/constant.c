@@ -58,7 +58,7 @@ int policy_refuses(const struct policy *p, op_set op)
 		const struct rule *r = first_of(layer, op);
 		if (!r && ruleset_default(layer, &where) == VERDICT_NONE)
 			continue;
-		if (!r || r->kind != VERDICT_DENY || r->log != LOG_NONE || r->stack || !is_catch_all(r, kind_of(op)))
+		if (!r || r->kind != VERDICT_DENY || r->log != LOG_NONE || r->evidence || !is_catch_all(r, kind_of(op)))
 			return 0;
 		error = error ? error : r->error ? r->error : EACCES;
 	}
@@ -67,7 +67,7 @@ int policy_refuses(const struct policy *p, op_set op)
 
 static bool plainly_allows(const struct rule *r, bool silent)
 {
-	return r->kind == VERDICT_ALLOW && !r->limit && !(silent && (r->log != LOG_NONE || r->stack || r->review));
+	return r->kind == VERDICT_ALLOW && !r->limit && !(silent && (r->log != LOG_NONE || r->evidence || r->review));
 }
 
 enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
@@ -172,7 +172,7 @@ bool policy_bounds_below(const struct policy *p, op_set op, struct span dir)
 static bool concerns_stat(const struct rule *r)
 {
 	if (r->ops & OP_STAT)
-		return r->kind != VERDICT_ALLOW || r->log != LOG_NONE || r->stack || r->limit;
+		return r->kind != VERDICT_ALLOW || r->log != LOG_NONE || r->evidence || r->limit;
 	/* A file whose name may be led elsewhere has to look like what it leads to. Endpoints and programs have no look. */
 	return r->kind == VERDICT_REWRITE && (r->ops & ~(OP_EXEC | OPS_NET));
 }

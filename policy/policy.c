@@ -89,7 +89,7 @@ static const struct rule *join_keeps(const struct verdict *a, const struct verdi
 /* B joins A: the stricter decides, of equals the first, but for one that says more; what either wants written is written. */
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
-	bool stack = a->stack || b->stack;
+	unsigned evidence = a->evidence | b->evidence;
 	enum log_level log = log_merge(a->log, b->log);
 	enum verdict_kind unanswered = join_unanswered(join_unanswered(VERDICT_NONE, a), b);
 	const struct rule *keeps = join_keeps(a, b);
@@ -98,7 +98,7 @@ static void verdict_join(struct verdict *a, const struct verdict *b)
 		*a = *b;
 	a->unanswered = unanswered;
 	a->keeps = keeps;
-	a->stack = stack;
+	a->evidence = evidence;
 	a->log = log;
 }
 
@@ -198,7 +198,7 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 		kind = standing.kind;
 		where = standing.where;
 		v->error = standing.error;
-		v->stack = v->stack || standing.stack;
+		v->evidence |= standing.evidence;
 		v->log = standing.log == LOG_ALERT ? LOG_ALERT : v->log;
 	}
 	if (kind == VERDICT_NONE)
@@ -261,10 +261,10 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 /* V, which was allowed, is led as LED says. */
 static void join_led(const struct verdict *led, struct verdict *v)
 {
-	bool stack = v->stack;
+	unsigned evidence = v->evidence;
 	enum log_level log = v->log;
 	*v = *led;
-	v->stack = stack;
+	v->evidence = evidence;
 	v->log = log;
 }
 
@@ -308,7 +308,8 @@ static void decide_object(struct decision *d)
 
 /* What all operations of a call say together, beside the strictest of them. */
 struct chorus {
-	bool stack, narrow;
+	unsigned evidence;
+	bool narrow;
 	enum log_level log;
 	enum verdict_kind unanswered; /* NONE: nothing asks so far */
 	const struct rule *keeps;
@@ -317,7 +318,7 @@ struct chorus {
 
 static void chorus_add(struct chorus *c, const struct verdict *v)
 {
-	c->stack = c->stack || v->stack;
+	c->evidence |= v->evidence;
 	c->log = log_merge(c->log, v->log);
 	if (v->kind == VERDICT_ASK) {
 		c->narrow = c->narrow || narrow_rule(v);
@@ -334,7 +335,7 @@ static void chorus_put(const struct chorus *c, struct verdict *all)
 	if (c->heard.kind == VERDICT_ALLOW && all->kind == VERDICT_ALLOW) /* the rule, and the object, that a person is to hear of */
 		*all = c->heard;
 	all->log = c->log;
-	all->stack = c->stack;
+	all->evidence = c->evidence;
 	all->narrow = c->narrow;
 	all->unanswered = c->unanswered;
 	all->keeps = c->keeps;

@@ -250,7 +250,13 @@ static int opt_after(struct target *t)
 
 static int opt_stack(struct target *t)
 {
-	t->rule->pub.stack = true;
+	t->rule->pub.evidence |= EVIDENCE_STACK;
+	return 0;
+}
+
+static int opt_hash(struct target *t)
+{
+	t->rule->pub.evidence |= EVIDENCE_HASH;
 	return 0;
 }
 
@@ -303,6 +309,7 @@ static const struct option {
 	{ NAME("trusted"), V_ANY, "", opt_trusted },
 	{ NAME("own"), V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
 	{ NAME("stack"), V_ANY, "", opt_stack },
+	{ NAME("hash"), V_ANY, "", opt_hash },
 	{ NAME("firm"), V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
 	{ NAME("review"), V(VERDICT_ASK), "ask", opt_review },
 };
@@ -423,7 +430,7 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "show= belongs to rewrite connect");
 		if (o->parse == opt_env && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "env= belongs to exec rules");
-		if ((o->parse == opt_sha256 || o->parse == opt_trusted) && rule->pub.ops != OP_EXEC)
+		if ((o->parse == opt_sha256 || o->parse == opt_trusted || o->parse == opt_hash) && rule->pub.ops != OP_EXEC)
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
 		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)) && !leads_here(rule))
 			return parser_fail(p, w->from, "own speaks of terminals and of sockets that somebody has bound; it belongs to rules on files, or on connect and send, with tcp: and unix: paths alone");

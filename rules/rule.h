@@ -49,7 +49,7 @@ struct rule {
 	const char *reason;  /* NULL when absent */
 	int error;           /* errno= of a deny, 0 when absent */
 	enum log_level log;
-	bool stack;
+	unsigned evidence;   /* EVIDENCE_* */
 	bool narrow;         /* it has env= or sha256=: an exec is more to it than a name and arguments */
 	bool firm;           /* deny, kill of an address: no rule before it opens it again unless it names the address itself */
 	uint32_t timeout_s;  /* ask: 0 when absent */

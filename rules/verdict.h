@@ -23,13 +23,19 @@ enum log_level {
 	LOG_NONE,  /* no record: the call may be decided in the filter */
 };
 
+/* What belongs into the record beside the call itself: a set. */
+enum evidence {
+	EVIDENCE_STACK = 1,   /* the caller's stack */
+	EVIDENCE_HASH = 2,    /* of what runs: its content */
+};
+
 struct rule;
 
 struct verdict {
 	enum verdict_kind kind;
 	int error;               /* deny: the errno the caller gets, positive, never 0 */
 	enum log_level log;
-	bool stack;              /* the caller's stack belongs into the record */
+	unsigned evidence;       /* EVIDENCE_* */
 	bool review;             /* allowed, and to be looked at by a person afterwards */
 	bool narrow;             /* asked: by some rule that is narrow */
 	enum verdict_kind unanswered; /* asked: what happens when nobody answers, the strictest of what the rules that ask say; NONE: deny */

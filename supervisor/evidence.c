@@ -29,6 +29,7 @@ static void put_back(const struct job *j, struct call *call, struct object *to)
 	o->name = job_span(j, j->asked_name);
 	o->named = job_span(j, j->asked_named);
 	o->inet = j->asked_inet;
+	o->sha256 = (struct span){ NULL, 0 }; /* of what was asked for it is not known */
 }
 
 void evidence_stack(struct job *j, struct record *r)
@@ -51,6 +52,7 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 	record_call(r, call, &j->verdict);
 	if (to->kind != OBJECT_NONE)
 		record_name(r, "to", to);
+	record_bytes(r, "to_sha256", to->sha256);
 	if (j->argv_to.off)
 		record_argv(r, "to_argv", job_span(j, j->argv_to));
 	if (j->charged.used)
@@ -59,7 +61,7 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 		record_int(r, "review", (int64_t)j->review);
 	if (j->answered)
 		record_bytes(r, "answer", job_span(j, j->answer));
-	if (j->stack && (j->verdict.kind == VERDICT_DENY || j->verdict.stack))
+	if (j->stack && (j->verdict.kind == VERDICT_DENY || (j->verdict.evidence & EVIDENCE_STACK)))
 		evidence_stack(j, r);
 	if (j->verdict.log == LOG_ALERT && j->verdict.kind != VERDICT_NONE) /* what was not there to begin with is no alarm */
 		alerts_note(&w->session->alerts, call, &j->verdict);

@@ -77,6 +77,12 @@ static void native_failure(struct worker *w, int error)
 	reply_error(j, error);
 }
 
+/* Where the content of what runs, or would have run, is part of the evidence. */
+static bool wants_hash(const struct job *j)
+{
+	return (j->verdict.evidence & EVIDENCE_HASH) && j->row->class == CLASS_EXEC && j->verdict.log != LOG_NONE;
+}
+
 static void refuse(struct worker *w, int error)
 {
 	struct job *j = &w->job;
@@ -85,6 +91,8 @@ static void refuse(struct worker *w, int error)
 		atomic_fetch_add_explicit(&w->session->nameless, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	if (!j->recorded && j->verdict.log != LOG_NONE) {
+		if (wants_hash(j))
+			(void)content_bind(j); /* refused is refused: without its hash where there is no room for it */
 		evidence_open(w);
 		int rc = evidence_append(w, error);
 		if (rc < 0)
@@ -141,11 +149,21 @@ static int perform(struct worker *w, const struct call *call)
 {
 	struct job *j = &w->job;
 	bool record = j->verdict.log != LOG_NONE || j->row->class == CLASS_EXEC;
+	struct call bound;
 
 	if (j->verdict.review)
 		review_begin(w);
 	if ((record || !j->row->looks) && !job_alive(j))
 		return 0;
+	if (wants_hash(j)) {
+		int rc = content_bind(j);
+		if (rc < 0) {
+			native_failure(w, rc);
+			return 0;
+		}
+		job_call(j, &bound);
+		call = &bound;
+	}
 	if (record) {
 		evidence_decided(w, call);
 		int rc = evidence_intent(w, &j->intent);
@@ -292,7 +310,7 @@ static bool wants_stack(const struct job *j)
 
 	if (!v->where || !strcmp(v->where, "native"))
 		return false;
-	return v->kind == VERDICT_ASK || (v->log != LOG_NONE && (v->kind == VERDICT_DENY || v->stack));
+	return v->kind == VERDICT_ASK || (v->log != LOG_NONE && (v->kind == VERDICT_DENY || (v->evidence & EVIDENCE_STACK)));
 }
 
 /* The kernel's own refusal of what nobody need be asked about, or 0. */

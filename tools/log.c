@@ -39,7 +39,7 @@ static void usage(void)
 	      "\n"
 	      "  denied  asked  failed  alert  in-flight\n"
 	      "  path:GLOB (or a word that begins with /)   by:PROGRAM   op:OPERATION   call:NAME   pid:N\n"
-	      "  verdict:V   rule:TEXT   type:TYPE   result:R   event:E   seq:A-B   since:10m   until:TIME   !WORD\n"
+	      "  verdict:V   rule:TEXT   type:TYPE   result:R   event:E   seq:A-B   since:10m   until:TIME   sha256:HEX   !WORD\n"
 	      "\n"
 	      "  --json        the records themselves, one per line\n"
 	      "  -f, --follow  wait for more until the session ends\n"

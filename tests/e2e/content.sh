@@ -47,6 +47,24 @@ else
 	skip "written through a mapping on a tmpfs"
 fi
 
+# What ran, by its content, in the record: of a program, of a script and its interpreter, of what was refused, and of what ran instead.
+cp /bin/echo "$P/said"; printf '#!%s/said\n' "$P" >"$P/line"; chmod +x "$P/line"; cp /bin/true "$P/no"
+printf 'default allow\nallow exec ** hash\n' >"$T/etc/hash.rules"
+printf 'deny exec %s/no\nrewrite exec %s/led -> %s/said\ndefault allow\n' "$P" "$P" "$P" >"$R"; chmod 600 "$T/etc/hash.rules"
+"$USHER" run -p "$T/etc/hash.rules" -p "$R" --journal "$T/hashed" -- sh -c "$P/line; $P/no; cp $P/said $P/led; $P/led it; $P/none" >"$T/out" 2>"$T/err"
+same "control: they ran, and one was led" "$P/line it" "$(xargs <"$T/out")"
+hashed() { "$USHER" log "$T/hashed" --json op:exec "$@"; }
+has "a record has the content of a script, and of its interpreter" "\"sha256\":\"$(sum "$P/line")\"},{\"op\":[\"exec\"],\"object\":\"$P/said\",\"sha256\":\"$(sum "$P/said")\"}" <(hashed "path:$P/line")
+has "of what another layer refused" "\"object\":\"$P/no\",\"sha256\":\"$(sum "$P/no")\",\"verdict\":\"deny\"" <(hashed "path:$P/no")
+has "of what ran instead" "\"to\":\"$P/said\",\"to_sha256\":\"$(sum "$P/said")\"" <(hashed "path:$P/led")
+same "of what is not there it has none" 0 "$(hashed "path:$P/none" | grep -c sha256)"
+same "they are found by it" "2 1" "$(hashed "sha256:$(sum "$P/said")" | wc -l) $(hashed "sha256:$(sum "$P/line")" | wc -l)"
+"$USHER" log "$T/hashed" index; same "with an index, too" "2 1" "$(hashed "sha256:$(sum "$P/said")" | wc -l) $(hashed "sha256:$(sum "$P/line")" | wc -l)"
+has "and a line shows it" "exec $P/no sha256 $(sum "$P/no")  deny" <("$USHER" log "$T/hashed" "path:$P/no" denied)
+same "control: without that word there is none" 0 "$("$USHER" run -p "$R" --journal "$T/plain" -- "$P/said" x >/dev/null; "$USHER" log "$T/plain" --json | grep -c sha256)"
+printf 'allow read %s/said hash\n' "$P" >"$T/etc/worse.rules"; chmod 600 "$T"/etc/*.rules
+"$USHER" check "$T/etc/worse.rules" 2>"$T/err"; has "it belongs to exec rules" "worse.rules:1:" "$T/err"
+
 LAYERS=(-p "$T/etc/allow.rules" -p builtin:trusted)
 same "the system's programs are trusted" "x" "$(run /bin/echo x)"
 run "$P/other"; same "one below a directory of the user's is not" 126 $?

@@ -71,6 +71,15 @@ static void versions_need_not_be_said(void **state)
 	}
 }
 
+static void programs_are_found_by_content(void **state)
+{
+	static const char script[] = "{\"seq\":1,\"sha256\":\"aa\",\"objects\":[{\"sha256\":\"aa\"},{\"sha256\":\"bb\"}],\"to_sha256\":\"cc\",\"argv\":\"dd\"}";
+	assert_true(answers("sha256:aa", script) && answers("sha256:bb", script) && answers("sha256:cc", script));
+	assert_false(answers("sha256:dd", script) || answers("sha256:a", script) || answers("!sha256:bb", script));
+	assert_false(answers("sha256:aa", DENIED));
+	assert_true(answers("!sha256:aa", DENIED));
+}
+
 static void words_are_all_needed(void **state)
 {
 	const char *words[] = { "denied", "by:mv" }, *bad;
@@ -139,7 +148,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_match), cmocka_unit_test(versions_need_not_be_said),
-		cmocka_unit_test(words_are_all_needed),
+		cmocka_unit_test(programs_are_found_by_content), cmocka_unit_test(words_are_all_needed),
 		cmocka_unit_test(other_words_are_refused), cmocka_unit_test(names_are_compared_as_bytes),
 		cmocka_unit_test(odd_text_is_no_record),   cmocka_unit_test(times_come_back),
 	};

@@ -358,14 +358,16 @@ static void test_options(void **state)
 				   "deny read /b errno=ENOENT log=none\n"
 				   "allow connect tcp:*:443 limit=100/min else=ask\n"
 				   "allow read /c limit=5/10m\n"
-				   "rewrite connect tcp:192.0.2.1:443 -> tcp:127.0.0.1:8443\n");
+				   "rewrite connect tcp:192.0.2.1:443 -> tcp:127.0.0.1:8443\n"
+				   "allow exec /d hash stack\n");
 	const struct rule *r = ruleset_rule(rs, 0);
 	assert_int_equal(r->timeout_s, 90);
 	assert_int_equal(r->otherwise, VERDICT_ALLOW);
 	assert_int_equal(r->remember, REMEMBER_TIME);
 	assert_int_equal(r->remember_s, 600);
 	assert_string_equal(r->reason, "costs $5");
-	assert_true(r->stack);
+	assert_int_equal(r->evidence, EVIDENCE_STACK);
+	assert_int_equal(ruleset_rule(rs, 5)->evidence, EVIDENCE_STACK | EVIDENCE_HASH);
 	assert_int_equal(r->log, LOG_ALERT);
 	assert_int_equal(r->after, 3);
 	assert_string_equal(r->where, "t:1");
@@ -379,7 +381,7 @@ static void test_options(void **state)
 	assert_int_equal(ruleset_rule(rs, 3)->limit_period_s, 600);
 	assert_int_equal(ruleset_rule(rs, 3)->limit_slot, 1);
 	assert_int_equal(ruleset_limit_slots(rs), 2);
-	assert_null(ruleset_rule(rs, 5));
+	assert_null(ruleset_rule(rs, 6));
 	assert_true(ruleset_can(rs, VERDICT_ASK));
 	assert_true(ruleset_can(rs, VERDICT_REWRITE));
 	assert_false(ruleset_can(rs, VERDICT_KILL));
