@@ -11,7 +11,7 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified, sha256, to_sha256;
+		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -26,8 +26,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
 		    { "to_argv", &p->to_argv }, { "mode", &p->mode },     { "owner", &p->owner },
 		    { "length", &p->length }, { "link", &p->link },	    { "attribute", &p->attribute }, { "value", &p->value },
-		    { "accessed", &p->accessed }, { "modified", &p->modified },
-		    { "sha256", &p->sha256 }, { "to_sha256", &p->to_sha256 } };
+		    { "accessed", &p->accessed }, { "modified", &p->modified } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -138,7 +137,6 @@ static void put_said(FILE *to, const struct parts *p)
 	put_one(to, " accessed ", &p->accessed);
 	put_one(to, " modified ", &p->modified);
 	put_one(to, " as ", &p->argv0);
-	put_one(to, " sha256 ", p->to_sha256.key ? &p->to_sha256 : &p->sha256);
 }
 
 static void put_argv(FILE *to, const char *label, const struct field *f)
