@@ -34,6 +34,8 @@ static const char *when_text(unsigned when)
 		return "unless every file may be changed";
 	case WHEN_ADDRESSED:
 		return "unless UDP may be sent to every address";
+	case WHEN_ROUTED:
+		return "unless UDP may be sent, and TCP connected, to every address";
 	case WHEN_OWN:
 		return "when a rule says `own`";
 	case WHEN_APART:

@@ -45,6 +45,8 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_KEPT;
 	if (!o->groups)
 		mode |= WHEN_ADDRESSED;
+	if (!o->anywhere)
+		mode |= WHEN_ROUTED;
 	if (!(o->domain || o->scoped) || !likeness_holds(o->policy))
 		mode |= WHEN_APART;
 	if (likeness_descent(o->policy) || limits_count_forks(o->policy))

@@ -25,6 +25,7 @@ struct filter_options {
 	bool domain;                 /* the command enters a Landlock domain: ptrace and its like end at its border */
 	bool reads;                  /* opens for reading are left to the kernel: cover.h */
 	bool groups;                 /* UDP may be sent to everybody */
+	bool anywhere;               /* and TCP connected: by which interface packets leave is the command's to say */
 	bool changes;                /* every file may be changed, whoever asks: who holds one up does no more than that */
 	bool scoped;                 /* that domain scopes signals (ABI 6); implies domain */
 	bool (*lacks)(int nr);       /* whether the running kernel has no such call: it does not exist then (kernel_calls.h). NULL: it has all */

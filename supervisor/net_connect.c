@@ -14,6 +14,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/listeners.h"
 #include "supervisor/net_ids.h"
+#include "supervisor/net_leaves.h"
 #include "supervisor/net_peer.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/net_swap.h"
@@ -167,7 +168,9 @@ int net_connect_perform(struct job *j)
 	int len = net_destination(j, t, j->data[0], &to);
 	if (len < 0)
 		return net_answer(j, len);
-	int rc = net_peer_before(j);
+	int rc = net_leaves(j, t);
+	if (rc == 0)
+		rc = net_peer_before(j);
 	if (rc == 0)
 		rc = net_ids_enter(j, &mine);
 	if (rc == 0) {

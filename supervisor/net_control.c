@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#ifndef IPV6_2292PKTINFO
+#define IPV6_2292PKTINFO 2
+#endif
 #ifndef IPV6_2292RTHDR
 #define IPV6_2292RTHDR 5
 #endif
@@ -132,6 +135,37 @@ bool control_packet_source(const void *in, size_t len, struct in_addr *source)
 		given = true;
 	}
 	return given;
+}
+
+/* As the kernel takes them: in6_pktinfo may be longer than it is, and comes on IPv4 sockets, too, by which a mapped address is sent to. */
+static unsigned interface_of(const struct cmsghdr *h, const char *data)
+{
+	struct in_pktinfo v4;
+	struct in6_pktinfo v6;
+
+	if (h->cmsg_level == IPPROTO_IP && h->cmsg_type == IP_PKTINFO && h->cmsg_len >= CMSG_LEN(sizeof(v4))) {
+		memcpy(&v4, data, sizeof(v4));
+		return (unsigned)v4.ipi_ifindex;
+	}
+	if (h->cmsg_level == IPPROTO_IPV6 && (h->cmsg_type == IPV6_PKTINFO || h->cmsg_type == IPV6_2292PKTINFO) && h->cmsg_len >= CMSG_LEN(sizeof(v6))) {
+		memcpy(&v6, data, sizeof(v6));
+		return v6.ipi6_ifindex;
+	}
+	return 0;
+}
+
+unsigned control_interface(const void *in, size_t len)
+{
+	struct cmsghdr h;
+	const char *data;
+	size_t at = 0;
+
+	while (next_message(in, len, &at, &h, &data) > 0) {
+		unsigned interface = interface_of(&h, data);
+		if (interface > 1)
+			return interface;
+	}
+	return 0;
 }
 
 int control_credentials(struct control *c, const struct ucred *who)

@@ -42,6 +42,9 @@ int control_build(const struct control_source *source, const void *in, size_t le
  */
 bool control_packet_source(const void *in, size_t len, struct in_addr *source);
 
+/* The interface other than loopback (1) that some message of the LEN bytes IN sends a packet by (IP_PKTINFO, IPV6_PKTINFO), 0: there is none. */
+unsigned control_interface(const void *in, size_t len);
+
 /* Adds credentials, unless there are some. */
 int control_credentials(struct control *c, const struct ucred *who);
 

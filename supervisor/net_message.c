@@ -24,6 +24,7 @@
 #include "supervisor/memory.h"
 #include "supervisor/net_control.h"
 #include "supervisor/net_ids.h"
+#include "supervisor/net_leaves.h"
 #include "supervisor/net_send.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
@@ -66,6 +67,24 @@ static int fetch(void *context, int fd)
 	return caller_fd(context, fd);
 }
 
+static const struct target *target_of(const struct sending *s, const struct message *m)
+{
+	return m->target >= 0 ? &s->j->target[m->target] : NULL;
+}
+
+/* Packets alone look at what names an interface: they go where the address was decided to be. */
+static int keep_inside(struct sending *s, const struct message *m)
+{
+	int len = (int)s->hdr.msg_namelen;
+
+	if (!socket_ruled(&s->b->kind) || s->b->kind.domain == AF_UNIX || s->b->kind.type == SOCK_STREAM)
+		return 0;
+	int rc = net_leaves_by(s->j, target_of(s, m), control_interface(s->control.bytes, s->control.len), &s->to, &len);
+	s->hdr.msg_name = len ? &s->to : NULL;
+	s->hdr.msg_namelen = (socklen_t)len;
+	return rc;
+}
+
 static int prepare_control(struct sending *s, const struct message *m)
 {
 	struct control_source source = { .domain = s->b->kind.domain, .fetch = fetch, .context = s->j };
@@ -80,6 +99,8 @@ static int prepare_control(struct sending *s, const struct message *m)
 		rc = memory_read((pid_t)s->j->notif.pid, m->control, raw, m->n_control);
 		if (rc == 0)
 			rc = control_build(&source, raw, m->n_control, &s->control);
+		if (rc == 0)
+			rc = keep_inside(s, m);
 	}
 	if (rc == 0 && s->b->kind.domain == AF_UNIX)
 		rc = net_ids_control(s->j, &s->control);
@@ -102,9 +123,11 @@ static bool asks_for_powers(const struct sending *s, const struct message *m)
 
 static int prepare_address(struct sending *s, const struct message *m)
 {
-	const struct target *t = m->target >= 0 ? &s->j->target[m->target] : NULL;
+	const struct target *t = target_of(s, m);
 	int len = net_destination(s->j, t, m->name, &s->to);
 
+	if (len >= 0 && net_leaves(s->j, t) < 0)
+		return -EPERM;
 	if (len < 0)
 		return len;
 	s->pointed = m->pointed;
@@ -376,7 +399,7 @@ static bool to_name_server(const struct sending *s, const struct message *m)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof(peer);
-	const struct target *t = m->target >= 0 ? &s->j->target[m->target] : NULL;
+	const struct target *t = target_of(s, m);
 
 	if (t)
 		return t->kind == OBJECT_INET && t->inet.port == LOOKUP_PORT;

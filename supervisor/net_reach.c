@@ -139,29 +139,29 @@ static bool restricted(const struct policy *policy)
 enum { LAYER_REFUSES = -1, LAYER_SILENT, LAYER_ALLOWS };
 
 /* Such a rule closes addresses wherever it stands, also behind one that opens all. */
-static bool refuses_firmly(const struct ruleset *layer, const struct kind *kind)
+static bool refuses_firmly(const struct ruleset *layer, const struct kind *kind, op_set op)
 {
 	const struct rule *rule;
 	bool all;
 
 	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		if (rule->firm && (rule->ops & OP_SEND) && concerns(rule, kind, &all))
+		if (rule->firm && (rule->ops & op) && concerns(rule, kind, &all))
 			return true;
 	}
 	return false;
 }
 
 /* Rules on some addresses may stand before the one on all when they say nothing else. */
-static int layer_sends(const struct ruleset *layer, const struct kind *kind)
+static int layer_says(const struct ruleset *layer, const struct kind *kind, op_set op)
 {
 	const struct rule *rule;
 	const char *where;
 	bool all;
 
-	if (refuses_firmly(layer, kind))
+	if (refuses_firmly(layer, kind, op))
 		return LAYER_REFUSES;
 	for (size_t i = 0; (rule = ruleset_rule(layer, i)); i++) {
-		if (!(rule->ops & OP_SEND) || !concerns(rule, kind, &all))
+		if (!(rule->ops & op) || !concerns(rule, kind, &all))
 			continue;
 		if (rule->kind != VERDICT_ALLOW || rule->limit)
 			return LAYER_REFUSES;
@@ -172,13 +172,14 @@ static int layer_sends(const struct ruleset *layer, const struct kind *kind)
 	return otherwise == VERDICT_NONE ? LAYER_SILENT : otherwise == VERDICT_ALLOW ? LAYER_ALLOWS : LAYER_REFUSES;
 }
 
-static bool sends_anywhere(const struct policy *policy, const struct kind *kind)
+/* Whether OP is allowed to every address, whoever asks. */
+static bool goes_anywhere(const struct policy *policy, const struct kind *kind, op_set op)
 {
 	const struct ruleset *layer;
 	bool allowed = false;
 
 	for (size_t i = 1; (layer = policy_layer(policy, i)); i++) {
-		int says = layer_sends(layer, kind);
+		int says = layer_says(layer, kind, op);
 		if (says == LAYER_REFUSES)
 			return false;
 		allowed |= says == LAYER_ALLOWS;
@@ -190,7 +191,8 @@ void net_reach(const struct policy *policy, struct net_reach *out)
 {
 	out->tcp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_TCP });
 	out->udp = can_reach(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
-	out->groups = sends_anywhere(policy, &(struct kind){ OBJECT_INET, PROTO_UDP });
+	out->groups = goes_anywhere(policy, &(struct kind){ OBJECT_INET, PROTO_UDP }, OP_SEND);
+	out->anywhere = out->groups && goes_anywhere(policy, &(struct kind){ OBJECT_INET, PROTO_TCP }, OP_CONNECT);
 	out->abstract = can_reach(policy, &(struct kind){ .object = OBJECT_ABSTRACT });
 	out->others = others_reach(policy);
 	out->restricted = restricted(policy);

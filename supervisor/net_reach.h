@@ -13,6 +13,7 @@ struct net_reach {
 	bool abstract; /* unix sockets with an abstract name */
 	bool others;   /* sockets of a kind that rules name (socket) */
 	bool groups;   /* UDP may be sent to every address, whoever asks; MUST err towards less */
+	bool anywhere; /* and TCP connected; MUST err towards less */
 	bool restricted; /* some file says more of the network than "default allow" */
 };
 

@@ -67,6 +67,7 @@ static void choose_filter(const struct run *run, struct filter_options *out)
 		.domain = run->floor != NULL,
 		.reads = run->cover != NULL,
 		.groups = can.groups,
+		.anywhere = can.anywhere,
 		.changes = policy_allows(run->s.policy, OP_MODIFY, false, NULL),
 		.scoped = run->floor && floor_scopes_signals(run->floor),
 		.lacks = kernel_lacks,

@@ -346,6 +346,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	s->descent = likeness_descent(s->policy);
 	net_reach(s->policy, &can);
 	s->other_sockets = can.others;
+	s->anywhere = can.anywhere;
 	run->network_restricted = can.restricted;
 	rc = shown_wanted(s->policy) ? shown_new(&s->shown) : 0;
 	if (rc < 0)

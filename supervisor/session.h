@@ -52,6 +52,7 @@ struct session {
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
 	struct root_loaders root_loaders; /* of an ordinary user in a user namespace of usher's */
 	bool other_sockets;      /* some rule gives sockets whose addresses no rule speaks of */
+	bool anywhere;           /* UDP may be sent, and TCP connected, to every address */
 	bool counts_sends;       /* some rule has a limit on what is sent */
 	bool tells_argv;         /* somebody asks for the arguments of an exec's images: a rule, or who may be asked */
 	bool reads_env;          /* some rule asks for the environment of an exec */

@@ -47,7 +47,7 @@ void sockaddr_decode(const void *bytes, size_t len, const struct socket_kind *ki
 bool inet_is_any(const struct inet_endpoint *e);
 bool inet_is_v4(const struct inet_endpoint *e);
 
-/* Whether no packet to E leaves the machine, whatever addresses that has: 127.0.0.0/8 and ::1. */
+/* Whether no packet to E leaves the machine, whatever addresses that has: 127.0.0.0/8 and ::1. That none is sent by another interface net_leaves.h sees to. */
 bool inet_is_loopback(const struct inet_endpoint *e);
 
 /*

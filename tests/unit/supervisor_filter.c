@@ -35,7 +35,7 @@ static const struct filter_options user = { .domain = true, .scoped = true, .soc
 static const struct filter_options root = { .domain = true, .scoped = true, .sockets = { .udp = true }, .privileged = true, .sighted = true };
 static const struct filter_options hidden = { .domain = true, .scoped = true, .sockets = { .udp = true }, .trap_stat = true };
 static const struct filter_options bare = { 0 };
-static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true, .groups = true };
+static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true, .groups = true, .anywhere = true };
 static bool lacks(int nr)
 {
 	return nr == __NR_setxattrat || nr == __NR_open_tree_attr || nr == __NR_file_getattr || nr == __NR_statmount;

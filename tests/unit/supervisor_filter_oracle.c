@@ -27,11 +27,11 @@ struct mode {
 };
 
 static const struct mode modes[] = {
-	{ { .domain = true, .scoped = true, .changes = true, .groups = true, .sockets = { .udp = true } }, WHEN_BLIND },
-	{ { .domain = true, .scoped = true, .privileged = true, .sighted = true }, WHEN_PRIVILEGED | WHEN_KEPT | WHEN_ADDRESSED },
-	{ { .domain = true, .scoped = true, .trap_stat = true }, WHEN_BLIND | WHEN_STAT | WHEN_KEPT | WHEN_ADDRESSED },
-	{ { 0 }, WHEN_BLIND | WHEN_UNSCOPED | WHEN_APART | WHEN_KEPT | WHEN_ADDRESSED },
-	{ { .privileged = true, .trap_stat = true }, WHEN_PRIVILEGED | WHEN_BLIND | WHEN_STAT | WHEN_UNSCOPED | WHEN_APART | WHEN_KEPT | WHEN_ADDRESSED },
+	{ { .domain = true, .scoped = true, .changes = true, .groups = true, .anywhere = true, .sockets = { .udp = true } }, WHEN_BLIND },
+	{ { .domain = true, .scoped = true, .privileged = true, .sighted = true }, WHEN_PRIVILEGED | WHEN_KEPT | WHEN_ADDRESSED | WHEN_ROUTED },
+	{ { .domain = true, .scoped = true, .trap_stat = true }, WHEN_BLIND | WHEN_STAT | WHEN_KEPT | WHEN_ADDRESSED | WHEN_ROUTED },
+	{ { 0 }, WHEN_BLIND | WHEN_UNSCOPED | WHEN_APART | WHEN_KEPT | WHEN_ADDRESSED | WHEN_ROUTED },
+	{ { .privileged = true, .trap_stat = true }, WHEN_PRIVILEGED | WHEN_BLIND | WHEN_STAT | WHEN_UNSCOPED | WHEN_APART | WHEN_KEPT | WHEN_ADDRESSED | WHEN_ROUTED },
 };
 
 static struct scmp_arg_cmp compare(const struct comparison *c)

@@ -127,6 +127,26 @@ static void test_refused(void **state)
 	control_free(&c);
 }
 
+static void test_interface(void **state)
+{
+	char in[256] = { 0 };
+	struct in_pktinfo v4 = { .ipi_ifindex = 3 };
+	struct in6_pktinfo v6 = { .ipi6_ifindex = 4 };
+	int ttl = 7;
+
+	(void)state;
+	assert_int_equal(control_interface(in, 0), 0);
+	assert_int_equal(control_interface(in, put(in, 0, IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl))), 0);
+	assert_int_equal(control_interface(in, put(in, 0, IPPROTO_IP, IP_PKTINFO, &v4, sizeof(v4))), 3);
+	assert_int_equal(control_interface(in, put(in, 0, IPPROTO_IPV6, IPV6_PKTINFO, &v6, sizeof(v6))), 4);
+	assert_int_equal(control_interface(in, put(in, 0, IPPROTO_IPV6, 2 /* IPV6_2292PKTINFO */, &v6, sizeof(v6))), 4);
+	v4.ipi_ifindex = 1;
+	size_t len = put(in, 0, IPPROTO_IP, IP_PKTINFO, &v4, sizeof(v4));
+	assert_int_equal(control_interface(in, len), 0);
+	/* whichever the kernel takes: any other than loopback is told */
+	assert_int_equal(control_interface(in, put(in, len, IPPROTO_IPV6, IPV6_PKTINFO, &v6, sizeof(v6))), 4);
+}
+
 static void test_malformed(void **state)
 {
 	char in[256] = { 0 };
@@ -172,7 +192,7 @@ static void test_credentials(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rights),	  cmocka_unit_test(test_bad_rights), cmocka_unit_test(test_rights_elsewhere),
+		cmocka_unit_test(test_interface), cmocka_unit_test(test_rights),	  cmocka_unit_test(test_bad_rights), cmocka_unit_test(test_rights_elsewhere),
 		cmocka_unit_test(test_kept),	  cmocka_unit_test(test_refused),    cmocka_unit_test(test_malformed),
 		cmocka_unit_test(test_credentials),
 	};

@@ -20,6 +20,7 @@
 #define ABSTRACT 4
 #define OTHERS 8
 #define GROUPS 16 /* UDP to everybody */
+#define ANYWHERE 32 /* and TCP */
 
 struct row {
 	const char *first;
@@ -28,7 +29,7 @@ struct row {
 };
 
 static const struct row rows[] = {
-	{ "default allow\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS },
+	{ "default allow\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS | ANYWHERE },
 	{ "default ask\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default deny\n", NULL, 0 },
 	{ "allow read /**\n", NULL, 0 },
@@ -39,7 +40,7 @@ static const struct row rows[] = {
 	{ "default deny\nallow net unix:@a*\n", NULL, ABSTRACT },
 	{ "default deny\nallow net unix:/run/**\n", NULL, 0 },
 	{ "default allow\ndeny net udp:*:*\n", NULL, TCP | ABSTRACT },
-	{ "default allow\ndeny connect,bind udp:*:*\n", NULL, UDP | TCP | ABSTRACT | GROUPS },
+	{ "default allow\ndeny connect,bind udp:*:*\n", NULL, UDP | TCP | ABSTRACT | GROUPS | ANYWHERE },
 	{ "default allow\ndeny net udp:*:* uid=7\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\ndeny net udp:*:1-65535\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default deny\ndeny net udp:*:*\nallow net udp:127.0.0.1:53\n", NULL, 0 },
@@ -47,8 +48,8 @@ static const struct row rows[] = {
 	{ "default allow\n", "deny net tcp:*:* udp:*:*\n", ABSTRACT },
 	{ "default allow\n", "default deny\nallow net tcp:127.0.0.1:80\n", TCP },
 	{ "default deny\n", "default allow\n", 0 },
-	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP | OTHERS | GROUPS },
-	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS },
+	{ "default allow\ndeny net unix:@**\n", NULL, UDP | TCP | OTHERS | GROUPS | ANYWHERE },
+	{ "default allow\ndeny net unix:@a**\n", NULL, UDP | TCP | ABSTRACT | OTHERS | GROUPS | ANYWHERE },
 	{ "allow read /**\n", "allow net tcp:*:*\n", TCP },
 	{ "default deny\nallow socket raw\n", NULL, OTHERS },
 	{ "default deny\nask socket vsock uid=7\n", NULL, OTHERS },
@@ -65,6 +66,11 @@ static const struct row rows[] = {
 	{ "default allow\ndeny send udp:192.0.2.1:53\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\nrewrite send udp:192.0.2.1:53 -> udp:127.0.0.1:53\n", NULL, UDP | TCP | ABSTRACT },
 	{ "default allow\n", "deny send udp:*:5353\n", UDP | TCP | ABSTRACT },
+	{ "default deny\nallow send udp:*:*\nallow connect tcp:*:*\n", NULL, UDP | TCP | GROUPS | ANYWHERE },
+	{ "default deny\nallow send udp:*:*\nallow connect tcp:127.0.0.0/8:*\n", NULL, UDP | TCP | GROUPS },
+	{ "default deny\nallow send udp:127.0.0.0/8:*\nallow connect tcp:*:*\n", NULL, UDP | TCP },
+	{ "default allow\ndeny connect tcp:192.0.2.1:*\n", NULL, UDP | TCP | ABSTRACT | GROUPS },
+	{ "default allow\nask connect tcp:*:25\n", NULL, UDP | TCP | ABSTRACT | GROUPS },
 };
 
 static char dir[64];
@@ -98,7 +104,8 @@ static int reach_of(const struct row *row)
 	net_reach(policy, &can);
 	policy_free(policy);
 	diagnostics_free(&found);
-	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0) | (can.others ? OTHERS : 0) | (can.groups ? GROUPS : 0);
+	return (can.udp ? UDP : 0) | (can.tcp ? TCP : 0) | (can.abstract ? ABSTRACT : 0) | (can.others ? OTHERS : 0) | (can.groups ? GROUPS : 0) |
+	       (can.anywhere ? ANYWHERE : 0);
 }
 
 static void test_rows(void **state)
