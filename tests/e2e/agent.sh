@@ -234,6 +234,13 @@ agents() { # what they keep in the home
 	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .kimi-code/{config.toml,mcp.json} .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
 }
 
+places() { # what stands where the project was is the next session's project
+	# shellcheck disable=SC2016 # expanded there
+	refused "a link in the place of the project" bash -c 'p=$PWD d=${PWD%/*}; mkdir -p "$d/.cache"; cd "$d" && mv "$p" "$d/.cache/old" || exit; ln -s . "$p"; rc=$?; rm -f "$p"; mv "$d/.cache/old" "$p"; exit $rc'
+	# shellcheck disable=SC2016
+	works "the project is made anew" bash -ec 'p=$PWD d=${PWD%/*}; mkdir -p "$d/.cache"; cd "$d"; mv "$p" "$d/.cache/old"; mkdir "$p"; cd "$p"; echo x >x; rm x; cd "$d"; rmdir "$p"; mv "$d/.cache/old" "$p"'
+}
+
 terminals() { # a terminal that somebody else has open
 	has script || return
 	script -qfc 'tty >tty.name; exec sleep 20' /dev/null >/dev/null 2>&1 </dev/null &
@@ -262,7 +269,7 @@ terminals() { # a terminal that somebody else has open
 for PLACE in home tmp; do
 	fresh
 	mkdir -p "$HOME/project"
-	[ $PLACE = home ] && cd "$HOME/project"
+	[ $PLACE = home ] && cd "$HOME/project" && places
 	work_shell
 	work_git
 	work_languages
