@@ -232,6 +232,8 @@ agents() { # what they keep in the home
 	local f
 	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json .kimi-code/credentials/a; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
 	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .kimi-code/{config.toml,mcp.json} .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
+	# An agent outside writes what was said to it behind the link.
+	for f in .codex/log/codex-tui.log .local/state/opencode/prompt-history.jsonl .kimi-code/user-history/a.jsonl; do mkdir -p "$HOME/$(dirname "$f")"; refused "a link ~/$f" bash -c "rm -f ~/$f; ln -s ~/.bashrc ~/$f && rm ~/$f"; done
 }
 
 places() { # what stands where the project was is the next session's project
