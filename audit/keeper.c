@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -16,6 +17,9 @@
 #include "rules/cleanup.h"
 
 #define KEEPER_STACK ((size_t)256 << 10)
+#define LARGE_SEGMENTS 4 /* 256 MB */
+#define SPARE_PART 20 /* of the file system */
+#define SPARE_MOST ((uint64_t)1 << 30)
 
 /* Small while the session is small, then ahead of any burst. With grow held. */
 static size_t next_size(const struct segment *s, size_t need)
@@ -25,10 +29,26 @@ static size_t next_size(const struct segment *s, size_t need)
 	return upto < SEGMENT_MAX ? upto : SEGMENT_MAX;
 }
 
+/*
+ * Whoever may write nothing can still fill the journal, by what is refused. A large one leaves others some room: it is as full then as if the disk were.
+ * The last of a small disk, or of a short session, is the journal's.
+ */
+static bool takes_too_much(const struct journal *j)
+{
+	struct statvfs st;
+
+	if (j->seg->number <= LARGE_SEGMENTS || fstatvfs(j->dirfd, &st) != 0)
+		return false;
+	uint64_t spare = (uint64_t)st.f_blocks * st.f_frsize / SPARE_PART;
+	return (uint64_t)st.f_bavail * st.f_frsize < (spare < SPARE_MOST ? spare : SPARE_MOST);
+}
+
 static int make_next(struct journal *j)
 {
 	if (j->next)
 		return 0;
+	if (takes_too_much(j))
+		return -ENOSPC;
 	struct segment *s = NULL;
 	int rc = segment_create(j->dirfd, j->seg->number + 1, &s);
 	if (rc != 0)
@@ -47,6 +67,8 @@ static int make_next(struct journal *j)
 
 static int extend(struct journal *j, size_t need)
 {
+	if (takes_too_much(j))
+		return -ENOSPC;
 	size_t before = j->seg->allocated, spoken = j->reserved, room = j->room;
 	size_t want = need + spoken > room ? need + spoken - room : 0;
 	int rc = segment_extend(j->seg, next_size(j->seg, want));

@@ -51,7 +51,8 @@ void session_journal_failed(struct session *s, int error)
 	if (!atomic_compare_exchange_strong(&s->journal_error, &none, -error))
 		return;
 	voice_say(s->voice,
-		"usher: the journal in %s cannot be written: %s. Nothing that needs a record is done from here on; "
+		"usher: the journal in %s cannot be written: %s%s. Nothing that needs a record is done from here on; "
 		"make room there and start again.\n",
-		journal_dir(s->journal), strerror(-error));
+		journal_dir(s->journal), strerror(-error),
+		error == -ENOSPC ? " (one of more than 256 MB leaves others a twentieth of the file system, or 1 GB)" : "");
 }

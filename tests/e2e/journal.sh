@@ -142,6 +142,30 @@ if [ -s "$T/full.out" ]; then
 	grep -qi 'journal' "$T/full.err" && ok "and the person is told" || not_ok "and the person is told" "$(tail -n 3 "$T/full.err")"
 	same "what was written verifies" "verify 0" "$(grep verify "$T/full.out")"
 else skip full-disk "no mount namespace"; fi
+# A command that may write nothing floods the journal by what is refused: of a file system as small as this a twentieth stays for others.
+cat >"$T/etc/flood.sh" <<'S'
+mount -t tmpfs -o size=340m none "$T/flood" || exit 77
+"$USHER" run -p builtin:readonly --journal "$T/flood/j" -- python3 -c '
+import os
+name = "/nowhere" + ("/" + "\1" * 199) * 20
+for i in range(40000):
+    try: os.open(name, os.O_RDONLY)
+    except OSError: pass' 2>"$T/flood.err"
+df --output=avail -B1048576 "$T/flood" | tail -n 1 >"$T/flood.left"
+du -s -B1048576 "$T/flood/j" >"$T/flood.used"
+"$USHER" verify "$T/flood/j" >/dev/null 2>&1 && echo whole >"$T/flood.verify"
+S
+mkdir "$T/flood"
+if ! command -v python3 >/dev/null; then skip flood "no python3"; else
+	if is_root; then unshare -m bash "$T/etc/flood.sh"; else unshare -Urm bash "$T/etc/flood.sh" 2>/dev/null; fi
+	if [ -s "$T/flood.left" ]; then
+		used=$(cut -f1 "$T/flood.used")
+		[ "$used" -gt 256 ] && ok "a flood of what is refused is recorded" || not_ok "a flood of what is refused is recorded" "$used MB" "$(tail -n 3 "$T/flood.err")"
+		[ "$(cat "$T/flood.left")" -ge 15 ] && ok "and leaves others room on the disk" || not_ok "and leaves others room on the disk" "$(cat "$T/flood.left") MB are left" "$(tail -n 3 "$T/flood.err")"
+		grep -q 'leaves others' "$T/flood.err" && ok "and the person is told why" || not_ok "and the person is told why" "$(tail -n 3 "$T/flood.err")"
+		same "and what was written verifies" whole "$(cat "$T/flood.verify" 2>/dev/null)"
+	else skip flood "no mount namespace"; fi
+fi
 # The same where a limit of files or a quota is met first. Every file that was made has its record or its intent.
 cat >"$T/etc/stops.sh" <<'S'
 "$USHER" run -p "$T/etc/allow.rules" --journal "$1" -- sh -c 'i=0; while [ $i -lt 30000 ]; do i=$((i+1)); : > "$T/project/f$i" || break; done; : > "$T/project/after"' > "$T/stops.out" 2> "$T/stops.err"
