@@ -232,6 +232,8 @@ agents() { # what they keep in the home
 	local f
 	for f in .codex/auth.json .local/share/opencode/auth.json .cline/data/settings/providers.json .copilot/config.json .kimi-code/credentials/a; do refused "read ~/$f with nobody to ask" cat "$HOME/$f"; done
 	for f in .codex/{config.toml,hooks.json,tmp/ls} .config/opencode/opencode.json .continue/config.yaml .copilot/mcp-config.json .kimi-code/{config.toml,mcp.json} .cline/data/db/cron.db .cache/copilot/pkg/a .local/share/opencode/{bin,repos/a/config,storage/permission/a.json}; do mkdir -p "$HOME/$(dirname "$f")"; refused "write ~/$f" bash -c "echo x >>~/$f"; done
+	refused "a link in the place of pnpm's directory of programs" bash -c 'rm -rf ~/.local/share/pnpm; mkdir -p ~/.local/share; ln -s "$PWD" ~/.local/share/pnpm && rm ~/.local/share/pnpm'
+	works "pnpm's directory, and others that are not there" bash -ec 'mkdir -p ~/.local/share/pnpm/store ~/go ~/.bun/install/cache; rmdir ~/.local/share/pnpm/store'
 	# An agent outside writes what was said to it behind the link.
 	for f in .codex/log/codex-tui.log .local/state/opencode/prompt-history.jsonl .kimi-code/user-history/a.jsonl; do mkdir -p "$HOME/$(dirname "$f")"; refused "a link ~/$f" bash -c "rm -f ~/$f; ln -s ~/.bashrc ~/$f && rm ~/$f"; done
 }
