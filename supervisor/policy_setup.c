@@ -15,11 +15,13 @@
 #include "policy/real_name.h"
 #include "rules/cleanup.h"
 #include "rules/user.h"
+#include "supervisor/helper_files.h"
 #include "supervisor/mounts.h"
 
-#define MAX_PINNED 512 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
+#define MAX_PINNED 2048 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
 #define MAX_LINKS 64
 #define PLACES 3
+#define HELPER "exec:"
 
 /* Names that patterns are matched against are canonical: so is every variable that is one. */
 static const char *canonical(const char *path, char out[PATH_MAX])
@@ -206,17 +208,11 @@ static int pin_mounts(struct pins *p)
 	return rc < 0 ? rc : m.rc;
 }
 
-/* The file of heads, which may have to be made. A pipe or a device keeps nothing that could be changed, and others may use it. */
-static int pin_anchor(struct pins *p, struct links *links, const struct run_options *o)
+/* FILE, which may have to be made yet: nobody else makes it. */
+static int pin_name(struct pins *p, struct links *links, const char *file)
 {
 	char whole[2 * PATH_MAX], real[PATH_MAX];
-	struct stat st;
 
-	if (!o->anchor || strncmp(o->anchor, ANCHOR_FILE, strlen(ANCHOR_FILE)) != 0)
-		return 0;
-	const char *file = o->anchor + strlen(ANCHOR_FILE);
-	if (stat(file, &st) == 0 && !S_ISREG(st.st_mode))
-		return 0;
 	int rc = absolute(file, whole);
 	if (rc == 0 && real_name(whole, real) < 0)
 		rc = -ENAMETOOLONG;
@@ -227,6 +223,41 @@ static int pin_anchor(struct pins *p, struct links *links, const struct run_opti
 	p->n++;
 	find_links(links, file, real);
 	return 0;
+}
+
+/* The file of heads. A pipe or a device keeps nothing that could be changed, and others may use it. */
+static int pin_anchor(struct pins *p, struct links *links, const struct run_options *o)
+{
+	struct stat st;
+
+	if (!o->anchor || strncmp(o->anchor, ANCHOR_FILE, strlen(ANCHOR_FILE)) != 0)
+		return 0;
+	const char *file = o->anchor + strlen(ANCHOR_FILE);
+	return stat(file, &st) == 0 && !S_ISREG(st.st_mode) ? 0 : pin_name(p, links, file);
+}
+
+struct helper_pins {
+	struct pins *pins;
+	struct links *links;
+};
+
+static int pin_helper(void *context, const char *file)
+{
+	struct helper_pins *h = context;
+
+	return pin_name(h->pins, h->links, file);
+}
+
+/* What answers for the person, or keeps the heads, is run by usher, outside: a tree that could change it would answer its own questions. */
+static int pin_helpers(struct pins *p, struct links *links, const struct run_options *o)
+{
+	const char *ask = o->ask ? strstr(o->ask, HELPER) : NULL; /* it stands last */
+	struct helper_pins h = { p, links };
+
+	int rc = ask ? helper_files(ask + strlen(HELPER), pin_helper, &h) : 0;
+	if (rc == 0 && o->anchor && strncmp(o->anchor, HELPER, strlen(HELPER)) == 0)
+		rc = helper_files(o->anchor + strlen(HELPER), pin_helper, &h);
+	return rc;
 }
 
 static int pin_files(struct pins *p, struct links *links, const struct run_options *o)
@@ -309,6 +340,8 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 		rc = pin_mounts(&program);
 	if (rc == 0)
 		rc = pin_anchor(&program, &links, o);
+	if (rc == 0)
+		rc = pin_helpers(&program, &links, o);
 	if (rc == 0)
 		rc = pin_files(&pins, &links, o);
 	size_t given = pins.n;

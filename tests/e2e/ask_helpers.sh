@@ -349,4 +349,21 @@ import json, sys
 print(*("%s:%s" % tuple(json.loads(l).get(k, "none") for k in ("argv0", "argv")) for l in sys.stdin))' <"$T/called")"
 same "and so does the record say, and no argument from an empty one" 'argv x,as one argv x,as one argv x,as two argv x,,argv ""' \
 	"$("$USHER" log "$T/j$N" type:call path:"$T/w/called" | sed -n "s|.* exec $T/w/called\( (named [^)]*)\)\? *\(.*\)  allow.*|\2|p" | paste -sd,)"
+# The command cannot change what answers for the person: the helper, by its name, by a link, as an argument, in a directory of $PATH, or in one before that.
+mkdir -p bin first
+helper() { printf '#!/bin/sh\ncat >/dev/null; echo "{\\"answer\\":\\"%s\\"}"\n' "$1"; } # ANSWER
+forged() { # NAME HELPER FILE
+	rm -f helper link.sh bin/helper first/helper
+	helper deny >helper; cp helper bin/; ln -s helper link.sh; chmod 755 helper bin/helper; helper allow >"$T/forgery"; chmod 755 "$T/forgery"
+	PATH=$PWD/first:$PWD/bin:$PATH asked "$2" sh -c 'cat q1; cp "$2" "$1.new" && mv "$1.new" "$1"; cp "$2" "$1"; rm -f "$1"; cp "$2" "$1"; cat q1 q2' sh "$3" "$T/forgery"
+	same "a helper stays what it is: $1" "" "$(cat "$T/out")"
+}
+forged "by its name" exec:./helper helper
+forged "by a link" exec:./link.sh link.sh
+forged "what a link leads to" exec:./link.sh helper
+forged "an argument" "exec:sh helper" helper
+forged "in quotes, behind others" "exec:true && sh '$T/w/'helper" helper
+forged "found by PATH" exec:helper bin/helper
+forged "in a directory that is looked in before" exec:helper first/helper
+rm -f helper helper.new bin/helper* first/helper* link.sh*
 finish

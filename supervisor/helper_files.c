@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "supervisor/helper_files.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WORDS_MOST 32
+
+struct looking {
+	int (*each)(void *context, const char *file);
+	void *context;
+};
+
+/* The next word of *AT, without its quotes, into WORD; false at the end. One that is too long is cut: there is no such file. */
+static bool next_word(const char **at, char word[PATH_MAX])
+{
+	static const char between[] = " \t\n;|&()<>=";
+	const char *p = *at + strspn(*at, between);
+	size_t n = 0;
+	char quote = 0;
+
+	for (; *p && (quote || !strchr(between, *p)); p++) {
+		if (!quote && (*p == '\'' || *p == '"')) {
+			quote = *p;
+			continue;
+		}
+		if (quote && *p == quote) {
+			quote = 0;
+			continue;
+		}
+		if (*p == '\\' && quote != '\'' && p[1])
+			p++;
+		if (n < PATH_MAX - 1)
+			word[n++] = *p;
+	}
+	word[n] = '\0';
+	bool some = p != *at + strspn(*at, between);
+	*at = p;
+	return some;
+}
+
+static bool is_program(const char *file)
+{
+	struct stat st;
+
+	return stat(file, &st) == 0 && S_ISREG(st.st_mode) && access(file, X_OK) == 0;
+}
+
+/* WORD in the directory of $PATH at *DIR, which goes on to the next one. False past the last. */
+static bool next_in_path(const char **dir, const char *word, char file[2 * PATH_MAX])
+{
+	const char *from = *dir;
+
+	if (!from)
+		return false;
+	size_t n = strcspn(from, ":");
+	snprintf(file, 2 * PATH_MAX, "%.*s%s%s", (int)(n < PATH_MAX ? n : PATH_MAX), from, n ? "/" : "./", word);
+	*dir = from[n] ? from + n + 1 : NULL;
+	return true;
+}
+
+/* Whether this user could make FILE, or change it. */
+static bool may_be_put(const char *file)
+{
+	char dir[2 * PATH_MAX];
+
+	snprintf(dir, sizeof(dir), "%s", file);
+	*strrchr(dir, '/') = '\0'; /* "/" is no directory of $PATH: "" cannot be written either */
+	return access(dir, W_OK) == 0 || access(file, W_OK) == 0;
+}
+
+/* Where the shell looks for WORD: what was put into a directory before the one that has it would be run for it. */
+static int look_in_path(const struct looking *l, const char *word)
+{
+	const char *dir = getenv("PATH"), *again = dir;
+	char file[2 * PATH_MAX];
+	unsigned places = 0;
+	bool found = false;
+	int rc = 0;
+
+	for (; !found && next_in_path(&dir, word, file); places++)
+		found = is_program(file);
+	for (; found && rc == 0 && places && next_in_path(&again, word, file); places--)
+		rc = may_be_put(file) ? l->each(l->context, file) : 0;
+	return rc;
+}
+
+static int look(const struct looking *l, const char *word)
+{
+	const char *home = getenv("HOME");
+	char file[2 * PATH_MAX];
+	struct stat st;
+
+	if (!word[0])
+		return 0;
+	if (!strncmp(word, "~/", 2) && home)
+		snprintf(file, sizeof(file), "%.*s%s", PATH_MAX, home, word + 1);
+	else
+		snprintf(file, sizeof(file), "%s", word);
+	int rc = stat(file, &st) == 0 && S_ISREG(st.st_mode) ? l->each(l->context, file) : 0;
+	return rc < 0 || strchr(word, '/') ? rc : look_in_path(l, word);
+}
+
+int helper_files(const char *command, int (*each)(void *context, const char *file), void *context)
+{
+	const struct looking l = { each, context };
+	char word[PATH_MAX];
+	int rc = 0;
+
+	for (unsigned n = 0; rc == 0 && n < WORDS_MOST && next_word(&command, word); n++)
+		rc = look(&l, word);
+	return rc;
+}
