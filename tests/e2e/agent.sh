@@ -245,6 +245,15 @@ places() { # what stands where the project was is the next session's project
 	works "the project is made anew" bash -ec 'p=$PWD d=${PWD%/*}; mkdir -p "$d/.cache"; cd "$d"; mv "$p" "$d/.cache/old"; mkdir "$p"; cd "$p"; echo x >x; rm x; cd "$d"; rmdir "$p"; mv "$d/.cache/old" "$p"'
 }
 
+temporary() { # a repository in the place of the temporary directory would be that of all below
+	local tmp=$T/own.tmp
+	mkdir -p "$tmp"
+	export TMPDIR=$tmp
+	refused "a repository of the temporary directory itself" bash -c 'cd "$TMPDIR" && mkdir -p objects refs && echo "ref: refs/heads/main" >HEAD && rm HEAD'
+	has git && works "a bare repository in the temporary directory" bash -ec 'cd "$TMPDIR"; git init -q --bare bare.git; git init -q --bare other; rm -rf bare.git other'
+	unset TMPDIR
+}
+
 terminals() { # a terminal that somebody else has open
 	has script || return
 	script -qfc 'tty >tty.name; exec sleep 20' /dev/null >/dev/null 2>&1 </dev/null &
@@ -283,6 +292,7 @@ for PLACE in home tmp; do
 	secrets
 	coding_agents
 	[ $PLACE = tmp ] || agents
+	[ $PLACE = tmp ] || temporary
 	terminals
 done
 finish
