@@ -6,7 +6,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <search.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -19,63 +18,30 @@
 #include "rules/op.h"
 #include "rules/ruleset.h"
 #include "rules/strbuf.h"
-
-#define JOINED 4 /* names of one directory, with the same operations, become one rule */
+#include "tools/review_names.h"
 
 /* Of a process, whose number is another one next time. */
 static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*";
 
-struct done_to {
-	const char *scheme; /* a pattern before the name */
-	char *name;
-	size_t directory; /* how much of the name is its directory; 0: it is not joined with others */
-	op_set ops;
-};
+/* What must not be more by a new name: of a rename, and of a hard link, which is decided on as a read and a change of the old one already. */
+#define BY_RENAME ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
+#define BY_LINK ((op_set)OP_ATTR)
 
 struct review_rules {
-	void *tree; /* of struct done_to */
-	struct done_to **list;
-	size_t n, unnamed;
-	bool failed;
+	struct review_names names;
+	size_t unnamed;
 };
-
-static int by_name(const void *a, const void *b)
-{
-	const struct done_to *x = a, *y = b;
-	int order = strcmp(x->scheme, y->scheme);
-
-	return order ? order : strcmp(x->name, y->name);
-}
-
-static int by_directory(const void *a, const void *b)
-{
-	const struct done_to *x = *(struct done_to *const *)a, *y = *(struct done_to *const *)b;
-	int order = memcmp(x->name, y->name, x->directory < y->directory ? x->directory : y->directory);
-
-	if (!order && x->directory != y->directory)
-		order = x->directory < y->directory ? -1 : 1;
-	return order ? order : by_name(x, y);
-}
 
 struct review_rules *review_rules_new(void)
 {
 	return calloc(1, sizeof(struct review_rules));
 }
 
-static void free_one(void *of)
-{
-	struct done_to *w = of;
-
-	free(w->name);
-	free(w);
-}
-
 void review_rules_free(struct review_rules *r)
 {
 	if (!r)
 		return;
-	tdestroy(r->tree, free_one);
-	free(r->list);
+	review_names_free(&r->names);
 	free(r);
 }
 
@@ -114,38 +80,15 @@ static const char *scheme_of(const char **name)
 	return n ? PROC_TASK : PROC;
 }
 
-/* Not what is executed, nor right below the root or a directory there. */
-static size_t directory_of(const struct done_to *w)
-{
-	const char *slash = strrchr(w->name, '/');
-	size_t len = w->name[0] == '/' && !*w->scheme ? (size_t)(slash - w->name) : 0;
-
-	if ((w->ops & OP_EXEC) || strncmp(w->name, "/dev/", 5) == 0 || strncmp(w->name, "/proc/", 6) == 0)
-		return 0;
-	return len && memchr(w->name + 1, '/', len - 1) ? len : 0;
-}
-
-static void want(struct review_rules *r, const char *name, op_set ops)
+static struct done_to *want(struct review_rules *r, const char *name, op_set ops)
 {
 	const char *scheme = scheme_of(&name);
 
 	if (!scheme || !ops || (!*name && scheme != PROC && scheme != PROC_TASK)) {
 		r->unnamed++;
-		return;
+		return NULL;
 	}
-	struct done_to *w = calloc(1, sizeof(*w)), **at = NULL;
-	if (w) {
-		*w = (struct done_to){ .scheme = scheme, .name = strdup(name) };
-		at = w->name ? tsearch(w, &r->tree, by_name) : NULL;
-	}
-	if (!at)
-		r->failed = true;
-	else
-		(*at)->ops |= ops;
-	if (at && *at == w)
-		r->n++;
-	else if (w)
-		free_one(w);
+	return review_names_want(&r->names, scheme, name, ops);
 }
 
 static op_set ops_in(const struct field *list)
@@ -161,46 +104,64 @@ static op_set ops_in(const struct field *list)
 	return ops & OP_CREATE ? ops | OP_MODIFY : ops;
 }
 
-/* The members "op" and "object" of the record, or of one of its objects. */
-static void add_object(struct review_rules *r, const char *text, size_t len)
+/* The members "op" and "object" of the record, or of one of its objects. NULL: no rule is on it. */
+static struct done_to *add_object(struct review_rules *r, const char *text, size_t len, op_set *ops)
 {
 	struct field op, object;
 
 	if (!field_find(text, len, "op", &op) || op.kind != FIELD_LIST || !field_find(text, len, "object", &object) || object.kind != FIELD_STRING)
-		return;
+		return NULL;
 	CLEANUP_FREE char *name = malloc(object.len + 1);
 	long n = name ? field_bytes(&object, name) : -1;
 	if (!name)
-		r->failed = true;
+		r->names.failed = true;
 	if (n < 0)
-		return;
+		return NULL;
 	name[n] = '\0';
-	want(r, strlen(name) == (size_t)n ? name : "", ops_in(&op));
+	*ops = ops_in(&op);
+	return want(r, strlen(name) == (size_t)n ? name : "", *ops);
+}
+
+static bool starts(const struct field *f, const char *with)
+{
+	size_t len = strlen(with);
+
+	return f->len >= len && memcmp(f->value, with, len) == 0;
+}
+
+/* Of a rename or link, whose first two objects are FROM and TO; what makes FROM as well is an exchange, a rename both ways. */
+static void add_move(struct review_rules *r, const char *text, size_t len, struct done_to *from, struct done_to *to, bool exchange)
+{
+	struct field call;
+
+	if (!field_find(text, len, "call", &call))
+		return;
+	if (starts(&call, "link"))
+		review_names_move(&r->names, from, to, BY_LINK);
+	if (starts(&call, "rename"))
+		review_names_move(&r->names, from, to, BY_RENAME);
+	if (starts(&call, "rename") && exchange)
+		review_names_move(&r->names, to, from, BY_RENAME);
 }
 
 void review_rules_add(struct review_rules *r, const char *text, size_t len)
 {
+	struct done_to *end[2] = { NULL };
+	op_set ops[3] = { 0 };
 	struct field list, one;
 	struct fields all;
 
 	if (!field_find(text, len, "objects", &list) || list.kind != FIELD_LIST) {
-		add_object(r, text, len);
+		add_object(r, text, len, &ops[2]);
 		return;
 	}
 	fields_begin(&all, list.value, list.len);
-	while (fields_next(&all, &one))
-		add_object(r, one.value, one.len);
-}
-
-static void collect(const void *node, VISIT which, void *to)
-{
-	struct review_rules *r = to;
-
-	if (which != postorder && which != leaf)
-		return;
-	struct done_to *w = *(struct done_to *const *)node;
-	w->directory = directory_of(w);
-	r->list[r->n++] = w;
+	for (size_t i = 0; fields_next(&all, &one); i++) {
+		struct done_to *w = add_object(r, one.value, one.len, &ops[i < 2 ? i : 2]);
+		if (i < 2)
+			end[i] = w;
+	}
+	add_move(r, text, len, end[0], end[1], ops[0] & OP_CREATE);
 }
 
 static void put_ops(struct strbuf *to, op_set ops)
@@ -215,11 +176,11 @@ static void put_ops(struct strbuf *to, op_set ops)
 	}
 }
 
-static void put_one(struct strbuf *to, const struct done_to *w, bool joined)
+static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
 {
 	size_t len = joined ? w->directory : strlen(w->name);
 
-	put_ops(to, w->ops);
+	put_ops(to, ops);
 	if (w->name[0] != '/' && !*w->scheme)
 		strbuf_printf(to, " %s", w->name);
 	else
@@ -227,34 +188,18 @@ static void put_one(struct strbuf *to, const struct done_to *w, bool joined)
 	strbuf_puts(to, "\n");
 }
 
-static bool together(const struct done_to *a, const struct done_to *b)
+static void put_all(struct strbuf *to, const struct review_names *of)
 {
-	return a->directory && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
-}
+	size_t said = SIZE_MAX; /* in whose directory the rule on all its files was the last */
 
-/* Those from FROM up to END are of one directory. */
-static void put_directory(struct strbuf *to, struct done_to *const *from, struct done_to *const *end)
-{
-	uint32_t alike[1u << OP_COUNT] = { 0 };
-
-	for (struct done_to *const *at = from; at < end; at++)
-		alike[(*at)->ops]++;
-	for (struct done_to *const *at = from; at < end; at++) {
-		uint32_t n = alike[(*at)->ops];
-		bool joined = n == 0 || ((*at)->directory && n >= JOINED);
-		if (n)
-			put_one(to, *at, joined);
-		if (joined)
-			alike[(*at)->ops] = 0; /* said */
-	}
-}
-
-static void put_all(struct strbuf *to, const struct review_rules *r)
-{
-	for (size_t i = 0, end; i < r->n; i = end) {
-		for (end = i + 1; end < r->n && together(r->list[i], r->list[end]);)
-			end++;
-		put_directory(to, r->list + i, r->list + end);
+	for (size_t i = 0; i < of->n; i++) {
+		const struct done_to *w = of->list[i];
+		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
+			put_one(to, w, w->shared, true);
+			said = i;
+		}
+		if (w->ops & (op_set)~w->shared)
+			put_one(to, w, w->ops, false);
 	}
 }
 
@@ -282,14 +227,13 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 	if (!shown)
 		return -ENOMEM;
 	show_escape(where, shown, need);
-	qsort(r->list, r->n, sizeof(struct done_to *), by_directory);
 	strbuf_printf(&b, "# What was allowed for review in %s. Read it before it is used: it allows whatever was done,\n"
-			  "# what was made to be changed as well, and of a directory with %d names or more that were used alike all its files.\n", shown, JOINED);
+			  "# what was made to be changed as well, and of a directory with %d names or more that were used alike all its files.\n", shown, REVIEW_JOINED);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
-	put_all(&b, r);
+	put_all(&b, &r->names);
 	strbuf_puts(&b, "default deny\n");
-	if (r->failed || strbuf_end(&b, &text, &len) < 0)
+	if (r->names.failed || strbuf_end(&b, &text, &len) < 0)
 		return -ENOMEM;
 	if (!loads(text, len))
 		return -EINVAL;
@@ -299,10 +243,7 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 
 int review_rules_put(struct review_rules *r, const char *journal, FILE *to)
 {
-	r->list = calloc(r->n + 1, sizeof(struct done_to *));
-	if (!r->list)
-		return -ENOMEM;
-	r->n = 0;
-	twalk_r(r->tree, collect, r);
+	review_names_settle(&r->names);
+	review_names_sort(&r->names);
 	return write_out(r, journal, to);
 }

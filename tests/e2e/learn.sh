@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -30,19 +30,36 @@ a = socket.socket(socket.AF_UNIX); a.bind("\0usher-learn-'$TAG'")
 c = socket.socket(socket.AF_UNIX); c.connect("deep/er/sock")
 print("served")'
 rm deep/er/sock
+# What is written under one name and read by another: each rename is one by which more may be done.
+/usr/bin/python3 -S -c '
+import os, socket
+os.chdir("moved")
+def put(name):
+    with open(name, "w") as f: f.write(name)
+put("t"); os.rename("t", "u"); os.rename("u", "n"); print(open("n").read()); os.chmod("n", 0o600)
+os.mkdir("d"); put("d/f"); os.mkdir("d/s"); put("d/s/g"); os.rename("d", "e"); print(open("e/f").read(), open("e/s/g").read())
+os.unlink("e/f"); os.unlink("e/s/g"); os.rmdir("e/s"); os.rmdir("e")
+for i in range(5): put("m%d" % i); print(open("m%d" % i).read(), end=" ")
+put("h"); os.rename("h", "m5")
+import ctypes
+put("x"); put("y"); print(open("y").read(), end=" "); ctypes.CDLL(None).renameat2(-100, b"x", -100, b"y", 2); print(open("x").read(), end=" ")
+s = socket.socket(socket.AF_UNIX); s.bind("s.new"); s.listen(); os.rename("s.new", "s")
+c = socket.socket(socket.AF_UNIX); c.connect("s"); os.unlink("s"); print("moved")'
 S
 chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\nnone\nserved')
+said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved')
 
 same "a service, natively" "$said" "$(./serve)"
-rm out/*
+rm out/* moved/*
 same "allowed for review it does the same" "$said" "$(under all learn ./serve)"
+rm moved/*
 check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/learn.j" >"$T/etc/learnt.rules"'
 chmod 600 "$T/etc/learnt.rules"
 check "which are right" "$USHER" check "$T/etc/learnt.rules"
+same "each of which decides something" 0 "$("$USHER" check "$T/etc/learnt.rules" 2>&1 | grep -c 'can never match')"
 same "under them it does the same" "$said" "$(under learnt again ./serve || cat "$T/again.err"; "$USHER" log "$T/again.j" denied)"
 same "and nothing is refused" "" "$("$USHER" log "$T/again.j" denied)"
 same "without rules it does nothing" "" "$(under none bare ./serve)"

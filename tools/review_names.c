@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tools/review_names.h"
+
+#include <search.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_name(const void *a, const void *b)
+{
+	const struct done_to *x = a, *y = b;
+	int order = strcmp(x->scheme, y->scheme);
+
+	return order ? order : strcmp(x->name, y->name);
+}
+
+static int by_directory(const void *a, const void *b)
+{
+	const struct done_to *x = *(struct done_to *const *)a, *y = *(struct done_to *const *)b;
+	int order = memcmp(x->name, y->name, x->directory < y->directory ? x->directory : y->directory);
+
+	if (!order && x->directory != y->directory)
+		order = x->directory < y->directory ? -1 : 1;
+	return order ? order : by_name(x, y);
+}
+
+static int by_ends(const void *a, const void *b)
+{
+	const struct moved *x = a, *y = b;
+	int order = by_name(x->from, y->from);
+
+	return order ? order : by_name(x->to, y->to);
+}
+
+static void free_name(void *of)
+{
+	struct done_to *w = of;
+
+	free(w->name);
+	free(w);
+}
+
+void review_names_free(struct review_names *of)
+{
+	tdestroy(of->moved, free);
+	tdestroy(of->tree, free_name);
+	free(of->list);
+	free(of->move);
+}
+
+struct done_to *review_names_want(struct review_names *of, const char *scheme, const char *name, op_set ops)
+{
+	struct done_to *w = calloc(1, sizeof(*w)), **at = NULL;
+
+	if (w) {
+		*w = (struct done_to){ .scheme = scheme, .name = strdup(name) };
+		at = w->name ? tsearch(w, &of->tree, by_name) : NULL;
+	}
+	if (at)
+		(*at)->ops |= ops;
+	else
+		of->failed = true;
+	if (at && *at == w)
+		of->n++;
+	else if (w)
+		free_name(w);
+	return at ? *at : NULL;
+}
+
+struct done_to *review_names_find(const struct review_names *of, const char *scheme, const char *name)
+{
+	struct done_to key = { .scheme = scheme, .name = (char *)name };
+	struct done_to **at = tfind(&key, &of->tree, by_name);
+
+	return at ? *at : NULL;
+}
+
+void review_names_move(struct review_names *of, struct done_to *from, struct done_to *to, op_set given)
+{
+	if (!from || !to || from == to)
+		return;
+	struct moved *m = calloc(1, sizeof(*m)), **at = NULL;
+	if (m) {
+		*m = (struct moved){ .from = from, .to = to };
+		at = tsearch(m, &of->moved, by_ends);
+	}
+	if (at)
+		(*at)->given |= given;
+	else
+		of->failed = true;
+	if (at && *at == m)
+		of->n_moved++;
+	else
+		free(m);
+}
+
+static void take_name(const void *node, VISIT which, void *to)
+{
+	struct review_names *of = to;
+
+	if (which == postorder || which == leaf)
+		of->list[of->n++] = *(struct done_to *const *)node;
+}
+
+static void take_move(const void *node, VISIT which, void *to)
+{
+	struct review_names *of = to;
+
+	if (which == postorder || which == leaf)
+		of->move[of->n_moved++] = *(struct moved *const *)node;
+}
+
+void review_names_list(struct review_names *of)
+{
+	struct done_to **list = reallocarray(of->list, of->n + 1, sizeof(struct done_to *));
+
+	of->n = 0;
+	if (!list) {
+		of->failed = true;
+		return;
+	}
+	of->list = list;
+	twalk_r(of->tree, take_name, of);
+}
+
+/* Not what is executed, nor right below the root or a directory there. */
+static size_t directory_of(const struct done_to *w)
+{
+	const char *slash = strrchr(w->name, '/');
+	size_t len = w->name[0] == '/' && !*w->scheme ? (size_t)(slash - w->name) : 0;
+
+	if ((w->ops & OP_EXEC) || strncmp(w->name, "/dev/", 5) == 0 || strncmp(w->name, "/proc/", 6) == 0)
+		return 0;
+	return len && memchr(w->name + 1, '/', len - 1) ? len : 0;
+}
+
+bool review_names_together(const struct done_to *a, const struct done_to *b)
+{
+	return a->directory && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
+}
+
+/* Those from FROM up to END are of one directory. */
+static void share(struct done_to *const *from, struct done_to *const *end)
+{
+	uint32_t alike[1u << OP_COUNT] = { 0 };
+	op_set shared = 0;
+
+	for (struct done_to *const *at = from; at < end; at++) {
+		if ((*at)->directory && ++alike[(*at)->ops] >= REVIEW_JOINED)
+			shared |= (*at)->ops;
+	}
+	for (struct done_to *const *at = from; at < end; at++)
+		(*at)->shared = shared;
+}
+
+void review_names_sort(struct review_names *of)
+{
+	review_names_list(of);
+	for (size_t i = 0; i < of->n; i++)
+		of->list[i]->directory = directory_of(of->list[i]);
+	if (of->n)
+		qsort(of->list, of->n, sizeof(struct done_to *), by_directory);
+	for (size_t i = 0, end; i < of->n; i = end) {
+		for (end = i + 1; end < of->n && review_names_together(of->list[i], of->list[end]);)
+			end++;
+		share(of->list + i, of->list + end);
+	}
+}
+
+/* OPS more on W; whether it had not all of them. */
+static bool raise(struct done_to *w, op_set ops)
+{
+	if (!(ops & (op_set)~(w->ops | w->shared)))
+		return false;
+	w->ops |= ops;
+	return true;
+}
+
+/* The first name of the list that is not before NAME. */
+static size_t first_from(const struct review_names *of, const char *name)
+{
+	struct done_to key = { .scheme = "", .name = (char *)name };
+	size_t low = 0, high = of->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (by_name(of->list[mid], &key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* WANT of what is done below the directory OF_THESE is needed by the same name below THOSE as well. */
+static bool raise_below(struct review_names *of, const struct done_to *of_these, const struct done_to *those, op_set want)
+{
+	size_t len = strlen(of_these->name), there = strlen(those->name);
+	char *below = malloc(len + 2);
+	bool more = false;
+
+	if (!below) {
+		of->failed = true;
+		return false;
+	}
+	memcpy(below, of_these->name, len);
+	memcpy(below + len, "/", 2);
+	for (size_t i = first_from(of, below); i < of->n && !*of->list[i]->scheme && strncmp(of->list[i]->name, below, len + 1) == 0; i++) {
+		const struct done_to *w = of->list[i];
+		char *name = w->ops & want ? malloc(there + strlen(w->name + len) + 1) : NULL;
+		if (!name)
+			continue;
+		memcpy(name, those->name, there);
+		strcpy(name + there, w->name + len);
+		struct done_to *other = review_names_want(of, "", name, 0);
+		more |= other && raise(other, w->ops & want);
+		free(name);
+	}
+	free(below);
+	return more;
+}
+
+/* A socket is reached by the name that it was bound to as by the one that it has now. */
+static bool raise_socket(struct review_names *of, const struct moved *m)
+{
+	const struct done_to *to = review_names_find(of, "unix:", m->to->name);
+	op_set reach = to ? to->ops & (op_set)(OP_CONNECT | OP_SEND) : 0;
+	struct done_to *from = reach ? review_names_want(of, "unix:", m->from->name, 0) : NULL;
+
+	return from && raise(from, reach);
+}
+
+static bool settle_one(struct review_names *of, const struct moved *m)
+{
+	bool more = raise(m->from, (m->to->ops | m->to->shared) & m->given);
+
+	/* What lies below comes to no name at which it could not be made. */
+	more |= raise_below(of, m->from, m->to, OP_CREATE);
+	more |= raise_below(of, m->to, m->from, m->given);
+	return raise_socket(of, m) || more;
+}
+
+void review_names_settle(struct review_names *of)
+{
+	bool more = true;
+
+	of->move = calloc(of->n_moved + 1, sizeof(struct moved *));
+	of->n_moved = 0;
+	if (!of->move) {
+		of->failed = true;
+		return;
+	}
+	twalk_r(of->moved, take_move, of);
+	while (more && !of->failed) {
+		more = false;
+		review_names_sort(of); /* tells what is shared */
+		review_names_list(of);
+		for (size_t i = 0; i < of->n_moved; i++)
+			more |= settle_one(of, of->move[i]);
+	}
+}
