@@ -42,12 +42,10 @@ static bool is_plain(unsigned char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("/._-+:@%", c));
 }
 
-void guard_pattern(struct strbuf *to, const char *scheme, struct span name, const char *tail)
+void guard_escape(struct strbuf *to, struct span name)
 {
 	uint32_t done = 0;
 
-	strbuf_puts(to, " \"");
-	strbuf_puts(to, scheme);
 	for (uint32_t i = 0; i < name.len; i++) {
 		unsigned char c = (unsigned char)name.bytes[i];
 		if (is_plain(c))
@@ -57,6 +55,13 @@ void guard_pattern(struct strbuf *to, const char *scheme, struct span name, cons
 		done = i + 1;
 	}
 	strbuf_add(to, name.bytes + done, name.len - done);
+}
+
+void guard_pattern(struct strbuf *to, const char *scheme, struct span name, const char *tail)
+{
+	strbuf_puts(to, " \"");
+	strbuf_puts(to, scheme);
+	guard_escape(to, name);
 	strbuf_puts(to, tail);
 	strbuf_puts(to, "\"");
 }

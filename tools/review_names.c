@@ -123,9 +123,19 @@ void review_names_list(struct review_names *of)
 	twalk_r(of->tree, take_name, of);
 }
 
+/* Ports that anybody may take: where they are many they are others each time. */
+static size_t address_of(const struct done_to *w)
+{
+	const char *colon = strrchr(w->name, ':');
+
+	return colon && strtoul(colon + 1, NULL, 10) >= REVIEW_PORTS ? (size_t)(colon - w->name) : 0;
+}
+
 /* Not what is executed, nor right below the root or a directory there. */
 static size_t directory_of(const struct done_to *w)
 {
+	if (w->name[0] != '/' && !*w->scheme)
+		return address_of(w);
 	const char *slash = strrchr(w->name, '/');
 	size_t len = w->name[0] == '/' && !*w->scheme ? (size_t)(slash - w->name) : 0;
 

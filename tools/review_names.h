@@ -8,12 +8,16 @@
 
 #include "rules/op.h"
 
-#define REVIEW_JOINED 4 /* names of one directory, with the same operations, become one rule on all of it */
+#define REVIEW_JOINED 4 /* names of one directory, or ports of one address, with the same operations, become one rule on all of it */
+#define REVIEW_PORTS 1024 /* ports from here on */
+
+/* In a name: a process's number stood here, which is another one next time. */
+#define REVIEW_NUMBER '\1'
 
 struct done_to {
 	const char *scheme; /* a pattern before the name */
 	char *name;
-	size_t directory; /* how much of the name is its directory; 0: it is not joined with others */
+	size_t directory; /* how much of the name is its directory; 0: it is not joined with others. Of an address, all but the port */
 	op_set ops;
 	op_set shared; /* what the rule on all files of its directory allows; review_names_sort() */
 };

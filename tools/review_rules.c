@@ -27,9 +27,13 @@ static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9
 #define BY_RENAME ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
 #define BY_LINK ((op_set)OP_ATTR)
 
+#define PIDS 4194304 /* the kernel's own bound */
+#define DIGITS 3 /* a shorter number is too often another one */
+
 struct review_rules {
 	struct review_names names;
 	size_t unnamed;
+	unsigned char pids[PIDS / 8]; /* what has called so far, a bit each */
 };
 
 struct review_rules *review_rules_new(void)
@@ -58,7 +62,7 @@ static size_t numbered(const char *name, const char *prefix)
 }
 
 /* Splits NAME into a pattern and what is taken by the byte. NULL: no rule can be on it. */
-static const char *scheme_of(const char **name)
+static const char *scheme_of(char **name)
 {
 	size_t n;
 
@@ -80,7 +84,41 @@ static const char *scheme_of(const char **name)
 	return n ? PROC_TASK : PROC;
 }
 
-static struct done_to *want(struct review_rules *r, const char *name, op_set ops)
+static bool is_pid(const struct review_rules *r, const char *digits, size_t len)
+{
+	unsigned long pid = len < DIGITS || len > 7 || *digits == '0' ? 0 : strtoul(digits, NULL, 10);
+
+	return pid && pid < PIDS && (r->pids[pid / 8] & 1u << pid % 8);
+}
+
+/* In NAME each number that is a process's becomes REVIEW_NUMBER. */
+static void unnumber(const struct review_rules *r, char *name)
+{
+	char *to = name;
+
+	for (size_t len; *name; name += len) {
+		len = strspn(name, "0123456789");
+		if (is_pid(r, name, len)) {
+			*to++ = REVIEW_NUMBER;
+			continue;
+		}
+		len += !len;
+		memmove(to, name, len);
+		to += len;
+	}
+	*to = '\0';
+}
+
+static void take_pid(struct review_rules *r, const char *text, size_t len)
+{
+	struct field f;
+	int64_t pid;
+
+	if (field_find(text, len, "pid", &f) && field_number(&f, &pid) && pid > 0 && pid < PIDS)
+		r->pids[pid / 8] |= (unsigned char)(1u << pid % 8);
+}
+
+static struct done_to *want(struct review_rules *r, char *name, op_set ops)
 {
 	const char *scheme = scheme_of(&name);
 
@@ -88,6 +126,8 @@ static struct done_to *want(struct review_rules *r, const char *name, op_set ops
 		r->unnamed++;
 		return NULL;
 	}
+	if (*name == '/' || *scheme)
+		unnumber(r, name);
 	return review_names_want(&r->names, scheme, name, ops);
 }
 
@@ -119,7 +159,10 @@ static struct done_to *add_object(struct review_rules *r, const char *text, size
 		return NULL;
 	name[n] = '\0';
 	*ops = ops_in(&op);
-	return want(r, strlen(name) == (size_t)n ? name : "", *ops);
+	/* Of a name with a byte that here means something else there is no rule. */
+	if (strlen(name) != (size_t)n || strchr(name, REVIEW_NUMBER))
+		*name = '\0';
+	return want(r, name, *ops);
 }
 
 static bool starts(const struct field *f, const char *with)
@@ -151,6 +194,7 @@ void review_rules_add(struct review_rules *r, const char *text, size_t len)
 	struct field list, one;
 	struct fields all;
 
+	take_pid(r, text, len);
 	if (!field_find(text, len, "objects", &list) || list.kind != FIELD_LIST) {
 		add_object(r, text, len, &ops[2]);
 		return;
@@ -176,15 +220,31 @@ static void put_ops(struct strbuf *to, op_set ops)
 	}
 }
 
+/* The name, up to LEN, with a wildcard in the place of each process's number. */
+static void put_name(struct strbuf *to, const struct done_to *w, size_t len, const char *tail)
+{
+	size_t done = 0;
+
+	strbuf_printf(to, " \"%s", w->scheme);
+	for (const char *hole; (hole = memchr(w->name + done, REVIEW_NUMBER, len - done)); done = (size_t)(hole - w->name) + 1) {
+		guard_escape(to, (struct span){ w->name + done, (uint32_t)((size_t)(hole - w->name) - done) });
+		strbuf_puts(to, "[0-9]*");
+	}
+	guard_escape(to, (struct span){ w->name + done, (uint32_t)(len - done) });
+	strbuf_printf(to, "%s\"", tail);
+}
+
 static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
 {
-	size_t len = joined ? w->directory : strlen(w->name);
+	bool address = w->name[0] != '/' && !*w->scheme;
 
 	put_ops(to, ops);
-	if (w->name[0] != '/' && !*w->scheme)
+	if (address && joined)
+		strbuf_printf(to, " %.*s:%d-65535", (int)w->directory, w->name, REVIEW_PORTS);
+	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		guard_pattern(to, w->scheme, (struct span){ w->name, (uint32_t)len }, joined ? "/*" : "");
+		put_name(to, w, joined ? w->directory : strlen(w->name), joined ? "/*" : "");
 	strbuf_puts(to, "\n");
 }
 
@@ -228,7 +288,8 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 		return -ENOMEM;
 	show_escape(where, shown, need);
 	strbuf_printf(&b, "# What was allowed for review in %s. Read it before it is used: it allows whatever was done,\n"
-			  "# what was made to be changed as well, and of a directory with %d names or more that were used alike all its files.\n", shown, REVIEW_JOINED);
+			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files, of an\n"
+			  "# address with as many ports from %d on all of these, and any number where a process's stood in a name.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
 	put_all(&b, &r->names);

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -44,13 +44,21 @@ put("h"); os.rename("h", "m5")
 import ctypes
 put("x"); put("y"); print(open("y").read(), end=" "); ctypes.CDLL(None).renameat2(-100, b"x", -100, b"y", 2); print(open("x").read(), end=" ")
 s = socket.socket(socket.AF_UNIX); s.bind("s.new"); s.listen(); os.rename("s.new", "s")
-c = socket.socket(socket.AF_UNIX); c.connect("s"); os.unlink("s"); print("moved")'
+c = socket.socket(socket.AF_UNIX); c.connect("s"); os.unlink("s"); print("moved")
+# Other names and ports each time.
+os.chdir("../own")
+own = "t%d.tmp" % os.getpid(); put(own); os.mkdir("p%d" % os.getpid()); os.rename(own, "p%d/%d" % (os.getpid(), os.getpid())); os.unlink("p%d/%d" % (os.getpid(), os.getpid())); os.rmdir("p%d" % os.getpid())
+s = socket.socket(socket.AF_UNIX); s.bind("s%d" % os.getpid()); s.listen(); c = socket.socket(socket.AF_UNIX); c.connect("s%d" % os.getpid()); os.unlink("s%d" % os.getpid())
+u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for i in range(5):
+    c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
+print("numbered")'
 S
 chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved')
+said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved\nnumbered')
 
 same "a service, natively" "$said" "$(./serve)"
 rm out/* moved/*
@@ -73,6 +81,8 @@ refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
 refused "another file of a directory with few" cat few/q2
 refused "a program" ls
 refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
+refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 1023))'
+refused "another name where a number stood" /bin/sh -c 'echo >own/tx.tmp'
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
 n=$("$USHER" desk review --journal="$T/learn.j" | awk '/ read .*few\/q1/ {print $1; exit}')
