@@ -131,6 +131,12 @@ static size_t address_of(const struct done_to *w)
 	return colon && strtoul(colon + 1, NULL, 10) >= REVIEW_PORTS ? (size_t)(colon - w->name) : 0;
 }
 
+/* Devices, and what is a process's; /dev/shm is a directory of files like any other. */
+static bool is_special(const char *name)
+{
+	return (strncmp(name, "/dev/", 5) == 0 && strncmp(name, "/dev/shm/", 9) != 0) || strncmp(name, "/proc/", 6) == 0;
+}
+
 /* Not what is executed, nor right below the root or a directory there. */
 static size_t directory_of(const struct done_to *w)
 {
@@ -139,7 +145,7 @@ static size_t directory_of(const struct done_to *w)
 	const char *slash = strrchr(w->name, '/');
 	size_t len = w->name[0] == '/' && !*w->scheme ? (size_t)(slash - w->name) : 0;
 
-	if ((w->ops & OP_EXEC) || strncmp(w->name, "/dev/", 5) == 0 || strncmp(w->name, "/proc/", 6) == 0)
+	if ((w->ops & OP_EXEC) || is_special(w->name))
 		return 0;
 	return len && memchr(w->name + 1, '/', len - 1) ? len : 0;
 }

@@ -52,6 +52,8 @@ s = socket.socket(socket.AF_UNIX); s.bind("s%d" % os.getpid()); s.listen(); c = 
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
+import tempfile
+for i in range(5): os.unlink(tempfile.mkstemp(dir="/dev/shm", prefix="usher-learn-")[1])
 print("numbered")'
 S
 chmod 755 serve
