@@ -20,8 +20,8 @@
 #include "rules/strbuf.h"
 #include "tools/review_names.h"
 
-/* Of a process, whose number is another one next time. */
-static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*";
+/* Of a process, or a terminal, whose number is another one next time. */
+static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*", TERMINAL[] = "/dev/pts/[0-9]*";
 
 /* What must not be more by a new name: of a rename, and of a hard link, which is decided on as a read and a change of the old one already. */
 #define BY_RENAME ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
@@ -75,6 +75,11 @@ static const char *scheme_of(char **name)
 		return (*name)[strspn(*name, "tcpudp0123456789abcdef:.[]%")] ? NULL : "";
 	if (**name != '/')
 		return NULL;
+	n = numbered(*name, "/dev/pts/");
+	if (n && !(*name)[n]) {
+		*name += n;
+		return TERMINAL;
+	}
 	n = numbered(*name, "/proc/");
 	if (!n)
 		return "";
@@ -122,7 +127,7 @@ static struct done_to *want(struct review_rules *r, char *name, op_set ops)
 {
 	const char *scheme = scheme_of(&name);
 
-	if (!scheme || !ops || (!*name && scheme != PROC && scheme != PROC_TASK)) {
+	if (!scheme || !ops || (!*name && scheme != PROC && scheme != PROC_TASK && scheme != TERMINAL)) {
 		r->unnamed++;
 		return NULL;
 	}
@@ -234,9 +239,26 @@ static void put_name(struct strbuf *to, const struct done_to *w, size_t len, con
 	strbuf_printf(to, "%s\"", tail);
 }
 
+/* How many letters at the end of the name were drawn by lot: mkstemp(3)'s six, Python's eight; 0 where it seems to mean something. */
+static size_t drawn(const struct done_to *w, size_t len)
+{
+	const char *end = w->name + len;
+	size_t n = 0;
+	bool upper = false, lower = false, digit = false;
+
+	for (; n < len && (isalnum((unsigned char)end[-1 - (ptrdiff_t)n]) || end[-1 - (ptrdiff_t)n] == '_'); n++) {
+		unsigned char c = (unsigned char)end[-1 - (ptrdiff_t)n];
+		upper |= isupper(c) != 0;
+		lower |= islower(c) != 0;
+		digit |= isdigit(c) != 0;
+	}
+	return (n == 6 || n == 8) && n < len && end[-1 - (ptrdiff_t)n] != '/' && upper + lower + digit > 1 ? n : 0;
+}
+
 static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
 {
-	bool address = w->name[0] != '/' && !*w->scheme;
+	bool address = w->name[0] != '/' && !*w->scheme, gone = (ops & OP_CREATE) && (ops & OP_DELETE);
+	size_t len = joined ? w->directory : strlen(w->name), lot = gone && !joined && !*w->scheme ? drawn(w, len) : 0;
 
 	put_ops(to, ops);
 	if (address && joined)
@@ -244,22 +266,35 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, w, joined ? w->directory : strlen(w->name), joined ? "/*" : "");
-	strbuf_puts(to, "\n");
+		put_name(to, w, len - lot, joined ? "/*" : &"????????"[8 - lot]);
+	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
+}
+
+/* The line that begins at FROM goes where the one at BEFORE says the same. */
+static void drop_twin(struct strbuf *b, size_t before, size_t from)
+{
+	if (!b->failed && from - before == b->len - from && memcmp(b->bytes + before, b->bytes + from, from - before) == 0)
+		b->len = from;
 }
 
 static void put_all(struct strbuf *to, const struct review_names *of)
 {
 	size_t said = SIZE_MAX; /* in whose directory the rule on all its files was the last */
 
-	for (size_t i = 0; i < of->n; i++) {
+	for (size_t i = 0, before = to->len; i < of->n; i++) {
 		const struct done_to *w = of->list[i];
+		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
 			put_one(to, w, w->shared, true);
 			said = i;
+			before = from;
+			from = to->len;
 		}
-		if (w->ops & (op_set)~w->shared)
-			put_one(to, w, w->ops, false);
+		if (!(w->ops & (op_set)~w->shared))
+			continue;
+		put_one(to, w, w->ops, false);
+		drop_twin(to, before, from);
+		before = to->len > from ? from : before;
 	}
 }
 
@@ -289,7 +324,8 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 	show_escape(where, shown, need);
 	strbuf_printf(&b, "# What was allowed for review in %s. Read it before it is used: it allows whatever was done,\n"
 			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files, of an\n"
-			  "# address with as many ports from %d on all of these, and any number where a process's stood in a name.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
+			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
+			  "# and any letters where some at the end of the name of a file that was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
 	put_all(&b, &r->names);

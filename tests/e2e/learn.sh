@@ -52,7 +52,10 @@ s = socket.socket(socket.AF_UNIX); s.bind("s%d" % os.getpid()); s.listen(); c = 
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
-import tempfile
+lot = "lot.A%05x" % int.from_bytes(os.urandom(2), "big"); put(lot); os.rename(lot, "lot"); print(open("lot").read()[:5], end=" ")
+import pty, tempfile
+kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
+print(os.isatty(pty.openpty()[1]), end=" ")
 for i in range(5): os.unlink(tempfile.mkstemp(dir="/dev/shm", prefix="usher-learn-")[1])
 print("numbered")'
 S
@@ -60,7 +63,7 @@ chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved\nnumbered')
+said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
 rm out/* moved/*
@@ -70,6 +73,7 @@ check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/lea
 chmod 600 "$T/etc/learnt.rules"
 check "which are right" "$USHER" check "$T/etc/learnt.rules"
 same "each of which decides something" 0 "$("$USHER" check "$T/etc/learnt.rules" 2>&1 | grep -c 'can never match')"
+touch second
 same "under them it does the same" "$said" "$(under learnt again ./serve || cat "$T/again.err"; "$USHER" log "$T/again.j" denied)"
 same "and nothing is refused" "" "$("$USHER" log "$T/again.j" denied)"
 same "without rules it does nothing" "" "$(under none bare ./serve)"
@@ -85,6 +89,8 @@ refused "a program" ls
 refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
 refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 1023))'
 refused "another name where a number stood" /bin/sh -c 'echo >own/tx.tmp'
+check "nor one drawn by lot" sh -c '! grep -qE "/own/lot[.]A[0-9a-f]" "$T/etc/learnt.rules" && grep -q "/own/lot[.][?]*\"$" "$T/etc/learnt.rules"'
+check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
 n=$("$USHER" desk review --journal="$T/learn.j" | awk '/ read .*few\/q1/ {print $1; exit}')
