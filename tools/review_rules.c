@@ -239,8 +239,19 @@ static void put_name(struct strbuf *to, const struct done_to *w, size_t len, con
 	strbuf_printf(to, "%s\"", tail);
 }
 
+#define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare */
+
+static size_t digits_at_end(const struct done_to *w, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && isdigit((unsigned char)w->name[len - 1 - n]))
+		n++;
+	return n >= GO_DIGITS && n < len && w->name[len - 1 - n] != '/' ? n : 0;
+}
+
 /* How many letters at the end of the name were drawn by lot: mkstemp(3)'s six, Python's eight; 0 where it seems to mean something. */
-static size_t drawn(const struct done_to *w, size_t len)
+static size_t letters_at_end(const struct done_to *w, size_t len)
 {
 	const char *end = w->name + len;
 	size_t n = 0;
@@ -257,8 +268,9 @@ static size_t drawn(const struct done_to *w, size_t len)
 
 static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
 {
-	bool address = w->name[0] != '/' && !*w->scheme, gone = (ops & OP_CREATE) && (ops & OP_DELETE);
-	size_t len = joined ? w->directory : strlen(w->name), lot = gone && !joined && !*w->scheme ? drawn(w, len) : 0;
+	bool address = w->name[0] != '/' && !*w->scheme, gone = (ops & OP_CREATE) && (ops & OP_DELETE) && !joined && !*w->scheme;
+	size_t len = joined ? w->directory : strlen(w->name), number = gone ? digits_at_end(w, len) : 0, lot = gone && !number ? letters_at_end(w, len) : 0;
+	const char *tail = joined ? "/*" : number ? "[0-9]*" : &"????????"[8 - lot];
 
 	put_ops(to, ops);
 	if (address && joined)
@@ -266,7 +278,7 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, w, len - lot, joined ? "/*" : &"????????"[8 - lot]);
+		put_name(to, w, len - lot - number, tail);
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 
@@ -325,7 +337,7 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 	strbuf_printf(&b, "# What was allowed for review in %s. Read it before it is used: it allows whatever was done,\n"
 			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files, of an\n"
 			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
-			  "# and any letters where some at the end of the name of a file that was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
+			  "# and any letters or digits where some at the end of the name of a file that was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
 	put_all(&b, &r->names);

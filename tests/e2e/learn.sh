@@ -53,6 +53,7 @@ u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
 lot = "lot.A%05x" % int.from_bytes(os.urandom(2), "big"); put(lot); os.rename(lot, "lot"); print(open("lot").read()[:5], end=" ")
+lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
 import pty, tempfile
 kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
 print(os.isatty(pty.openpty()[1]), end=" ")
