@@ -123,11 +123,17 @@ static void take_pid(struct review_rules *r, const char *text, size_t len)
 		r->pids[pid / 8] |= (unsigned char)(1u << pid % 8);
 }
 
+/* What stands before the name is all of one that has none: an abstract socket's is the kernel's choice. */
+static bool is_whole(const char *scheme)
+{
+	return scheme == PROC || scheme == PROC_TASK || scheme == TERMINAL || strcmp(scheme, "unix:@") == 0;
+}
+
 static struct done_to *want(struct review_rules *r, char *name, op_set ops)
 {
 	const char *scheme = scheme_of(&name);
 
-	if (!scheme || !ops || (!*name && scheme != PROC && scheme != PROC_TASK && scheme != TERMINAL)) {
+	if (!scheme || !ops || (!*name && !is_whole(scheme))) {
 		r->unnamed++;
 		return NULL;
 	}

@@ -49,6 +49,7 @@ c = socket.socket(socket.AF_UNIX); c.connect("s"); os.unlink("s"); print("moved"
 os.chdir("../own")
 own = "t%d.tmp" % os.getpid(); put(own); os.mkdir("p%d" % os.getpid()); os.rename(own, "p%d/%d" % (os.getpid(), os.getpid())); os.unlink("p%d/%d" % (os.getpid(), os.getpid())); os.rmdir("p%d" % os.getpid())
 s = socket.socket(socket.AF_UNIX); s.bind("s%d" % os.getpid()); s.listen(); c = socket.socket(socket.AF_UNIX); c.connect("s%d" % os.getpid()); os.unlink("s%d" % os.getpid())
+socket.socket(socket.AF_UNIX).bind("")
 u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
