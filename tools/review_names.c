@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: comes to an end whatever the journal says. Two directories that were moved below each other in turn make ever longer names: of those that the
+ * journal does not have there are at most COPIES, of which each was made by at most DEEPEST moves.
+ */
 #include "tools/review_names.h"
 
 #include <search.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define DEEPEST 4
+#define COPIES 65536
 
 static int by_name(const void *a, const void *b)
 {
@@ -99,7 +106,7 @@ static void take_name(const void *node, VISIT which, void *to)
 	struct review_names *of = to;
 
 	if (which == postorder || which == leaf)
-		of->list[of->n++] = *(struct done_to *const *)node;
+		of->list[of->listed++] = *(struct done_to *const *)node;
 }
 
 static void take_move(const void *node, VISIT which, void *to)
@@ -114,7 +121,7 @@ void review_names_list(struct review_names *of)
 {
 	struct done_to **list = reallocarray(of->list, of->n + 1, sizeof(struct done_to *));
 
-	of->n = 0;
+	of->listed = 0;
 	if (!list) {
 		of->failed = true;
 		return;
@@ -172,12 +179,12 @@ static void share(struct done_to *const *from, struct done_to *const *end)
 void review_names_sort(struct review_names *of)
 {
 	review_names_list(of);
-	for (size_t i = 0; i < of->n; i++)
+	for (size_t i = 0; i < of->listed; i++)
 		of->list[i]->directory = directory_of(of->list[i]);
-	if (of->n)
-		qsort(of->list, of->n, sizeof(struct done_to *), by_directory);
-	for (size_t i = 0, end; i < of->n; i = end) {
-		for (end = i + 1; end < of->n && review_names_together(of->list[i], of->list[end]);)
+	if (of->listed)
+		qsort(of->list, of->listed, sizeof(struct done_to *), by_directory);
+	for (size_t i = 0, end; i < of->listed; i = end) {
+		for (end = i + 1; end < of->listed && review_names_together(of->list[i], of->list[end]);)
 			end++;
 		share(of->list + i, of->list + end);
 	}
@@ -196,7 +203,7 @@ static bool raise(struct done_to *w, op_set ops)
 static size_t first_from(const struct review_names *of, const char *name)
 {
 	struct done_to key = { .scheme = "", .name = (char *)name };
-	size_t low = 0, high = of->n;
+	size_t low = 0, high = of->listed;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
@@ -208,10 +215,29 @@ static size_t first_from(const struct review_names *of, const char *name)
 	return low;
 }
 
+/* The name of W, which lies below a directory, below another one: what is behind LEN stands behind THERE. NULL: it is none that is looked after. */
+static struct done_to *copy(struct review_names *of, const struct done_to *w, size_t len, const char *there)
+{
+	size_t before = of->n, front = strlen(there);
+	char *name = w->copied < DEEPEST && of->copies < COPIES ? malloc(front + strlen(w->name + len) + 1) : NULL;
+
+	if (!name)
+		return NULL;
+	memcpy(name, there, front);
+	strcpy(name + front, w->name + len);
+	struct done_to *other = review_names_want(of, "", name, 0);
+	if (other && of->n != before) {
+		other->copied = w->copied + 1;
+		of->copies++;
+	}
+	free(name);
+	return other;
+}
+
 /* WANT of what is done below the directory OF_THESE is needed by the same name below THOSE as well. */
 static bool raise_below(struct review_names *of, const struct done_to *of_these, const struct done_to *those, op_set want)
 {
-	size_t len = strlen(of_these->name), there = strlen(those->name);
+	size_t len = strlen(of_these->name);
 	char *below = malloc(len + 2);
 	bool more = false;
 
@@ -221,16 +247,10 @@ static bool raise_below(struct review_names *of, const struct done_to *of_these,
 	}
 	memcpy(below, of_these->name, len);
 	memcpy(below + len, "/", 2);
-	for (size_t i = first_from(of, below); i < of->n && !*of->list[i]->scheme && strncmp(of->list[i]->name, below, len + 1) == 0; i++) {
+	for (size_t i = first_from(of, below); i < of->listed && !*of->list[i]->scheme && strncmp(of->list[i]->name, below, len + 1) == 0; i++) {
 		const struct done_to *w = of->list[i];
-		char *name = w->ops & want ? malloc(there + strlen(w->name + len) + 1) : NULL;
-		if (!name)
-			continue;
-		memcpy(name, those->name, there);
-		strcpy(name + there, w->name + len);
-		struct done_to *other = review_names_want(of, "", name, 0);
+		struct done_to *other = w->ops & want ? copy(of, w, len, those->name) : NULL;
 		more |= other && raise(other, w->ops & want);
-		free(name);
 	}
 	free(below);
 	return more;

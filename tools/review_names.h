@@ -19,6 +19,7 @@ struct done_to {
 	char *name;
 	size_t directory; /* how much of the name is its directory; 0: it is not joined with others. Of an address, all but the port */
 	op_set ops;
+	unsigned copied; /* by how many moves of a directory above its name was made; 0: the journal has it */
 	op_set shared; /* what the rule on all files of its directory allows; review_names_sort() */
 };
 
@@ -30,11 +31,13 @@ struct moved {
 
 struct review_names {
 	void *tree; /* of struct done_to */
-	struct done_to **list;
 	size_t n;
+	struct done_to **list;
+	size_t listed; /* fewer than n while names are added */
 	void *moved; /* a tree of struct moved */
 	struct moved **move;
 	size_t n_moved;
+	size_t copies;
 	bool failed;
 };
 

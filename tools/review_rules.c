@@ -299,7 +299,7 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 {
 	size_t said = SIZE_MAX; /* in whose directory the rule on all its files was the last */
 
-	for (size_t i = 0, before = to->len; i < of->n; i++) {
+	for (size_t i = 0, before = to->len; i < of->listed; i++) {
 		const struct done_to *w = of->list[i];
 		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {

@@ -39,6 +39,12 @@ def put(name):
 put("t"); os.rename("t", "u"); os.rename("u", "n"); print(open("n").read()); os.chmod("n", 0o600)
 os.mkdir("d"); put("d/f"); os.mkdir("d/s"); put("d/s/g"); os.rename("d", "e"); print(open("e/f").read(), open("e/s/g").read())
 os.unlink("e/f"); os.unlink("e/s/g"); os.rmdir("e/s"); os.rmdir("e")
+# Into itself, which fails, and in turn into what was below the other: names that would never end.
+os.mkdir("v"); os.mkdir("w"); put("v/f")
+try: os.rename("v", "v/in")
+except OSError: pass
+os.rename("v", "w/in"); os.mkdir("v"); os.rename("w", "v/in"); print(open("v/in/in/f").read(), end=" ")
+os.unlink("v/in/in/f"); os.removedirs("v/in/in")
 for i in range(5): put("m%d" % i); print(open("m%d" % i).read(), end=" ")
 put("h"); os.rename("h", "m5")
 import ctypes
@@ -65,7 +71,7 @@ chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nm0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
+said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
 rm out/* moved/*
