@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUST: every name is written so that it matches that name alone; what is written loads.
+ * MUST: every byte of a name is written so that it matches itself alone; wildcards stand only where a number, letters drawn by lot, a directory's names or
+ * an address's ports were generalized, as usher(1) tells under SERVICES. What is written loads.
  */
 #include "tools/review_rules.h"
 
