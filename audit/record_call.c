@@ -12,6 +12,7 @@
 #include "rules/endpoint_text.h"
 
 #define ARGV_KEPT 4096
+#define VALUE_KEPT 1024 /* beside two names of PATH_MAX that are escapes alone it has room in a record */
 /* "unix:" and a sun_path or canonical name, which may be as long as three paths (supervisor/resolve_deep.c). */
 #define PREFIXED_MAX (3 * PATH_MAX + 16)
 
@@ -106,29 +107,34 @@ static bool finds(const struct record *r, struct span text, size_t from, size_t 
 	return r->redactor && redact_find_given(r->redactor, r->program, text.bytes, text.len, from, at, len);
 }
 
-/* A long argument vector is kept in part, with the length and the hash of the whole. */
-void record_argv(struct record *r, const char *key, struct span argv)
+/* What is longer than MOST is kept in part, with the length and the hash of the whole. */
+static void record_long(struct record *r, const char *key, struct span text, size_t most)
 {
 	char name[32];
 	struct digest whole;
 	char hex[DIGEST_HEX];
 
-	if (argv.len <= ARGV_KEPT) {
-		record_bytes(r, key, argv);
+	if (text.len <= most) {
+		record_bytes(r, key, text);
 		return;
 	}
 	size_t at, len;
-	size_t kept = redact_cut(r->redactor, r->program, argv.bytes, argv.len, ARGV_KEPT);
-	record_bytes(r, key, (struct span){ argv.bytes, (uint32_t)kept });
+	size_t kept = redact_cut(r->redactor, r->program, text.bytes, text.len, most);
+	record_bytes(r, key, (struct span){ text.bytes, (uint32_t)kept });
 	snprintf(name, sizeof name, "%s_len", key);
-	record_int(r, name, argv.len);
+	record_int(r, name, text.len);
 	/* A hash without a salt could be tried out. */
-	if (finds(r, argv, 0, &at, &len))
+	if (finds(r, text, 0, &at, &len))
 		return;
-	digest_of(&whole, argv.bytes, argv.len);
+	digest_of(&whole, text.bytes, text.len);
 	hex_write(hex, whole.bytes, sizeof whole.bytes);
 	snprintf(name, sizeof name, "%s_hash", key);
 	record_bytes(r, name, (struct span){ hex, sizeof hex });
+}
+
+void record_argv(struct record *r, const char *key, struct span argv)
+{
+	record_long(r, key, argv, ARGV_KEPT);
 }
 
 /* Whether the memo had it. */
@@ -206,7 +212,7 @@ static void record_said(struct record *r, const struct call *call)
 	if (call->says != SAYS_ATTRIBUTE)
 		return;
 	record_bytes(r, "attribute", call->text);
-	record_argv(r, "value", call->value);
+	record_long(r, "value", call->value, VALUE_KEPT);
 }
 
 void record_call(struct record *r, const struct call *call, const struct verdict *verdict)

@@ -216,6 +216,21 @@ same "a queue that is opened as a path is none, and none is left behind" "-1 -1"
 same "a record of a name that could not be read makes up no mode and no owner" "4 0" "$(log "$T/says" --json | grep '"call":"ch' >"$T/out"; grep -c 'EFAULT\|ENAMETOOLONG' "$T/out") $(grep -c '"mode"\|"owner"' "$T/out")"
 same "one of a queue has its mode" '"mode":"0620"' "$(log "$T/says" --json call:mq_open | grep -o '"mode":"[0-7]*"' | sort -u)"
 
+# What a record cannot hold is refused: the longest value beside the longest names is none of that, and the record has its beginning.
+fresh
+cat >value.py <<'P'
+import errno, os
+p = b"."
+while len(os.getcwdb()) + len(p) < 3700: p += b"/" + b"\1" * 200
+os.makedirs(p, exist_ok=True)
+for n in (1000, 60000):
+    try: os.setxattr(p, "user.v", b"\1" * n); print("set")
+    except OSError as e: print(errno.errorcode[e.errno])
+P
+native=$(python3 -S value.py | xargs); session "$T/value" 'python3 -S value.py >out 2>err'
+same "a long value of a long name is set as natively ($native)" "$native" "$(xargs <out)"
+same "and its record tells how long it was" '"value_len":60000' "$(log "$T/value" --json call:setxattr | grep -o '"value_len":[0-9]*' | sort -u)"
+
 # An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.
 fresh; echo no >no
 cat >long.py <<'P'
