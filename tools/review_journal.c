@@ -270,10 +270,11 @@ static void take_rule(void *context, const char *text, size_t len)
 	int64_t number = number_in(text, len, "review");
 	if (number < 0 || !field_find(text, len, "type", &type) || !field_is(&type, "call"))
 		return;
-	if (!took_effect(text, len) && field_find(text, len, "call", &call) && call.len >= 6 && strncmp(call.value, "execve", 6) == 0)
+	bool done = took_effect(text, len);
+	if (!done && field_find(text, len, "call", &call) && call.len >= 6 && strncmp(call.value, "execve", 6) == 0)
 		return;
 	if (!row_of(&of->wrong, number, number_in(text, len, "seq")))
-		review_rules_add(of->rules, text, len);
+		review_rules_add(of->rules, text, len, done);
 }
 
 static int print_rules(const struct review_call *c, const struct rows *rows)

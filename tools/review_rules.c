@@ -199,7 +199,7 @@ static void add_move(struct review_rules *r, const char *text, size_t len, struc
 		review_names_move(&r->names, to, from, BY_RENAME);
 }
 
-void review_rules_add(struct review_rules *r, const char *text, size_t len)
+void review_rules_add(struct review_rules *r, const char *text, size_t len, bool done)
 {
 	struct done_to *end[2] = { NULL };
 	op_set ops[3] = { 0 };
@@ -217,7 +217,9 @@ void review_rules_add(struct review_rules *r, const char *text, size_t len)
 		if (i < 2)
 			end[i] = w;
 	}
-	add_move(r, text, len, end[0], end[1], ops[0] & OP_CREATE);
+	/* What failed moved nothing: no name has become another one, nor what lies below it. */
+	if (done)
+		add_move(r, text, len, end[0], end[1], ops[0] & OP_CREATE);
 }
 
 static void put_ops(struct strbuf *to, op_set ops)

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -11,6 +11,7 @@ echo odd >"$odd"
 echo other >'weXird "x" \[a]'
 echo q >few/q1
 echo secret >few/q2
+echo secret >kept/f
 cat >"$T/etc/all.rules" <<'R'
 ask read,write,exec ** review
 ask net tcp:*:* udp:*:* unix:/** unix:@** review
@@ -32,7 +33,7 @@ print("served")'
 rm deep/er/sock
 # What is written under one name and read by another: each rename is one by which more may be done.
 /usr/bin/python3 -S -c '
-import os, socket
+import os, socket, subprocess
 os.chdir("moved")
 def put(name):
     with open(name, "w") as f: f.write(name)
@@ -40,11 +41,17 @@ put("t"); os.rename("t", "u"); os.rename("u", "n"); print(open("n").read()); os.
 os.mkdir("d"); put("d/f"); os.mkdir("d/s"); put("d/s/g"); os.rename("d", "e"); print(open("e/f").read(), open("e/s/g").read())
 os.unlink("e/f"); os.unlink("e/s/g"); os.rmdir("e/s"); os.rmdir("e")
 # Into itself, which fails, and in turn into what was below the other: names that would never end.
-os.mkdir("v"); os.mkdir("w"); put("v/f")
+os.mkdir("v"); os.mkdir("w")
 try: os.rename("v", "v/in")
 except OSError: pass
-os.rename("v", "w/in"); os.mkdir("v"); os.rename("w", "v/in"); print(open("v/in/in/f").read(), end=" ")
+put("v/f"); os.rename("v", "w/in"); os.mkdir("v"); os.rename("w", "v/in"); print(open("v/in/in/f").read(), end=" ")
 os.unlink("v/in/in/f"); os.removedirs("v/in/in")
+# Both are full, so that nothing is moved: no name below the one is one below the other.
+put("../full/f"); open("../full/f").read()
+for ends in (("../kept", "../full"), ("../full", "../kept")):
+    try: os.path.exists("../second") or os.rename(*ends)
+    except OSError: pass
+put("/dev/shm/usher-learn-'$TAG'"); subprocess.run(["mv", "/dev/shm/usher-learn-'$TAG'", "there"]); os.unlink("there")
 for i in range(5): put("m%d" % i); print(open("m%d" % i).read(), end=" ")
 put("h"); os.rename("h", "m5")
 import ctypes
@@ -93,6 +100,8 @@ refused() { # WHAT COMMAND...: by the rules that were learnt, not natively
 }
 refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
 refused "another file of a directory with few" cat few/q2
+refused "to read what lies in a directory that could not be moved" cat kept/f
+refused "to write there" /bin/sh -c 'echo x >>kept/f'
 refused "a program" ls
 refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
 refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 1023))'
