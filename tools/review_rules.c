@@ -259,6 +259,14 @@ static size_t digits_at_end(const struct done_to *w, size_t len)
 	return n >= GO_DIGITS && n < len && w->name[len - 1 - n] != '/' ? n : 0;
 }
 
+/* Whether the first LEN bytes of the name end in more of a file's than a dot or the like: "~/.??????" would be ~/.bashrc, too. */
+static bool is_named(const struct done_to *w, size_t len)
+{
+	while (len && w->name[len - 1] != '/' && !isalnum((unsigned char)w->name[len - 1]))
+		len--;
+	return len && w->name[len - 1] != '/';
+}
+
 /* How many letters at the end of the name were drawn by lot: mkstemp(3)'s six, Python's eight; 0 where it seems to mean something. */
 static size_t letters_at_end(const struct done_to *w, size_t len)
 {
@@ -272,7 +280,7 @@ static size_t letters_at_end(const struct done_to *w, size_t len)
 		lower |= islower(c) != 0;
 		digit |= isdigit(c) != 0;
 	}
-	return (n == 6 || n == 8) && n < len && end[-1 - (ptrdiff_t)n] != '/' && upper + lower + digit > 1 ? n : 0;
+	return (n == 6 || n == 8) && upper + lower + digit > 1 && is_named(w, len - n) ? n : 0;
 }
 
 static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)

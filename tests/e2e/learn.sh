@@ -67,6 +67,7 @@ u = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
 lot = "lot.A%05x" % int.from_bytes(os.urandom(2), "big"); put(lot); os.rename(lot, "lot"); print(open("lot").read()[:5], end=" ")
+put("../few/.bashR9"); os.unlink("../few/.bashR9")
 lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
 import pty, tempfile
 kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
@@ -107,6 +108,7 @@ refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
 refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 1023))'
 refused "another name where a number stood" /bin/sh -c 'echo >own/tx.tmp'
 check "nor one drawn by lot" sh -c '! grep -qE "/own/lot[.]A[0-9a-f]" "$T/etc/learnt.rules" && grep -q "/own/lot[.][?]*\"$" "$T/etc/learnt.rules"'
+refused "a name that would be known by nothing but its length" /bin/sh -c 'echo >few/.bashrc'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
