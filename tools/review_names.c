@@ -24,6 +24,9 @@ static int by_name(const void *a, const void *b)
 static int by_directory(const void *a, const void *b)
 {
 	const struct done_to *x = *(struct done_to *const *)a, *y = *(struct done_to *const *)b;
+
+	if (x->first != y->first)
+		return x->first ? -1 : 1;
 	int order = memcmp(x->name, y->name, x->directory < y->directory ? x->directory : y->directory);
 
 	if (!order && x->directory != y->directory)
@@ -159,7 +162,7 @@ static size_t directory_of(const struct done_to *w)
 
 bool review_names_together(const struct done_to *a, const struct done_to *b)
 {
-	return a->directory && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
+	return a->directory && a->first == b->first && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
 }
 
 /* Those from FROM up to END are of one directory. */
@@ -179,8 +182,12 @@ static void share(struct done_to *const *from, struct done_to *const *end)
 void review_names_sort(struct review_names *of)
 {
 	review_names_list(of);
-	for (size_t i = 0; i < of->listed; i++)
-		of->list[i]->directory = directory_of(of->list[i]);
+	for (size_t i = 0; i < of->listed; i++) {
+		struct done_to *w = of->list[i];
+		w->directory = directory_of(w);
+		w->first = w->looked ? w->first : of->first(of->context, w);
+		w->looked = true;
+	}
 	if (of->listed)
 		qsort(of->list, of->listed, sizeof(struct done_to *), by_directory);
 	for (size_t i = 0, end; i < of->listed; i = end) {

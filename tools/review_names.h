@@ -20,6 +20,7 @@ struct done_to {
 	size_t directory; /* how much of the name is its directory; 0: it is not joined with others. Of an address, all but the port */
 	op_set ops;
 	unsigned copied; /* by how many moves of a directory above its name was made; 0: the journal has it */
+	bool looked, first; /* first: review_names.first said so */
 	op_set shared; /* what the rule on all files of its directory allows; review_names_sort() */
 };
 
@@ -30,6 +31,8 @@ struct moved {
 };
 
 struct review_names {
+	bool (*first)(void *context, const struct done_to *w); /* whether W comes before others, and is joined with none of these; it hangs on the name alone */
+	void *context;
 	void *tree; /* of struct done_to */
 	size_t n;
 	struct done_to **list;

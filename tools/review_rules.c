@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: every byte of a name is written so that it matches itself alone; wildcards stand only where a number, letters drawn by lot, a directory's names or
- * an address's ports were generalized, as usher(1) tells under SERVICES. What is written loads.
+ * an address's ports were generalized, as usher(1) tells under SERVICES. What is written loads. What builtin:secrets denies is allowed
+ * where it was done, by a rule before the include: a rule on more than was done stands behind it.
  */
 #include "tools/review_rules.h"
 
@@ -20,6 +21,7 @@
 #include "rules/ruleset.h"
 #include "rules/strbuf.h"
 #include "tools/review_names.h"
+#include "tools/rule_files.h"
 
 /* Of a process, or a terminal, whose number is another one next time. */
 static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*", TERMINAL[] = "/dev/pts/[0-9]*";
@@ -31,15 +33,48 @@ static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9
 #define PIDS 4194304 /* the kernel's own bound */
 #define DIGITS 3 /* a shorter number is too often another one */
 
+#define SECRETS "builtin:secrets"
+
 struct review_rules {
+	struct rule_variables variables;
+	struct ruleset *secrets;
 	struct review_names names;
 	size_t unnamed;
 	unsigned char pids[PIDS / 8]; /* what has called so far, a bit each */
 };
 
+/* Of sockets and addresses no rule is on more than was done, but for ports and numbers. */
+static bool before_secrets(void *context, const struct done_to *w)
+{
+	struct call call = { .syscall = "open", .n_objects = 1 };
+	struct verdict v;
+
+	if (w->name[0] != '/' || *w->scheme)
+		return true;
+	call.object[0] = (struct object){ .kind = OBJECT_FILE, .ops = OP_READ | OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR,
+					  .name = { w->name, (uint32_t)strlen(w->name) } };
+	ruleset_decide(context, &call, &v);
+	return v.kind == VERDICT_DENY;
+}
+
 struct review_rules *review_rules_new(void)
 {
-	return calloc(1, sizeof(struct review_rules));
+	struct diagnostics found = { 0 };
+	struct review_rules *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	rule_variables(&r->variables);
+	struct ruleset_source source = { .path = SECRETS, .variables = r->variables.item, .n_variables = r->variables.n, .tested = true };
+	int rc = ruleset_load(&source, &found, &r->secrets);
+	diagnostics_free(&found);
+	if (rc != 0) {
+		free(r);
+		return NULL;
+	}
+	r->names.first = before_secrets;
+	r->names.context = r->secrets;
+	return r;
 }
 
 void review_rules_free(struct review_rules *r)
@@ -47,6 +82,7 @@ void review_rules_free(struct review_rules *r)
 	if (!r)
 		return;
 	review_names_free(&r->names);
+	ruleset_free(r->secrets);
 	free(r);
 }
 
@@ -312,6 +348,8 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 
 	for (size_t i = 0, before = to->len; i < of->listed; i++) {
 		const struct done_to *w = of->list[i];
+		if (!w->first && (!i || of->list[i - 1]->first))
+			strbuf_puts(to, "include " SECRETS "\n");
 		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
 			put_one(to, w, w->shared, true);
@@ -327,12 +365,12 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 	}
 }
 
-static bool loads(const char *text, size_t len)
+static bool loads(const struct rule_variables *v, const char *text, size_t len)
 {
 	struct diagnostics found = { 0 };
-	struct ruleset_source none = { .path = "rules" };
+	struct ruleset_source source = { .path = "rules", .variables = v->item, .n_variables = v->n, .tested = true };
 	struct ruleset *rules = NULL;
-	bool good = ruleset_parse("rules", text, len, &none, &found, &rules) == 0;
+	bool good = ruleset_parse("rules", text, len, &source, &found, &rules) == 0;
 
 	diagnostics_free(&found);
 	if (rules)
@@ -352,7 +390,8 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 		return -ENOMEM;
 	show_escape(where, shown, need);
 	strbuf_printf(&b, "# What was allowed for review in %s. Read it before it is used: it allows whatever was done,\n"
-			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files, of an\n"
+			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files (but of\n"
+			  "# what " SECRETS " denies, which is above the include, as many alone that were used alike), of an\n"
 			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
 			  "# and any letters or digits where some at the end of the name of a file that was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
@@ -361,7 +400,7 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 	strbuf_puts(&b, "default deny\n");
 	if (r->names.failed || strbuf_end(&b, &text, &len) < 0)
 		return -ENOMEM;
-	if (!loads(text, len))
+	if (!loads(&r->variables, text, len))
 		return -EINVAL;
 	fputs(text, to);
 	return 0;

@@ -12,6 +12,9 @@ echo other >'weXird "x" \[a]'
 echo q >few/q1
 echo secret >few/q2
 echo secret >kept/f
+mkdir -p shared
+for i in 1 2 3 4 5; do echo "$i" >shared/f$i; done
+for i in one two; do echo secret >shared/$i.kdbx; done
 cat >"$T/etc/all.rules" <<'R'
 ask read,write,exec ** review
 ask net tcp:*:* udp:*:* unix:/** unix:@** review
@@ -22,6 +25,7 @@ cat >serve <<'S'
 #!/bin/sh
 for i in 1 2 3 4 5; do echo $i >out/f$i; done
 cat 'we*ird "x" \[a]' few/q1 /proc/self/comm
+cat shared/f1 shared/f2 shared/f3 shared/f4 shared/one.kdbx
 cat missing 2>/dev/null || echo none
 mkdir -p deep/er && rm out/f5
 /usr/bin/python3 -S -c '
@@ -79,7 +83,7 @@ chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
+said=$(printf 'odd\nq\ncat\n1\n2\n3\n4\nsecret\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
 rm out/* moved/*
@@ -103,6 +107,8 @@ refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
 refused "another file of a directory with few" cat few/q2
 refused "to read what lies in a directory that could not be moved" cat kept/f
 refused "to write there" /bin/sh -c 'echo x >>kept/f'
+check "a file beside many that were read" test 5 = "$(under learnt beside cat shared/f5)"
+refused "a secret beside them" cat shared/two.kdbx
 refused "a program" ls
 refused "to write what was read" /bin/sh -c 'echo x >>few/q1'
 refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", 1023))'
