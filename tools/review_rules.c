@@ -258,10 +258,8 @@ void review_rules_add(struct review_rules *r, const char *text, size_t len, bool
 		add_move(r, text, len, end[0], end[1], ops[0] & OP_CREATE);
 }
 
-static void put_ops(struct strbuf *to, op_set ops)
+static void put_ops(struct strbuf *to, const char *between, op_set ops)
 {
-	const char *between = "allow ";
-
 	for (unsigned bit = 0; bit < OP_COUNT; bit++) {
 		if (!(ops & (1u << bit)))
 			continue;
@@ -325,7 +323,7 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	size_t len = joined ? w->directory : strlen(w->name), number = gone ? digits_at_end(w, len) : 0, lot = gone && !number ? letters_at_end(w, len) : 0;
 	const char *tail = joined ? "/*" : number ? "[0-9]*" : &"????????"[8 - lot];
 
-	put_ops(to, ops);
+	put_ops(to, "allow ", ops);
 	if (address && joined)
 		strbuf_printf(to, " %.*s:%d-65535", (int)w->directory, w->name, REVIEW_PORTS);
 	else if (address)
@@ -335,11 +333,35 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 
+#define CHANGES ((op_set)(OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR))
+
+/* What the rule on all files of its directory would let be done to the program W that was not: what runs under these rules stays what was run. */
+static op_set changed_with(const struct review_names *of, const struct done_to *w)
+{
+	size_t len = w->ops & OP_EXEC && w->name[0] == '/' ? (size_t)(strrchr(w->name, '/') - w->name) : 0;
+
+	for (size_t i = 0; len && i < of->listed; i++) {
+		const struct done_to *other = of->list[i];
+		if (other->shared & CHANGES && other->directory == len && memcmp(other->name, w->name, len) == 0)
+			return other->shared & CHANGES & (op_set)~w->ops;
+	}
+	return 0;
+}
+
 /* The line that begins at FROM goes where the one at BEFORE says the same. */
 static void drop_twin(struct strbuf *b, size_t before, size_t from)
 {
 	if (!b->failed && from - before == b->len - from && memcmp(b->bytes + before, b->bytes + from, from - before) == 0)
 		b->len = from;
+}
+
+static void put_unchanged(struct strbuf *to, const struct done_to *w, op_set ops)
+{
+	if (!ops)
+		return;
+	put_ops(to, "deny ", ops);
+	put_name(to, w, strlen(w->name), "");
+	strbuf_puts(to, "\n");
 }
 
 static void put_all(struct strbuf *to, const struct review_names *of)
@@ -362,6 +384,7 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 		put_one(to, w, w->ops, false);
 		drop_twin(to, before, from);
 		before = to->len > from ? from : before;
+		put_unchanged(to, w, changed_with(of, w));
 	}
 }
 

@@ -12,7 +12,9 @@ echo other >'weXird "x" \[a]'
 echo q >few/q1
 echo secret >few/q2
 echo secret >kept/f
-mkdir -p shared
+mkdir -p shared bin
+printf '#!/bin/sh\necho ran\n' >bin/run
+chmod 755 bin/run
 for i in 1 2 3 4 5; do echo "$i" >shared/f$i; done
 for i in one two; do echo secret >shared/$i.kdbx; done
 cat >"$T/etc/all.rules" <<'R'
@@ -26,6 +28,8 @@ cat >serve <<'S'
 for i in 1 2 3 4 5; do echo $i >out/f$i; done
 cat 'we*ird "x" \[a]' few/q1 /proc/self/comm
 cat shared/f1 shared/f2 shared/f3 shared/f4 shared/one.kdbx
+for i in 1 2 3 4; do echo $i >bin/d$i; done
+bin/run
 cat missing 2>/dev/null || echo none
 mkdir -p deep/er && rm out/f5
 /usr/bin/python3 -S -c '
@@ -83,10 +87,10 @@ chmod 755 serve
 under() { # RULES JOURNAL COMMAND...
 	"$USHER" run -p "$T/etc/$1.rules" --ask=deny --journal "$T/$2.j" -- "${@:3}" 2>"$T/$2.err" </dev/null
 }
-said=$(printf 'odd\nq\ncat\n1\n2\n3\n4\nsecret\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
+said=$(printf 'odd\nq\ncat\n1\n2\n3\n4\nsecret\nran\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
-rm out/* moved/*
+rm out/* moved/* bin/d*
 same "allowed for review it does the same" "$said" "$(under all learn ./serve)"
 rm moved/*
 check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/learn.j" >"$T/etc/learnt.rules"'
@@ -107,6 +111,9 @@ refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
 refused "another file of a directory with few" cat few/q2
 refused "to read what lies in a directory that could not be moved" cat kept/f
 refused "to write there" /bin/sh -c 'echo x >>kept/f'
+check "a file beside many that were written" "$USHER" run -p "$T/etc/learnt.rules" --ask=deny --journal "$T/other.j" -- sh -c 'echo x >bin/d5'
+refused "to write a program that was run there" /bin/sh -c 'echo echo other >>bin/run'
+refused "to put another in its place" /bin/sh -c 'echo x >bin/d4 && /usr/bin/python3 -S -c "import os; os.rename(\"bin/d4\", \"bin/run\")"'
 check "a file beside many that were read" test 5 = "$(under learnt beside cat shared/f5)"
 refused "a secret beside them" cat shared/two.kdbx
 refused "a program" ls
