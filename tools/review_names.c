@@ -165,6 +165,12 @@ bool review_names_together(const struct done_to *a, const struct done_to *b)
 	return a->directory && a->first == b->first && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
 }
 
+/* Whether W is one of those for which all of its directory are allowed: that changes were tried, and failed, is no reason to let others be made. */
+static bool counts(const struct done_to *w)
+{
+	return w->directory && !(w->ops & REVIEW_CHANGES & (op_set)~w->done);
+}
+
 /* Those from FROM up to END are of one directory. */
 static void share(struct done_to *const *from, struct done_to *const *end)
 {
@@ -172,7 +178,7 @@ static void share(struct done_to *const *from, struct done_to *const *end)
 	op_set shared = 0;
 
 	for (struct done_to *const *at = from; at < end; at++) {
-		if ((*at)->directory && ++alike[(*at)->ops] >= REVIEW_JOINED)
+		if (counts(*at) && ++alike[(*at)->ops] >= REVIEW_JOINED)
 			shared |= (*at)->ops;
 	}
 	for (struct done_to *const *at = from; at < end; at++)
@@ -200,6 +206,7 @@ void review_names_sort(struct review_names *of)
 /* OPS more on W; whether it had not all of them. */
 static bool raise(struct done_to *w, op_set ops)
 {
+	w->done |= ops;
 	if (!(ops & (op_set)~(w->ops | w->shared)))
 		return false;
 	w->ops |= ops;

@@ -9,6 +9,9 @@
 #include "rules/op.h"
 
 #define REVIEW_JOINED 4 /* names of one directory, or ports of one address, with the same operations, become one rule on all of it */
+/* What changes something. */
+#define REVIEW_CHANGES ((op_set)(OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR))
+
 #define REVIEW_PORTS 1024 /* ports from here on */
 
 /* In a name: a process's number stood here, which is another one next time. */
@@ -18,7 +21,7 @@ struct done_to {
 	const char *scheme; /* a pattern before the name */
 	char *name;
 	size_t directory; /* how much of the name is its directory; 0: it is not joined with others. Of an address, all but the port */
-	op_set ops;
+	op_set ops, done; /* done: what of it took effect, or is needed where a name that was moved came from */
 	unsigned copied; /* by how many moves of a directory above its name was made; 0: the journal has it */
 	bool looked, first; /* first: review_names.first said so */
 	op_set shared; /* what the rule on all files of its directory allows; review_names_sort() */

@@ -166,7 +166,7 @@ static bool is_whole(const char *scheme)
 	return scheme == PROC || scheme == PROC_TASK || scheme == TERMINAL || strcmp(scheme, "unix:@") == 0;
 }
 
-static struct done_to *want(struct review_rules *r, char *name, op_set ops)
+static struct done_to *want(struct review_rules *r, char *name, op_set ops, bool done)
 {
 	const char *scheme = scheme_of(&name);
 
@@ -176,10 +176,13 @@ static struct done_to *want(struct review_rules *r, char *name, op_set ops)
 	}
 	if (*name == '/' || *scheme)
 		unnumber(r, name);
-	return review_names_want(&r->names, scheme, name, ops);
+	struct done_to *w = review_names_want(&r->names, scheme, name, ops);
+	if (w && done)
+		w->done |= ops;
+	return w;
 }
 
-static op_set ops_in(const struct field *list)
+static op_set ops_in(const struct field *list, bool done)
 {
 	struct fields all;
 	struct field one;
@@ -188,12 +191,12 @@ static op_set ops_in(const struct field *list)
 	fields_begin(&all, list->value, list->len);
 	while (fields_next(&all, &one))
 		ops |= op_parse(one.value, one.len);
-	/* What was made is there next time. */
-	return ops & OP_CREATE ? ops | OP_MODIFY : ops;
+	/* What was made is there next time. What could not be made, since it was there, is somebody else's. */
+	return done && (ops & OP_CREATE) ? ops | OP_MODIFY : ops;
 }
 
 /* The members "op" and "object" of the record, or of one of its objects. NULL: no rule is on it. */
-static struct done_to *add_object(struct review_rules *r, const char *text, size_t len, op_set *ops)
+static struct done_to *add_object(struct review_rules *r, const char *text, size_t len, op_set *ops, bool done)
 {
 	struct field op, object;
 
@@ -206,11 +209,11 @@ static struct done_to *add_object(struct review_rules *r, const char *text, size
 	if (n < 0)
 		return NULL;
 	name[n] = '\0';
-	*ops = ops_in(&op);
+	*ops = ops_in(&op, done);
 	/* Of a name with a byte that here means something else there is no rule. */
 	if (strlen(name) != (size_t)n || strchr(name, REVIEW_NUMBER))
 		*name = '\0';
-	return want(r, name, *ops);
+	return want(r, name, *ops, done);
 }
 
 static bool starts(const struct field *f, const char *with)
@@ -244,12 +247,12 @@ void review_rules_add(struct review_rules *r, const char *text, size_t len, bool
 
 	take_pid(r, text, len);
 	if (!field_find(text, len, "objects", &list) || list.kind != FIELD_LIST) {
-		add_object(r, text, len, &ops[2]);
+		add_object(r, text, len, &ops[2], done);
 		return;
 	}
 	fields_begin(&all, list.value, list.len);
 	for (size_t i = 0; fields_next(&all, &one); i++) {
-		struct done_to *w = add_object(r, one.value, one.len, &ops[i < 2 ? i : 2]);
+		struct done_to *w = add_object(r, one.value, one.len, &ops[i < 2 ? i : 2], done);
 		if (i < 2)
 			end[i] = w;
 	}
@@ -333,8 +336,6 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 
-#define CHANGES ((op_set)(OP_MODIFY | OP_CREATE | OP_DELETE | OP_ATTR))
-
 /* What the rule on all files of its directory would let be done to the program W that was not: what runs under these rules stays what was run. */
 static op_set changed_with(const struct review_names *of, const struct done_to *w)
 {
@@ -342,8 +343,8 @@ static op_set changed_with(const struct review_names *of, const struct done_to *
 
 	for (size_t i = 0; len && i < of->listed; i++) {
 		const struct done_to *other = of->list[i];
-		if (other->shared & CHANGES && other->directory == len && memcmp(other->name, w->name, len) == 0)
-			return other->shared & CHANGES & (op_set)~w->ops;
+		if (other->shared & REVIEW_CHANGES && other->directory == len && memcmp(other->name, w->name, len) == 0)
+			return other->shared & REVIEW_CHANGES & (op_set)~w->ops;
 	}
 	return 0;
 }

@@ -12,7 +12,8 @@ echo other >'weXird "x" \[a]'
 echo q >few/q1
 echo secret >few/q2
 echo secret >kept/f
-mkdir -p shared bin
+mkdir -p shared bin tried
+for i in 1 2 3 4 5; do echo "$i" >tried/f$i; done
 printf '#!/bin/sh\necho ran\n' >bin/run
 chmod 755 bin/run
 for i in 1 2 3 4 5; do echo "$i" >shared/f$i; done
@@ -54,6 +55,9 @@ try: os.rename("v", "v/in")
 except OSError: pass
 put("v/f"); os.rename("v", "w/in"); os.mkdir("v"); os.rename("w", "v/in"); print(open("v/in/in/f").read(), end=" ")
 os.unlink("v/in/in/f"); os.removedirs("v/in/in")
+for i in range(1, 5):
+    try: os.open(os.path.abspath("../tried/f%d" % i), os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+    except FileExistsError: pass
 # Both are full, so that nothing is moved: no name below the one is one below the other.
 put("../full/f"); open("../full/f").read()
 for ends in (("../kept", "../full"), ("../full", "../kept")):
@@ -111,6 +115,8 @@ refused "a name that a wildcard in the name would match" cat 'weXird "x" \[a]'
 refused "another file of a directory with few" cat few/q2
 refused "to read what lies in a directory that could not be moved" cat kept/f
 refused "to write there" /bin/sh -c 'echo x >>kept/f'
+refused "to change what could not be made, since it was there" /bin/sh -c 'echo x >tried/f1'
+refused "or what lies beside many of these" /bin/sh -c 'echo x >tried/f5'
 check "a file beside many that were written" "$USHER" run -p "$T/etc/learnt.rules" --ask=deny --journal "$T/other.j" -- sh -c 'echo x >bin/d5'
 refused "to write a program that was run there" /bin/sh -c 'echo echo other >>bin/run'
 refused "to put another in its place" /bin/sh -c 'echo x >bin/d4 && /usr/bin/python3 -S -c "import os; os.rename(\"bin/d4\", \"bin/run\")"'
