@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/helper_files.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,15 +17,56 @@ struct looking {
 	void *context;
 };
 
-/* The next word of *AT, without its quotes, into WORD; false at the end. One that is too long is cut: there is no such file. */
-static bool next_word(const char **at, char word[PATH_MAX])
+/* A word as it is read: what stands in it for others is one byte, or what a variable has. One that is too long is cut: there is no such file. */
+struct word {
+	char *text; /* PATH_MAX */
+	size_t n;
+};
+
+static void put(struct word *w, const char *bytes, size_t len)
+{
+	size_t room = PATH_MAX - 1 - w->n;
+
+	len = len < room ? len : room;
+	memcpy(w->text + w->n, bytes, len);
+	w->n += len;
+}
+
+/* How long the variable at P is ("$HOME", "${HOME}"), whose content is put; 0: it is none, or one that usher does not have. */
+static size_t put_variable(struct word *w, const char *p)
+{
+	char name[256];
+	bool braces = p[0] == '$' && p[1] == '{';
+	const char *from = p + 1 + braces;
+	size_t len = 0;
+
+	while (isalnum((unsigned char)from[len]) || from[len] == '_')
+		len++;
+	if (p[0] != '$' || !len || len >= sizeof(name) || (braces && from[len] != '}'))
+		return 0;
+	memcpy(name, from, len);
+	name[len] = '\0';
+	const char *value = getenv(name);
+	if (!value)
+		return 0;
+	put(w, value, strlen(value));
+	return 1 + len + 2 * braces;
+}
+
+/* The next word of *AT, without its quotes, into TEXT; false at the end. */
+static bool next_word(const char **at, char text[PATH_MAX])
 {
 	static const char between[] = " \t\n;|&()<>=";
 	const char *p = *at + strspn(*at, between);
-	size_t n = 0;
+	struct word word = { .text = text };
 	char quote = 0;
 
 	for (; *p && (quote || !strchr(between, *p)); p++) {
+		size_t variable = quote != '\'' ? put_variable(&word, p) : 0;
+		if (variable) {
+			p += variable - 1;
+			continue;
+		}
 		if (!quote && (*p == '\'' || *p == '"')) {
 			quote = *p;
 			continue;
@@ -35,10 +77,9 @@ static bool next_word(const char **at, char word[PATH_MAX])
 		}
 		if (*p == '\\' && quote != '\'' && p[1])
 			p++;
-		if (n < PATH_MAX - 1)
-			word[n++] = *p;
+		put(&word, p, 1);
 	}
-	word[n] = '\0';
+	text[word.n] = '\0';
 	bool some = p != *at + strspn(*at, between);
 	*at = p;
 	return some;

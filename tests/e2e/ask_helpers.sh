@@ -363,6 +363,9 @@ forged "by a link" exec:./link.sh link.sh
 forged "what a link leads to" exec:./link.sh helper
 forged "an argument" "exec:sh helper" helper
 forged "in quotes, behind others" "exec:true && sh '$T/w/'helper" helper
+export HERE=$T/w
+forged "by a variable" 'exec:$HERE/helper' helper
+forged "by one in braces and quotes" 'exec:sh "${HERE}"/helper' helper
 forged "found by PATH" exec:helper bin/helper
 forged "in a directory that is looked in before" exec:helper first/helper
 rm -f helper helper.new bin/helper* first/helper* link.sh*
