@@ -131,6 +131,13 @@ refused "a name that would be known by nothing but its length" /bin/sh -c 'echo 
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
+# In a directory that somebody else's home is for builtin:secrets, unless it is the project's.
+mkdir -p "$T/homes/me" "$T/homes/service"
+echo kept >"$T/homes/service/f"
+HOME=$T/homes/me under all home cat "$T/homes/service/f" >/dev/null
+(cd "$T/homes/service" && HOME=$T/homes/me "$USHER" desk review rules --journal="$T/home.j") >"$T/etc/home.rules"
+chmod 600 "$T/etc/home.rules"
+same "they hold in another directory than the one they were made in" kept "$(cd / && HOME=$T/homes/me under home there cat "$T/homes/service/f")"
 n=$("$USHER" desk review --journal="$T/learn.j" | awk '/ read .*few\/q1/ {print $1; exit}')
 check "what is wrong" "$USHER" desk review wrong "$n" --journal="$T/learn.j"
 same "is not in them" 0 "$("$USHER" desk review rules --journal="$T/learn.j" | grep -c few/q1)"
