@@ -67,6 +67,9 @@ int log_make_index(const char *dir);
  */
 void log_put(const char *text, size_t len);
 
+/* A copy of LEN bytes with a NUL behind them; a line of a damaged journal may hold NULs itself. NULL without memory. */
+char *log_copy(const char *text, size_t len);
+
 /* Prints the record if it answers the query. CONTEXT is a struct log. */
 void log_show(void *context, const char *text, size_t len);
 

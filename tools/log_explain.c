@@ -20,7 +20,10 @@ struct explain {
 	size_t len;
 	char *rule; /* "FILE:LINE" as written in the record */
 	int64_t tid;
-	char *before[BEFORE]; /* a ring of what TID did */
+	struct {
+		char *text;
+		size_t len;
+	} before[BEFORE]; /* a ring of what TID did */
 	size_t n_before;
 	char *rules; /* the file of the rule, as far as it was read */
 	size_t rules_len;
@@ -39,7 +42,7 @@ static void find_record(void *context, const char *text, size_t len)
 	struct explain *e = context;
 	if (e->text || number_of(text, len, "seq") != e->seq)
 		return;
-	e->text = strndup(text, len);
+	e->text = log_copy(text, len);
 	e->len = len;
 }
 
@@ -49,9 +52,10 @@ static void find_before(void *context, const char *text, size_t len)
 	int64_t seq = number_of(text, len, "seq");
 	if (seq < 0 || seq >= e->seq || number_of(text, len, "tid") != e->tid)
 		return;
-	char **slot = &e->before[e->n_before++ % BEFORE];
-	free(*slot);
-	*slot = strndup(text, len);
+	size_t slot = e->n_before++ % BEFORE;
+	free(e->before[slot].text);
+	e->before[slot].text = log_copy(text, len);
+	e->before[slot].len = len;
 }
 
 /* Line NUMBER of TEXT and what continues it. */
@@ -122,9 +126,9 @@ static void show_before(struct explain *e)
 	printf("\nBefore that, the same thread:\n");
 	size_t first = e->n_before > BEFORE ? e->n_before - BEFORE : 0;
 	for (size_t i = first; i < e->n_before; i++) {
-		char *text = e->before[i % BEFORE];
+		const char *text = e->before[i % BEFORE].text;
 		if (text)
-			render_line(stdout, text, strlen(text), e->log->colour);
+			render_line(stdout, text, e->before[i % BEFORE].len, e->log->colour);
 	}
 }
 
@@ -157,7 +161,7 @@ int log_explain(struct log *l, uint64_t seq)
 		show_before(&e);
 	}
 	for (size_t i = 0; i < BEFORE; i++)
-		free(e.before[i]);
+		free(e.before[i].text);
 	free(e.rule);
 	free(e.rules);
 	free(e.text);

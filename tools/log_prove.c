@@ -21,7 +21,9 @@ struct prover {
 	const char *dir;
 	int64_t seq;
 	char *record;
+	size_t record_len;
 	char *seal; /* the first seal behind the record */
+	size_t seal_len;
 	char key[DIGEST_HEX + 1];
 	struct digest *leaf; /* of the present epoch */
 	size_t n, cap, index;
@@ -61,7 +63,8 @@ static void note_line(void *context, const char *text, size_t len)
 		keep_key(p, text, len, "key");
 	bool seal = field_find(text, len, "type", &f) && field_is(&f, "seal");
 	if (seal && p->record) {
-		p->seal = strndup(text, len);
+		p->seal = log_copy(text, len);
+		p->seal_len = len;
 		p->failed |= !p->seal;
 		return;
 	}
@@ -70,7 +73,8 @@ static void note_line(void *context, const char *text, size_t len)
 		p->n = 0;
 	}
 	if (seq == p->seq) {
-		p->record = strndup(text, len);
+		p->record = log_copy(text, len);
+		p->record_len = len;
 		p->failed |= !p->record;
 		p->index = p->n;
 	}
@@ -86,13 +90,13 @@ static void print_opened(const struct prover *p)
 	size_t cap = 0;
 	ssize_t n;
 	journal_salts(name, sizeof name, p->dir);
-	FILE *f = strstr(p->record, REDACT_OPEN) ? fopen(name, "re") : NULL;
+	FILE *f = memmem(p->record, p->record_len, REDACT_OPEN, strlen(REDACT_OPEN)) ? fopen(name, "re") : NULL;
 	while (f && (n = getline(&line, &cap, f)) > 1) {
 		struct field c;
 		if (!field_valid(line, (size_t)n - 1) || !field_find(line, (size_t)n - 1, "commitment", &c) || c.len != DIGEST_HEX)
 			continue;
 		memcpy(commitment, c.value, DIGEST_HEX);
-		if (!strstr(p->record, commitment))
+		if (!memmem(p->record, p->record_len, commitment, DIGEST_HEX))
 			continue;
 		fputs(separator, stdout);
 		log_put(line, (size_t)n - 1);
@@ -114,19 +118,19 @@ static int print(const struct prover *p)
 	if (!merkle_climb(&p->leaf[p->index], p->index, p->n, path, n, &root))
 		return -EINVAL;
 	hex_write(hex, root.bytes, sizeof root.bytes);
-	if (!field_find(p->seal, strlen(p->seal), "root", &f) || !field_is(&f, hex)) {
+	if (!field_find(p->seal, p->seal_len, "root", &f) || !field_is(&f, hex)) {
 		fprintf(stderr, "usher log: the seal has another root: the journal is damaged\n");
 		return 1;
 	}
 	fputs("{\"record\":", stdout);
-	log_put(p->record, strlen(p->record));
+	log_put(p->record, p->record_len);
 	printf(",\"index\":%zu,\"count\":%zu,\"path\":[", p->index, p->n);
 	for (size_t i = 0; i < n; i++) {
 		hex_write(hex, path[i].bytes, sizeof path[i].bytes);
 		printf("%s\"%s\"", i ? "," : "", hex);
 	}
 	printf("],\"key\":\"%s\",\"seal\":", p->key);
-	log_put(p->seal, strlen(p->seal));
+	log_put(p->seal, p->seal_len);
 	print_opened(p);
 	puts("}");
 	return 0;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "audit/field.h"
 #include "rules/cleanup.h"
@@ -39,4 +40,14 @@ void log_put(const char *text, size_t len)
 	fputs("{\"damaged\":", stdout);
 	put_json(text, len, stdout);
 	putchar('}');
+}
+
+char *log_copy(const char *text, size_t len)
+{
+	char *copy = malloc(len + 1);
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, len);
+	copy[len] = '\0';
+	return copy;
 }

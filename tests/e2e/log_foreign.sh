@@ -60,6 +60,23 @@ plain "desk review --json" desk review --journal="$F" --json
 plain "desk review show" desk review show r1 --journal="$F"
 plain "desk review show --json" desk review show r1 --journal="$F" --json
 
+# A NUL in a line: what is shown is from the line, and the same everywhere.
+python3 - "$F/journal-000001.jsonl" "$T/nul" <<'P'
+import hashlib, os, re, sys
+lines = [re.sub(rb',"z":"[^"]*"', b"", l) for l in open(sys.argv[1], "rb").read().splitlines()]
+lines[0], lines[3] = [l.replace(b'"object":"/x"', b'"object":"/x\0y"') for l in (lines[0], lines[3])]
+lines[1] = re.sub(rb'"root":"[^"]*"', b'"root":"' + hashlib.sha256(lines[0]).hexdigest().encode() + b'"', lines[1])
+os.mkdir(sys.argv[2])
+open(sys.argv[2] + "/journal-000001.jsonl", "wb").write(b"\n".join(lines) + b"\n")
+P
+N=$T/nul
+"$USHER" log "$N" seq:1 >"$T/line"
+check "control: it is read as far as it is a record" grep -q "^1 .* a: openat read" "$T/line"
+"$USHER" log "$N" explain 1 >"$T/out" 2>&1; same "explain shows the same line" "$(cat "$T/line")" "$(head -n 1 "$T/out")"
+"$USHER" log "$N" explain 4 >"$T/out" 2>&1; same "as what came before, too" "$(cat "$T/line")" "$(tail -n 1 "$T/out")"
+"$USHER" log "$N" prove 1 >"$T/out" 2>&1
+check "prove shows it whole" grep -q '^{"record":{"seq":1,.*"object":"/x\\u0000y",.*"result":0,"review":1},"index":0' "$T/out"
+
 # A line that is no JSON keeps nobody from reading the others.
 "$USHER" run -p builtin:audit --journal "$T/cut" -- true 2>/dev/null
 parsed() { # NAME: every line of $T/out is JSON; prints how many, and how many are damaged
