@@ -62,7 +62,10 @@ void query_range(const struct query *q, size_t i, uint64_t *low, uint64_t *high)
 /* The one name that word I means, in bytes; NULL when it is a pattern or looks at something else. */
 const char *query_literal(const struct query *q, size_t i);
 
-/* Shell-like match of bytes: * within a component, ** across, ?, [a-z], {a,b}; a glob that ends in / ** also means what stands before. */
+/*
+ * Shell-like match of bytes: * within a component, ** across, ?, [a-z], {a,b}; as in rules, a whole component ** is none, too: a glob that
+ * ends in / ** also means what stands before.
+ */
 bool query_glob(const char *glob, const char *bytes, size_t n);
 
 #endif

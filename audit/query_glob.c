@@ -54,11 +54,20 @@ static bool match_star(const char *g, const char *g_end, const char *s, const ch
 	}
 }
 
+/* A component ** with one behind it, which may also be none at all. */
+static bool any_components(const char *g, const char *g_end)
+{
+	return g_end - g > 3 && !memcmp(g, "**/", 3);
+}
+
 static bool glob_at(const char *g, const char *g_end, const char *s, const char *end, unsigned depth)
 {
+	const char *begin = g;
 	if (depth > 64)
 		return false;
 	while (g < g_end) {
+		if (*g == '*' && g > begin && g[-1] == '/' && any_components(g, g_end) && glob_at(g + 3, g_end, s, end, depth + 1))
+			return true;
 		if (*g == '*')
 			return match_star(g, g_end, s, end, depth);
 		if (*g == '{')
@@ -82,11 +91,19 @@ static bool glob_at(const char *g, const char *g_end, const char *s, const char 
 	return s == end;
 }
 
+static bool glob_whole(const char *g, const char *g_end, const char *s, const char *end)
+{
+	for (; any_components(g, g_end); g += 3)
+		if (glob_at(g, g_end, s, end, 0))
+			return true;
+	return glob_at(g, g_end, s, end, 0);
+}
+
 bool query_glob(const char *glob, const char *bytes, size_t n)
 {
 	size_t len = strlen(glob);
-	if (glob_at(glob, glob + len, bytes, bytes + n, 0))
+	if (glob_whole(glob, glob + len, bytes, bytes + n))
 		return true;
 	/* dir/ ** is the directory and all below it */
-	return len > 3 && !strcmp(glob + len - 3, "/**") && glob_at(glob, glob + len - 3, bytes, bytes + n, 0);
+	return len > 3 && !strcmp(glob + len - 3, "/**") && glob_whole(glob, glob + len - 3, bytes, bytes + n);
 }

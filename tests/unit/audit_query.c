@@ -114,6 +114,20 @@ static void names_are_compared_as_bytes(void **state)
 	assert_false(answers("path:/w/b\\uefff\\n", RENAMED));
 }
 
+/* As in the patterns of rules: a whole component ** is none, too. */
+static void any_components_are_none_too(void **state)
+{
+	static const char *const yes[] = { "path:/etc/**/shadow", "path:/**/etc/**/shadow", "path:**/etc/shadow/**", "path:**/../etc/shadow", "path:**/**/shadow",
+					   "path:/{etc,usr}/**/shadow", "path:/etc/**/shadow/**", "path:/e**c/shadow" };
+	static const char *const no[] = { "path:/et**/c/shadow", "path:/etc/**/**shado", "path:/etc**/**/x", "path:/**/hadow", "path:/etc***/shadow/x" };
+	for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++)
+		if (!answers(yes[i], DENIED))
+			fail_msg("%s", yes[i]);
+	for (size_t i = 0; i < sizeof no / sizeof no[0]; i++)
+		if (answers(no[i], DENIED))
+			fail_msg("%s", no[i]);
+}
+
 static void odd_text_is_no_record(void **state)
 {
 	static const char *const rows[] = { "", "{", "}", "{}x", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":[1,]}", "{\"a\":\"\\\"}",
@@ -150,7 +164,7 @@ int main(void)
 		cmocka_unit_test(words_match), cmocka_unit_test(versions_need_not_be_said),
 		cmocka_unit_test(programs_are_found_by_content), cmocka_unit_test(words_are_all_needed),
 		cmocka_unit_test(other_words_are_refused), cmocka_unit_test(names_are_compared_as_bytes),
-		cmocka_unit_test(odd_text_is_no_record),   cmocka_unit_test(times_come_back),
+		cmocka_unit_test(any_components_are_none_too), cmocka_unit_test(odd_text_is_no_record), cmocka_unit_test(times_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
