@@ -6,16 +6,28 @@
 
 static bool glob_at(const char *g, const char *g_end, const char *s, const char *end, unsigned depth);
 
+/* The end of the alternative at G: its comma, or, where COMMAS do not count, the brace that closes all. NULL when there is none. */
+static const char *alternative_end(const char *g, const char *g_end, bool commas)
+{
+	unsigned open = 0;
+	for (; g < g_end; g++) {
+		if (!open && (*g == '}' || (commas && *g == ',')))
+			return g;
+		open += *g == '{';
+		open -= *g == '}';
+		g += *g == '\\' && g + 1 < g_end;
+	}
+	return NULL;
+}
+
 /* The alternatives of {a,b} at G, each with what follows the brace. */
 static bool match_braces(const char *g, const char *g_end, const char *s, const char *end, unsigned depth)
 {
-	const char *close = memchr(g, '}', (size_t)(g_end - g));
+	const char *close = alternative_end(g + 1, g_end, false);
 	if (!close)
 		return s < end && *s == '{' && glob_at(g + 1, g_end, s + 1, end, depth + 1);
 	for (const char *alt = g + 1; alt <= close;) {
-		const char *stop = alt;
-		while (stop < close && *stop != ',')
-			stop++;
+		const char *stop = alternative_end(alt, g_end, true);
 		for (const char *to = s; to <= end; to++)
 			if (glob_at(alt, stop, s, to, depth + 1) && glob_at(close + 1, g_end, to, end, depth + 1))
 				return true;

@@ -114,6 +114,13 @@ static void names_are_compared_as_bytes(void **state)
 	assert_false(answers("path:/w/b\\uefff\\n", RENAMED));
 }
 
+static void braces_nest(void **state)
+{
+	assert_true(answers("path:/{usr,{opt,etc}}/shadow", DENIED) && answers("path:/{e{x,t{b,c}},usr}/shadow", DENIED));
+	assert_true(answers("path:{/etc/{passwd,shadow}{,.bak},/x}", DENIED));
+	assert_false(answers("path:/{usr,{opt,et}}/shadow", DENIED) || answers("path:/{usr,{opt,etc}/shadow", DENIED));
+}
+
 /* As in the patterns of rules: a whole component ** is none, too. */
 static void any_components_are_none_too(void **state)
 {
@@ -164,7 +171,7 @@ int main(void)
 		cmocka_unit_test(words_match), cmocka_unit_test(versions_need_not_be_said),
 		cmocka_unit_test(programs_are_found_by_content), cmocka_unit_test(words_are_all_needed),
 		cmocka_unit_test(other_words_are_refused), cmocka_unit_test(names_are_compared_as_bytes),
-		cmocka_unit_test(any_components_are_none_too), cmocka_unit_test(odd_text_is_no_record), cmocka_unit_test(times_come_back),
+		cmocka_unit_test(any_components_are_none_too), cmocka_unit_test(braces_nest), cmocka_unit_test(odd_text_is_no_record), cmocka_unit_test(times_come_back),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
