@@ -104,16 +104,21 @@ static bool object_at(const struct field *objects, unsigned index, struct field 
 	return false;
 }
 
-/* Moves that took effect, or may have (an intent without its outcome). */
+/* Moves that took effect, or may have (an intent without its outcome). Of one that was led elsewhere the record says not which name was: either. */
 static void collect_move(void *context, const char *text, size_t len)
 {
-	struct field objects, from, to, result;
+	struct field objects, from, to, led, result;
 	if (!index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return;
 	if (field_find(text, len, "result", &result) && !field_is(&result, "0"))
 		return;
-	if (object_at(&objects, 0, &from) && object_at(&objects, 1, &to))
-		add_move(context, &from, &to);
+	if (!object_at(&objects, 0, &from) || !object_at(&objects, 1, &to))
+		return;
+	add_move(context, &from, &to);
+	if (!field_find(text, len, "to", &led))
+		return;
+	add_move(context, &from, &led);
+	add_move(context, &led, &to);
 }
 
 /* NAME, which is FROM or lies below it, as it is called below TO; NULL when it is neither, or there is no memory. */
@@ -168,21 +173,24 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 	return false;
 }
 
+static bool above_known(const struct who *w, const struct field *dir)
+{
+	for (size_t i = 0; i < w->n_names; i++)
+		if (w->names[i].len > dir->len && w->names[i].text[dir->len] == '/' && !memcmp(w->names[i].text, dir->value, dir->len))
+			return true;
+	return false;
+}
+
 /* Whether a directory above a known name was moved. */
 static bool carries(const struct who *w, const char *text, size_t len)
 {
 	struct field objects, one;
 	if (!index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return false;
-	for (unsigned index = 0; index < 2; index++) {
-		if (!object_at(&objects, index, &one))
-			continue;
-		for (size_t i = 0; i < w->n_names; i++)
-			if (w->names[i].len > one.len && w->names[i].text[one.len] == '/' &&
-			    !memcmp(w->names[i].text, one.value, one.len))
-				return true;
-	}
-	return false;
+	for (unsigned index = 0; index < 2; index++)
+		if (object_at(&objects, index, &one) && above_known(w, &one))
+			return true;
+	return field_find(text, len, "to", &one) && above_known(w, &one);
 }
 
 static void show_about(void *context, const char *text, size_t len)

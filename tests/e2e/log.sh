@@ -179,6 +179,17 @@ same "control: a rewrite made it" x "$(cat "$T/project/led/f")"
 log "$T/led" who-touched "$T/project/led/f" >"$T/who"; has "who-touched finds what a rewrite led there" "$T/project/said/f (named said/f) -> $T/project/led/f  rewrite" "$T/who"
 log "$T/led" index; same "and with its index" "$(cat "$T/who")" "$(log "$T/led" who-touched "$T/project/led/f")"
 
+# A file that was renamed or linked to where a rewrite led goes by that name from then on.
+fresh
+printf 'rewrite write %s/new -> %s/kept\ndefault allow\n' "$T/project" "$T/project" >"$T/etc/w.rules"
+"$USHER" run -p "$T/etc/w.rules" --journal "$T/moved" -- sh -c "echo a >old; mv old new; cat kept; rm kept; echo b >old2; ln old2 new; cat kept; mv new out; cat out" >"$T/out" 2>"$T/err"
+same "control: renamed and linked to where the rewrite led" "a b b b" "$(paste -sd' ' "$T/out") $(cat out)"
+for round in "all read" "by an index"; do
+	[ "$round" = "all read" ] || log "$T/moved" index
+	same "who-touched follows it there ($round)" 2 "$(log "$T/moved" who-touched "$T/project/old" | grep -c "cat: openat read $T/project/kept ")"
+	same "and from there ($round)" "1 1" "$(log "$T/moved" who-touched "$T/project/out" >"$T/who"; echo "$(grep -c "openat [a-z+]* $T/project/old2 " "$T/who") $(grep -c "cat: openat read $T/project/out " "$T/who")")"
+done
+
 # What a mode or an owner became.
 fresh; echo f >f; chmod 644 f
 session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no; ln -s '../a b' l; python3 -S -c 'import os; os.setxattr(\"f\", \"user.a\", b\"v\"); os.setxattr(\"f\", \"user.b\", b\"\"); os.removexattr(\"f\", \"user.a\"); os.truncate(\"f\", 1)'
