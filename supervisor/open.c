@@ -302,10 +302,17 @@ static int empty(struct job *j, int fd)
 	return rc;
 }
 
-/* Whether this very open has made FD's file, of which O_TRUNC says nothing then. Linux 6.12 tells; before, the caller had to insist on it. */
+/* Whether this very open, with O_CREAT, has made FD's file. Linux 6.12 tells; before, the caller had to insist on it. */
 static bool made_by_this(const struct job *j, int fd)
 {
-	return open_temporary(j) || makes_new(j) || (open_creates(j) && fcntl(fd, F_CREATED_QUERY) == 1);
+	return makes_new(j) || fcntl(fd, F_CREATED_QUERY) == 1;
+}
+
+/* The record says of an open with O_CREAT whether there was something: nobody could tell afterwards. */
+static void tell_made(const struct job *j, bool made)
+{
+	if (made && j->verdict.log != LOG_NONE)
+		record_bool(&j->worker->evidence, "made", true);
 }
 
 /* Opened from a held directory, which may have moved since it was named: only then can it be what lies elsewhere. What makes a name has seen to that. */
@@ -339,8 +346,10 @@ static int perform_tentative(struct job *j, struct target *t)
 		return job_error(j, fd);
 	if (strays && making_moved(j))
 		return PERFORM_AGAIN;
-	if (makes_new(j) && !j->session->identity)
+	if (makes_new(j) && !j->session->identity) {
+		tell_made(j, true);
 		return open_inject(j, steal_fd(&fd));
+	}
 	if (fstat(fd, &st) < 0)
 		return job_error(j, -errno);
 	if (on_procfs(j, fd, &st) && !own_proc(j, t))
@@ -349,9 +358,11 @@ static int perform_tentative(struct job *j, struct target *t)
 		return PERFORM_AGAIN;
 	if (!open_temporary(j) && !still_allowed(j, t, &st))
 		return PERFORM_AGAIN;
-	int rc = truncates && S_ISREG(st.st_mode) && !made_by_this(j, fd) ? empty(j, fd) : 0;
+	bool made = open_creates(j) && S_ISREG(st.st_mode) && made_by_this(j, fd);
+	int rc = truncates && S_ISREG(st.st_mode) && !made && !open_temporary(j) ? empty(j, fd) : 0;
 	if (rc < 0)
 		return job_error(j, rc);
+	tell_made(j, made);
 	if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
 		return open_inject(j, open_restore_flags(j, steal_fd(&fd)));
 	return open_inject_special(j, open_settle(j, steal_fd(&fd), &st), &st);
@@ -364,6 +375,7 @@ static int perform_new(struct job *j, const struct target *t)
 
 	if (fd == -EAGAIN || (fd == -EEXIST && !(j->word[OPEN_FLAGS] & O_EXCL)))
 		return PERFORM_AGAIN;
+	tell_made(j, fd >= 0);
 	return open_inject(j, open_restore_flags(j, fd));
 }
 

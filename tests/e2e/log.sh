@@ -227,6 +227,28 @@ same "a queue that is opened as a path is none, and none is left behind" "-1 -1"
 same "a record of a name that could not be read makes up no mode and no owner" "4 0" "$(log "$T/says" --json | grep '"call":"ch' >"$T/out"; grep -c 'EFAULT\|ENAMETOOLONG' "$T/out") $(grep -c '"mode"\|"owner"' "$T/out")"
 same "one of a queue has its mode" '"mode":"0620"' "$(log "$T/says" --json call:mq_open | grep -o '"mode":"[0-7]*"' | sort -u)"
 
+# Whether an open with O_CREAT found the file or made it. Linux 6.12 tells; O_EXCL insists on it.
+fresh
+cat >made.py <<'P'
+import errno, fcntl, os
+fd = os.open("first", os.O_CREAT | os.O_RDWR)
+try: print(fcntl.fcntl(fd, 1028))
+except OSError: print("no")
+os.open("first", os.O_CREAT | os.O_RDWR | os.O_TRUNC)
+os.open("new", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+try: os.open("new", os.O_CREAT | os.O_EXCL | os.O_WRONLY)
+except OSError: pass
+os.open(".", os.O_TMPFILE | os.O_RDWR)
+P
+tells=$(python3 -S made.py); rm -f first new
+made() { log "$1" --json call:openat by:python3 "path:$T/project/*" op:create | grep -c '"made":true'; }
+if [ "$tells" = no ]; then expected=1; else expected=2; fi
+session "$T/made" 'python3 -S made.py >out 2>err'; same "control: it is told as natively" "$tells" "$(cat out)"
+same "a record tells what an open made (Linux 6.12 and O_EXCL: 2)" "$expected" "$(made "$T/made")"
+rm -f first new; printf 'default allow\ndeny create %s/no\n' "$T/project" >"$T/etc/made.rules"; chmod 600 "$T/etc/made.rules"
+"$USHER" run -p "$T/etc/made.rules" --journal "$T/made2" -- python3 -S made.py >out 2>err
+same "where some names may not be made, too" "$expected" "$(made "$T/made2")"
+
 # What a record cannot hold is refused: the longest value beside the longest names is none of that, and the record has its beginning.
 fresh
 cat >value.py <<'P'
