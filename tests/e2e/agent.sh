@@ -77,6 +77,12 @@ work_git() {
 	) >/dev/null 2>&1
 	works "git submodule update, with its links" bash -ec 'git -C down -c protocol.file.allow=always submodule update -q --init; test -L down/sub/l'
 	rm -rf sub up down
+	git init -q sub2 && (cd sub2 && echo a >a && git add a && git commit -qm a) >/dev/null 2>&1
+	works "git submodule add, and a clone of that" bash -ec 'git init -q up2; git -C up2 -c protocol.file.allow=always submodule add -q "$PWD/sub2" s; git -C up2 commit -qm s; git clone -q up2 down2; test -f down2/.gitmodules'
+	rm -rf sub2 up2 down2
+	alerted .gitmodules
+	rm -f .gitmodules
+	! has hg || works "hg clone" bash -ec 'hg init h; hg clone -q h h2; test -f h2/.hg/hgrc; rm -r h h2'
 }
 
 work_languages() {
@@ -125,6 +131,10 @@ work_packages() {
 	if has npm && has node; then
 		mkdir -p lib && echo '{"name":"lib","version":"1.0.0","scripts":{"postinstall":"echo hi >hi"}}' >lib/package.json
 		works "npm pack and install of a tarball" bash -ec 'cd lib; npm pack -s >/dev/null; cd ..; mkdir -p app; cd app; echo "{\"name\":\"app\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}" >package.json; npm install -s --no-audit --no-fund --offline ../lib/lib-1.0.0.tgz; npm test -s; test -e node_modules/lib/package.json'
+		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
+		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
+		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
+		refused "a link for such a directory" ln -sfn "$PWD" app/node_modules/lib2/.vscode
 	fi
 	if has go; then
 		mkdir -p g && printf 'module m\n\ngo 1.18\n' >g/go.mod && printf 'package main\nimport "fmt"\nfunc main() { fmt.Println("x") }\n' >g/main.go
