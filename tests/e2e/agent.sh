@@ -128,9 +128,19 @@ work_packages() {
 	if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
 		works "python3 -m venv" bash -ec '/usr/bin/python3 -m venv v; . v/bin/activate; python -c "import sys; assert sys.prefix != sys.base_prefix"; pip --version; pip list'
 	fi
+	if has cargo && has git; then
+		(mkdir -p gitdep/src gituse/src && cd gitdep && printf '[package]\nname = "gitdep"\nversion = "1.0.0"\n' | tee Cargo.toml >../gituse/Cargo.toml && echo >src/lib.rs && git init -q && git add . && git commit -qm one &&
+			cd ../gituse && echo 'fn main() {}' >src/main.rs && sed -i s/gitdep/gituse/ Cargo.toml && printf '[dependencies]\ngitdep = { git = "file://%s/gitdep" }\n' "${PWD%/*}" >>Cargo.toml) >/dev/null 2>&1
+		mkdir -p ~/.cargo/git
+		works "cargo build with a repository" bash -ec 'cd gituse; cargo -q build'
+		rm -rf gitdep gituse
+	fi
 	if has npm && has node; then
 		mkdir -p lib && echo '{"name":"lib","version":"1.0.0","scripts":{"postinstall":"echo hi >hi"}}' >lib/package.json
 		works "npm pack and install of a tarball" bash -ec 'cd lib; npm pack -s >/dev/null; cd ..; mkdir -p app; cd app; echo "{\"name\":\"app\",\"version\":\"1.0.0\",\"scripts\":{\"test\":\"node -e 1\"}}" >package.json; npm install -s --no-audit --no-fund --offline ../lib/lib-1.0.0.tgz; npm test -s; test -e node_modules/lib/package.json'
+		# From a repository it comes by a clone in npm's cache.
+		has git && (git init -q gitlib && cd gitlib && mkdir .vscode && echo '{"name":"gitlib","version":"1.0.0"}' >package.json && echo '{}' >.vscode/settings.json && git add . && git commit -qm one) >/dev/null 2>&1 &&
+			works "npm install of a repository" bash -ec 'cd app; npm install -s --no-audit --no-fund "git+file://$PWD/../gitlib"; test -e node_modules/gitlib/.vscode/settings.json'
 		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
 		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
 		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
