@@ -6,9 +6,6 @@
 . "$(dirname "$0")/lib.sh"
 need python3
 log() { "$USHER" log "$@" 2>&1; }
-has() { # NAME TEXT WHERE
-	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
-}
 run() { "$USHER" run -p "${RULES:-$T/etc/allow.rules}" "$@"; }
 
 # Checkpoints are C2SP signed notes of tlog-checkpoints, to the byte; the keys and hashes are made again here.

@@ -53,7 +53,16 @@ need() { # COMMAND...: the script makes no sense without them
 	local c
 	for c; do command -v "$c" >/dev/null || skip_all "no $c"; done
 }
-finish() { exit "$FAILED"; }
+# A check by a name that nobody defined would be none, and seen by nobody. (bash calls this in a process of its own.)
+command_not_found_handle() {
+	echo "$1" >>"$T/.not-found"
+	echo "$1: command not found" >&2
+	return 127
+}
+finish() {
+	[ ! -s "$T/.not-found" ] || not_ok "every command of the test is there" "missing: $(sort -u "$T/.not-found" | xargs)"
+	exit "$FAILED"
+}
 check() { # NAME COMMAND...: ok when the command succeeds
 	local name=$1 out
 	shift
@@ -61,6 +70,9 @@ check() { # NAME COMMAND...: ok when the command succeeds
 }
 same() { # NAME WANT GOT
 	if [ "$2" = "$3" ]; then ok "$1"; else not_ok "$1" "expected: $(head -c 2000 <<<"$2")" "seen:     $(head -c 2000 <<<"$3")"; fi
+}
+has() { # NAME TEXT WHERE
+	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
 }
 is_root() { [ "$(id -u)" = 0 ]; }
 # Whether a pid namespace can have a /proc of its own: not in a container that hides parts of it.

@@ -16,9 +16,6 @@ session() { # DIR COMMAND
 	"$USHER" run -p "$T/etc/l.rules" --journal "$1" -- sh -c "$2" 2>"$T/err"
 }
 log() { "$USHER" log "$@" 2>&1; }
-has() { # NAME TEXT WHERE
-	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
-}
 session "$T/a" 'echo 1 >one; mv one two; ln two three; mkdir d; mv two d/four; cat no; cat d/four; sleep 0.4'
 fresh; echo no >no
 session "$T/b" 'echo 1 >one; cat no; rm -f one'
