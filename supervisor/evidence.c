@@ -50,9 +50,10 @@ static void evidence_of(struct worker *w, const struct call *call, const struct 
 	r->redactor = w->session->redactor;
 	r->memo = &w->memo;
 	record_call(r, call, &j->verdict);
-	if (to->kind != OBJECT_NONE)
+	if (to->kind != OBJECT_NONE) {
 		record_name(r, "to", to);
-	record_bytes(r, "to_sha256", to->sha256);
+		record_bytes(r, "to_sha256", to->sha256);
+	}
 	if (j->argv_to.off)
 		record_argv(r, "to_argv", job_span(j, j->argv_to));
 	if (j->charged.used)

@@ -83,6 +83,14 @@ static bool wants_hash(const struct job *j)
 	return (j->verdict.evidence & EVIDENCE_HASH) && j->row->class == CLASS_EXEC && j->verdict.log != LOG_NONE;
 }
 
+/* Of what does not run: refused is refused, without its hash where there is no room for it. */
+static void open_refusal(struct worker *w)
+{
+	if (wants_hash(&w->job))
+		(void)content_bind(&w->job);
+	evidence_open(w);
+}
+
 static void refuse(struct worker *w, int error)
 {
 	struct job *j = &w->job;
@@ -91,9 +99,7 @@ static void refuse(struct worker *w, int error)
 		atomic_fetch_add_explicit(&w->session->nameless, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&w->session->refused, 1, memory_order_relaxed);
 	if (!j->recorded && j->verdict.log != LOG_NONE) {
-		if (wants_hash(j))
-			(void)content_bind(j); /* refused is refused: without its hash where there is no room for it */
-		evidence_open(w);
+		open_refusal(w);
 		int rc = evidence_append(w, error);
 		if (rc < 0)
 			error = unrecorded(rc);
@@ -103,7 +109,7 @@ static void refuse(struct worker *w, int error)
 
 static void kill_tree(struct worker *w)
 {
-	evidence_open(w);
+	open_refusal(w);
 	(void)evidence_append(w, -EPERM);
 	/* Not answered: the caller must not go on while the guardian kills what is left. */
 	session_kill(w->session);

@@ -57,6 +57,9 @@ hashed() { "$USHER" log "$T/hashed" --json op:exec "$@"; }
 has "a record has the content of a script, and of its interpreter" "\"sha256\":\"$(sum "$P/line")\"},{\"op\":[\"exec\"],\"object\":\"$P/said\",\"sha256\":\"$(sum "$P/said")\"}" <(hashed "path:$P/line")
 has "of what another layer refused" "\"object\":\"$P/no\",\"sha256\":\"$(sum "$P/no")\",\"verdict\":\"deny\"" <(hashed "path:$P/no")
 has "of what ran instead" "\"to\":\"$P/said\",\"to_sha256\":\"$(sum "$P/said")\"" <(hashed "path:$P/led")
+printf 'kill exec %s/no hash\ndefault allow\n' "$P" >"$T/etc/kill.rules"; chmod 600 "$T/etc/kill.rules"
+"$USHER" run -p "$T/etc/kill.rules" --journal "$T/ended" -- sh -c "$P/no; sleep 9" 2>"$T/err"
+has "and of what ended the session" "\"sha256\":\"$(sum "$P/no")\",\"verdict\":\"kill\"" <("$USHER" log "$T/ended" --json op:exec)
 same "of what is not there it has none" 0 "$(hashed "path:$P/none" | grep -c sha256)"
 same "they are found by it" "2 1" "$(hashed "sha256:$(sum "$P/said")" | wc -l) $(hashed "sha256:$(sum "$P/line")" | wc -l)"
 "$USHER" log "$T/hashed" index; same "with an index, too" "2 1" "$(hashed "sha256:$(sum "$P/said")" | wc -l) $(hashed "sha256:$(sum "$P/line")" | wc -l)"
