@@ -90,5 +90,6 @@ int variables_import(struct variables *v, struct arena *a, const struct ruleset_
 			return r;
 	}
 	int r = from ? other_homes(v, a, from) : 0;
-	return r || !from ? r : above_pwd(v, a, from);
+	r = r || !from ? r : above_pwd(v, a, from);
+	return r || !from ? r : temporary(v, a, from);
 }

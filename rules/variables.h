@@ -43,4 +43,7 @@ int other_homes(struct variables *v, struct arena *a, const struct ruleset_sourc
 /* above.c: sets $ABOVE_PWD, a pattern for the directories above PWD of FROM. 0 or a negative errno. */
 int above_pwd(struct variables *v, struct arena *a, const struct ruleset_source *from);
 
+/* temporary.c: sets $TEMPORARY, a pattern for TMPDIR of FROM, /tmp and /var/tmp without HOME of FROM. 0 or a negative errno. */
+int temporary(struct variables *v, struct arena *a, const struct ruleset_source *from);
+
 #endif

@@ -12,13 +12,16 @@ static const struct variable variables[] = {
 	{ "HOME", "/home/u", NULL }, { "PWD", "/home/u/work/project", NULL }, { "TMPDIR", "/tmp", NULL }, { "USER", "u", NULL }, { "UID", "1000", NULL },
 };
 
-static struct ruleset *load(const char *name)
+static struct ruleset *load(const char *name, const char *home)
 {
+	struct variable at[sizeof(variables) / sizeof(variables[0])];
 	char path[64];
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
 	snprintf(path, sizeof(path), "builtin:%s", name);
-	struct ruleset_source source = { .path = path, .variables = variables, .n_variables = sizeof(variables) / sizeof(variables[0]) };
+	memcpy(at, variables, sizeof(at));
+	at[0].value = home;
+	struct ruleset_source source = { .path = path, .variables = at, .n_variables = sizeof(at) / sizeof(at[0]) };
 	int r = ruleset_load(&source, &found, &rs);
 	diagnostics_print(&found, stderr, false);
 	assert_int_equal(r, 0);
@@ -27,9 +30,9 @@ static struct ruleset *load(const char *name)
 	return rs;
 }
 
-static void check_one(const char *name)
+static void check_one(const char *name, const char *home)
 {
-	struct ruleset *rs = load(name);
+	struct ruleset *rs = load(name, home);
 	const struct expectation *e;
 	size_t n = 0;
 	for (; (e = ruleset_expectation(rs, n)); n++) {
@@ -37,7 +40,7 @@ static void check_one(const char *name)
 		ruleset_decide(rs, &e->call, &v);
 		enum verdict_kind kind = v.kind == VERDICT_NONE ? VERDICT_DENY : v.kind;
 		if (kind != e->kind && e->depth == 0)
-			fail_msg("%s:%u: %s: it is %s by %s", e->file, e->line, e->text, verdict_name(kind), v.where);
+			fail_msg("HOME=%s: %s:%u: %s: it is %s by %s", home, e->file, e->line, e->text, verdict_name(kind), v.where);
 	}
 	assert_true(n >= 3);
 	ruleset_free(rs);
@@ -46,8 +49,14 @@ static void check_one(const char *name)
 static void test_all(void **state)
 {
 	size_t n = 0;
-	for (const char *const *name = builtin_names(); *name; name++, n++)
-		check_one(*name);
+	for (const char *const *name = builtin_names(); *name; name++, n++) {
+		check_one(*name, "/home/u");
+		check_one(*name, "/root");
+		check_one(*name, "/srv/people/u");
+		check_one(*name, "/tmp/tmp.Xy6bhBKoLm/home"); /* a home is one wherever it lies */
+		check_one(*name, "/tmp/pytest-of-user/pytest-123/test_something_long0/home");
+		check_one(*name, "/var/tmp/u");
+	}
 	assert_true(n >= 5);
 }
 

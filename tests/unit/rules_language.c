@@ -931,6 +931,69 @@ static void test_above_pwd(void **state)
 	(void)state;
 }
 
+/* $TEMPORARY: TMPDIR, /tmp and /var/tmp, but for a home that lies in one of them. */
+static void temporary_by(const char *text, const char *home, const char *tmp, const char *object, bool is)
+{
+	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", "/srv/p", NULL }, { "TMPDIR", tmp, NULL } };
+	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
+	struct diagnostics found = { 0 };
+	struct ruleset *rs = NULL;
+	struct verdict v;
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &source, &found, &rs), 0);
+	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
+							    .name = { object, (uint32_t)strlen(object) } } };
+	ruleset_decide(rs, &call, &v);
+	if ((v.kind == VERDICT_ALLOW) != is)
+		fail_msg("HOME=%s TMPDIR=%s: %s is %s", home, tmp, object, verdict_name(v.kind));
+	ruleset_free(rs);
+	diagnostics_free(&found);
+}
+
+static void temporary_is(const char *home, const char *tmp, const char *object, bool is)
+{
+	temporary_by("allow read $TEMPORARY/**\ndefault deny\n", home, tmp, object, is);
+	temporary_by("include builtin:agent\n", home, tmp, object, is);
+}
+
+static void test_temporary(void **state)
+{
+	char deep[600] = "/tmp", letter[620];
+	temporary_is("/home/u", "/tmp", "/tmp/a", true);
+	temporary_is("/home/u", "/tmp", "/var/tmp/a/b", true);
+	temporary_is("/home/u", "/scratch/u", "/scratch/u/a", true);
+	temporary_is("/home/u", "/scratch/u", "/tmp/a", true);
+	temporary_is("/home/u", "/scratch/u", "/scratch/a", false);
+	temporary_is("/home/u", "/home/u/tmp", "/home/u/tmp/a", true);
+	temporary_is("/home/u", "/home/u/tmp", "/home/u/letter", false);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t.1/home/letter", false);
+	temporary_is("/tmp/t.1/home/", "/tmp/", "/tmp/t.1/home/letter", false);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t.1/home2/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t.1/hom", true);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t.1/out/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t.2/home/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp", "/tmp/t", true);
+	temporary_is("/tmp/t.1/home", "/tmp", "/var/tmp/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp/t.1", "/tmp/t.1/home/letter", false);
+	temporary_is("/tmp/t.1/home", "/tmp/t.1", "/tmp/t.1/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp/t.1/home/tmp", "/tmp/t.1/home/tmp/a", true);
+	temporary_is("/tmp/t.1/home", "/tmp/t.1/home/tmp", "/tmp/t.1/home/letter", false);
+	temporary_is("/var/tmp/[x]*,{", "/tmp", "/var/tmp/[x]*,{/letter", false);
+	temporary_is("/var/tmp/[x]*,{", "/tmp", "/var/tmp/xy/a", true);
+	temporary_is("/tmp", "/tmp", "/tmp/a", true);
+	temporary_is("/nonexistent", "/", "/tmp/a", true);
+	temporary_is("/nonexistent", "/", "/srv/a", false);
+	for (size_t i = 4; i + 9 < sizeof(deep) - 300; i += 8)
+		memcpy(deep + i, "/long-d7", 9);
+	snprintf(letter, sizeof(letter), "%s/letter", deep);
+	temporary_is(deep, "/tmp", letter, false);
+	temporary_is(deep, "/var/tmp", "/var/tmp/a", true);
+	memset(deep + 5, 'l', 250);
+	memset(letter + 5, 'l', 250);
+	temporary_is(deep, "/tmp", "/tmp/other", true);
+	temporary_is(deep, "/tmp", letter, false);
+	(void)state;
+}
+
 /* $OTHER_HOMES leaves out the homes that HOME, PWD and TMPDIR are in. */
 static void other(const char *home, const char *pwd, const char *object, bool is)
 {
@@ -1125,6 +1188,7 @@ int main(void)
 		cmocka_unit_test(environment), cmocka_unit_test(test_parts), cmocka_unit_test(test_answered),
 		cmocka_unit_test(test_firm),
 		cmocka_unit_test(test_above_pwd),
+		cmocka_unit_test(test_temporary),
 		cmocka_unit_test(test_other_homes),
 	};
 	return cmocka_run_group_tests(tests, setup, teardown);

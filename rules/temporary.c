@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * $TEMPORARY: $TMPDIR, /tmp and /var/tmp, as a pattern. Of one that $HOME lies in: what is in it beside the way to $HOME.
+ * A home below /tmp, as containers and tests have them, is a home.
+ *
+ * MUST: of a home that lies in one nothing is matched, neither what is in it nor the directories that lead there; what is no name of the home's may be
+ * left out where it begins like one, which gives less.
+ */
+#include <string.h>
+
+#include "rules/others.h"
+
+#define PLACES 3
+#define FORMS 44U /* a word of builtin:agent's multiplies them by twenty, and 1,024 are what a word may have */
+
+struct places {
+	const char *dir[PLACES];
+	size_t len[PLACES];
+	size_t n;
+};
+
+static void add(struct places *p, const char *dir)
+{
+	size_t len = strlen(dir);
+
+	while (len && dir[len - 1] == '/')
+		len--;
+	if (!len)
+		return; /* the root directory is no place for temporary files alone */
+	for (size_t i = 0; i < p->n; i++)
+		if (p->len[i] == len && memcmp(p->dir[i], dir, len) == 0)
+			return;
+	p->dir[p->n] = dir;
+	p->len[p->n++] = len;
+}
+
+static bool leads_to(const char *dir, size_t len, const char *home)
+{
+	return home && strncmp(home, dir, len) == 0 && home[len] == '/' && home[len + 1];
+}
+
+/* Without its last component: the bytes of NAME up to the slash before that. */
+static size_t up(const char *name, size_t len)
+{
+	while (len && name[len - 1] != '/')
+		len--;
+	return len ? len - 1 : 0;
+}
+
+/* The directories from the one that HOME (END bytes) is in to the one of LEN bytes. */
+static size_t levels(const char *home, size_t end, size_t len)
+{
+	size_t n = 0;
+
+	for (; end > len; end = up(home, end))
+		n++;
+	return n;
+}
+
+static void put_beside(struct others *o, const char *home, size_t len)
+{
+	size_t end = strlen(home), last = o->forms + FORMS;
+
+	while (end > 1 && home[end - 1] == '/')
+		end--;
+	for (size_t n = levels(home, end, len); end > len && o->forms < last; n--) {
+		size_t at = up(home, end), share = (last - o->forms) / n;
+		struct own_names own = { .name = { home + at + 1 }, .len = { end - at - 1 } };
+
+		others_but(o, home, at + 1, &own, share < 4 ? 1 : (share - 1) / 2);
+		end = at;
+	}
+}
+
+int temporary(struct variables *v, struct arena *a, const struct ruleset_source *from)
+{
+	const char *home = variables_given(from, "HOME"), *tmp = variables_given(from, "TMPDIR");
+	struct places p = { .n = 0 };
+	struct others o = { .n = 0 };
+
+	add(&p, tmp && tmp[0] == '/' ? tmp : "/tmp");
+	add(&p, "/tmp");
+	add(&p, "/var/tmp");
+	others_put(&o, "{", 1, 0);
+	size_t shortest = 0; /* of those that lead to the home, of which each lies in the next */
+	for (size_t i = 0; i < p.n; i++) {
+		if (!leads_to(p.dir[i], p.len[i], home))
+			others_form(&o, p.dir[i], p.len[i]);
+		else if (!shortest || p.len[i] < shortest)
+			shortest = p.len[i];
+	}
+	if (shortest)
+		put_beside(&o, home, shortest);
+	others_put(&o, "}", 1, 0);
+	return variables_set(v, a, "TEMPORARY", sizeof("TEMPORARY") - 1, o.units, o.n);
+}
