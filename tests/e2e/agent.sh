@@ -123,6 +123,14 @@ with m.Manager() as g: assert g.list([1])[0] == 1'; fi
 	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
 }
 
+first_notebook() { # IPython makes its directories, or does not start
+	/usr/bin/python3 -c 'import IPython' 2>/dev/null || { skip "IPython's first start ($PLACE)" "no IPython"; return; }
+	rm -rf ~/.ipython
+	works "IPython's first start" /usr/bin/python3 -c 'from IPython.core.profiledir import ProfileDir; import os; d = os.path.expanduser("~/.ipython"); os.mkdir(d); ProfileDir.create_profile_dir_by_name(d)'
+	refused "write what IPython runs at its start" bash -c 'mkdir -p ~/.ipython/profile_default/startup; echo x >~/.ipython/profile_default/startup/a.py'
+	rm -rf ~/.ipython
+}
+
 work_packages() {
 	works "apt list" apt list --installed
 	if /usr/bin/python3 -c 'import ensurepip, venv' 2>/dev/null; then
@@ -309,6 +317,7 @@ for PLACE in home tmp; do
 	work_shell
 	work_git
 	work_languages
+	first_notebook
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || work_packages
 	plant_secrets
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || secrets_at_home
