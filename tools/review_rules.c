@@ -20,6 +20,7 @@
 #include "rules/op.h"
 #include "rules/ruleset.h"
 #include "rules/strbuf.h"
+#include "tools/review_lot.h"
 #include "tools/review_names.h"
 #include "tools/rule_files.h"
 
@@ -276,8 +277,8 @@ static void put_ops(struct strbuf *to, const char *between, op_set ops)
 	}
 }
 
-/* The name, up to LEN, with a wildcard in the place of each process's number. */
-static void put_name(struct strbuf *to, const struct done_to *w, size_t len, const char *tail)
+/* The name, up to LEN, with a wildcard in the place of each process's number; the closing quote is the caller's. */
+static void put_name(struct strbuf *to, const struct done_to *w, size_t len)
 {
 	size_t done = 0;
 
@@ -287,7 +288,6 @@ static void put_name(struct strbuf *to, const struct done_to *w, size_t len, con
 		strbuf_puts(to, "[0-9]*");
 	}
 	guard_escape(to, (struct span){ w->name + done, (uint32_t)(len - done) });
-	strbuf_printf(to, "%s\"", tail);
 }
 
 #define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare */
@@ -301,35 +301,57 @@ static size_t digits_at_end(const struct done_to *w, size_t len)
 	return n >= GO_DIGITS && n < len && w->name[len - 1 - n] != '/' ? n : 0;
 }
 
-/* Whether the first LEN bytes of the name end in more of a file's than a dot or the like: "~/.??????" would be ~/.bashrc, too. */
-static bool is_named(const struct done_to *w, size_t len)
+/* What at the end of the name is another one next time. */
+struct unsteady {
+	size_t digits, lot;
+	const char *one; /* the pattern for each that was drawn by lot */
+};
+
+static struct unsteady unsteady_of(const struct done_to *w)
 {
-	while (len && w->name[len - 1] != '/' && !isalnum((unsigned char)w->name[len - 1]))
-		len--;
-	return len && w->name[len - 1] != '/';
+	struct unsteady u = { 0 };
+	size_t len = strlen(w->name);
+
+	if (*w->scheme || !(w->ops & OP_CREATE) || !(w->ops & OP_DELETE))
+		return u;
+	u.digits = digits_at_end(w, len);
+	u.lot = u.digits ? 0 : review_lot(w->name, len, &u.one);
+	return u;
 }
 
-/* How many letters at the end of the name were drawn by lot: mkstemp(3)'s six, Python's eight; 0 where it seems to mean something. */
-static size_t letters_at_end(const struct done_to *w, size_t len)
+/* Whether the rule that W makes is on OTHER as well, which had the same done to it: some letters that were drawn by lot look like a word. */
+static bool is_alike(const struct done_to *w, const struct done_to *other)
 {
-	const char *end = w->name + len;
-	size_t n = 0;
-	bool upper = false, lower = false, digit = false;
+	size_t len = strlen(w->name), lot = w->ops == other->ops && !*other->scheme && strlen(other->name) == len ? unsteady_of(w).lot : 0;
 
-	for (; n < len && (isalnum((unsigned char)end[-1 - (ptrdiff_t)n]) || end[-1 - (ptrdiff_t)n] == '_'); n++) {
-		unsigned char c = (unsigned char)end[-1 - (ptrdiff_t)n];
-		upper |= isupper(c) != 0;
-		lower |= islower(c) != 0;
-		digit |= isdigit(c) != 0;
+	if (!lot || strncmp(w->name, other->name, len - lot) != 0)
+		return false;
+	for (const char *c = other->name + len - lot; *c; c++) {
+		if (!isalnum((unsigned char)*c) && *c != '_')
+			return false;
 	}
-	return (n == 6 || n == 8) && upper + lower + digit > 1 && is_named(w, len - n) ? n : 0;
+	return true;
+}
+
+#define NEAR 64 /* names to each side that are looked at; more are rare, and have a rule each */
+
+/* Whether what is to be said of the name at AT is said by the rule of one beside it. */
+static bool is_told(const struct review_names *of, size_t at)
+{
+	const struct done_to *w = of->list[at];
+
+	for (size_t i = at > NEAR ? at - NEAR : 0; i < of->listed && i < at + NEAR; i++) {
+		if (i != at && of->list[i]->first == w->first && is_alike(of->list[i], w) && (i < at || !is_alike(w, of->list[i])))
+			return true;
+	}
+	return false;
 }
 
 static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
 {
-	bool address = w->name[0] != '/' && !*w->scheme, gone = (ops & OP_CREATE) && (ops & OP_DELETE) && !joined && !*w->scheme;
-	size_t len = joined ? w->directory : strlen(w->name), number = gone ? digits_at_end(w, len) : 0, lot = gone && !number ? letters_at_end(w, len) : 0;
-	const char *tail = joined ? "/*" : number ? "[0-9]*" : &"????????"[8 - lot];
+	bool address = w->name[0] != '/' && !*w->scheme;
+	struct unsteady end = joined ? (struct unsteady){ 0 } : unsteady_of(w);
+	size_t len = joined ? w->directory : strlen(w->name);
 
 	put_ops(to, "allow ", ops);
 	if (address && joined)
@@ -337,7 +359,11 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, w, len - lot - number, tail);
+		put_name(to, w, len - end.lot - end.digits);
+	for (size_t i = 0; i < end.lot; i++)
+		strbuf_puts(to, end.one);
+	if (!address)
+		strbuf_puts(to, joined ? "/*\"" : end.digits ? "[0-9]*\"" : "\"");
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 
@@ -366,8 +392,8 @@ static void put_unchanged(struct strbuf *to, const struct done_to *w, op_set ops
 	if (!ops)
 		return;
 	put_ops(to, "deny ", ops);
-	put_name(to, w, strlen(w->name), "");
-	strbuf_puts(to, "\n");
+	put_name(to, w, strlen(w->name));
+	strbuf_puts(to, "\"\n");
 }
 
 static void put_all(struct strbuf *to, const struct review_names *of)
@@ -385,7 +411,7 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 			before = from;
 			from = to->len;
 		}
-		if (!(w->ops & (op_set)~w->shared))
+		if (!(w->ops & (op_set)~w->shared) || is_told(of, i))
 			continue;
 		put_one(to, w, w->ops, false);
 		drop_twin(to, before, from);

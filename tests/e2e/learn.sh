@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -80,6 +80,11 @@ for i in range(5):
     c = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); c.bind(("127.0.0.1", 0)); u.sendto(b"x", c.getsockname()); c.recv(1)
 lot = "lot.A%05x" % int.from_bytes(os.urandom(2), "big"); put(lot); os.rename(lot, "lot"); print(open("lot").read()[:5], end=" ")
 put("../few/.bashR9"); os.unlink("../few/.bashR9")
+# As PHP, Python, mktemp(1) and Perl draw them; two of a kind in each, so that no rule is on all of the directory.
+for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f", "1/tmp/tmpzz0k1b9x"), ("1/tmp/sregjdkk", "1/tmp/tbejtyz0"), ("2/tmp/tmp.YMgRsab0Qu", "2/tmp/tmp.Xk2bbTTc9d"), ("2/tmp/YMgRsab0Qu", "2/tmp/Xk2bbTTc9d")):
+    lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
+put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
+for lot in ("3/phpabcdef", "3/phpzZ9yY8"): put(lot); os.unlink(lot)
 lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
 import pty, tempfile
 kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
@@ -128,6 +133,9 @@ refused "to send where no answer goes, to a low port" /usr/bin/python3 -S -c 'im
 refused "another name where a number stood" /bin/sh -c 'echo >own/tx.tmp'
 check "nor one drawn by lot" sh -c '! grep -qE "/own/lot[.]A[0-9a-f]" "$T/etc/learnt.rules" && grep -q "/own/lot[.][?]*\"$" "$T/etc/learnt.rules"'
 refused "a name that would be known by nothing but its length" /bin/sh -c 'echo >few/.bashrc'
+same "what looks like words has no rule beside one for letters like these" 1 "$(grep -c "/own/3/php" "$T/etc/learnt.rules")"
+refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
+refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MUST: what stays of a name, up to its last slash at least, says more than where it is: "~/.??????" would be ~/.bashrc, too. Letters alone are taken for drawn by
+ * lot in a directory for temporary files only.
+ */
+#include "tools/review_lot.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define MKSTEMP 6  /* letters that mkstemp(3) draws */
+#define PYTHON 8   /* that Python's tempfile does, of small ones */
+#define MKTEMP 10  /* that mktemp(1) and Perl's File::Temp do */
+#define STEM 2     /* letters in front of them, at least, where nothing parts them from these ("php", "cc", "tmp") */
+#define UNSTEADY 3 /* times that letters drawn by lot change their kind, at least: words do at most twice */
+
+struct letters {
+	size_t n;
+	bool upper, lower, digit;
+	unsigned changes; /* from one kind to another */
+};
+
+static bool is_letter(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static int kind_of(unsigned char c)
+{
+	return isupper(c) ? 'A' : islower(c) ? 'a' : isdigit(c) ? '0' : '_';
+}
+
+/* The last letters of the name, MOST of them at most. */
+static struct letters letters_at_end(const char *name, size_t len, size_t most)
+{
+	struct letters l = { 0 };
+	int before = 0;
+
+	for (; l.n < len && l.n < most && is_letter(name[len - 1 - l.n]); l.n++) {
+		int kind = kind_of((unsigned char)name[len - 1 - l.n]);
+		l.changes += before && kind != before;
+		before = kind;
+		l.upper |= kind == 'A';
+		l.lower |= kind == 'a';
+		l.digit |= kind == '0';
+	}
+	return l;
+}
+
+/* Whether the first LEN bytes of the name end in more of a file's than a dot or the like. */
+static bool is_named(const char *name, size_t len)
+{
+	while (len && name[len - 1] != '/' && !isalnum((unsigned char)name[len - 1]))
+		len--;
+	return len && name[len - 1] != '/';
+}
+
+/* Whether the first LEN bytes are a directory in which everybody draws names: /tmp, /var/tmp, and others of that name. */
+static bool is_temporary(const char *name, size_t len)
+{
+	return (len >= 5 && strncmp(name + len - 5, "/tmp/", 5) == 0) || (len >= 6 && strncmp(name + len - 6, "/temp/", 6) == 0);
+}
+
+/* Behind a stem that is letters, too; RUN of them in all. */
+static size_t behind_stem(const char *name, size_t len, size_t run)
+{
+	struct letters six = letters_at_end(name, len, MKSTEMP), eight = letters_at_end(name, len, PYTHON);
+	const struct letters *l = six.upper && six.lower ? &six : &eight;
+
+	if (run < l->n + STEM || l->changes < UNSTEADY)
+		return 0;
+	for (size_t i = len - run; i < len - l->n; i++) {
+		if (!isalpha((unsigned char)name[i]))
+			return 0;
+	}
+	return l->n;
+}
+
+size_t review_lot(const char *name, size_t len, const char **one)
+{
+	struct letters run = letters_at_end(name, len, len);
+	size_t before = len - run.n;
+	bool named = is_named(name, before), mixed = run.upper + run.lower + run.digit > 1, both = run.upper && run.lower;
+
+	*one = "?";
+	if (named && (((run.n == MKSTEMP || run.n == PYTHON) && mixed) || (run.n == MKTEMP && both)))
+		return run.n;
+	if (!named && is_temporary(name, before) && ((run.n == PYTHON && !run.upper) || (run.n == MKTEMP && both))) {
+		*one = "[A-Za-z0-9_]";
+		return run.n;
+	}
+	return named || (before && name[before - 1] == '/') ? behind_stem(name, len, run.n) : 0;
+}
