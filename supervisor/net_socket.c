@@ -241,6 +241,7 @@ static int bind_target(struct job *j, struct span name)
 	int rc = resolve(j, &look, OP_CREATE, &file);
 	if (rc < 0)
 		return rc == -EEXIST ? -EADDRINUSE : rc;
+	file->makes = MAKES_NODE;
 	struct target *t = job_target(j, OBJECT_UNIX, OP_BIND);
 	if (!t)
 		return -ENOSPC;

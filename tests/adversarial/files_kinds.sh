@@ -65,4 +65,16 @@ if [ -L "$T/led/real/l" ] && [[ $out == moved*Permission* ]]; then echo "ok row 
 # What is no link may have the name.
 mkdir "$T/plain"
 if "$USHER" run -p "$T/rules" --journal "$T/j" -- sh -c "cd $T/plain && mkdir .later && rmdir .later && mkdir d && mv d .later && rmdir .later && : >.later"; then echo "ok row 22: what is no link may have it"; else echo "not ok row 22: what is no link may have it"; bad=1; fi
+# A socket is a node, whatever makes it.
+printf 'deny create **/.later makes=node\nallow create **/plain2/* makes=file\ndeny create **/plain2/*\ndefault allow\n' >"$T/nodes"
+chmod 600 "$T/nodes"
+for name in plain/.later plain2/s; do
+	mkdir -p "$T/plain2"
+	bound() { "$@" python3 -c 'import os, socket, sys; os.chdir(sys.argv[1]); socket.socket(socket.AF_UNIX).bind(sys.argv[2])' "$T/${name%/*}" "${name#*/}" 2>&1 | tail -n 1; }
+	rm -f "$T/${name:?}"
+	native=$(bound env)
+	rm -f "$T/${name:?}"
+	out=$(bound "$USHER" run -p "$T/nodes" --journal "$T/jn${name%/*}" --)
+	if [ -z "$native" ] && [[ $out == *Permission* ]] && [ ! -e "$T/$name" ]; then echo "ok row 22: a socket where no node may be made: $name"; else echo "not ok row 22: a socket where no node may be made: $name: $native: $out"; bad=1; fi
+done
 exit $bad
