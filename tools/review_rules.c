@@ -290,7 +290,8 @@ static void put_name(struct strbuf *to, const struct done_to *w, size_t len)
 	guard_escape(to, (struct span){ w->name + done, (uint32_t)(len - done) });
 }
 
-#define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare */
+#define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
+#define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
 static size_t digits_at_end(const struct done_to *w, size_t len)
 {
@@ -301,32 +302,52 @@ static size_t digits_at_end(const struct done_to *w, size_t len)
 	return n >= GO_DIGITS && n < len && w->name[len - 1 - n] != '/' ? n : 0;
 }
 
-/* What at the end of the name is another one next time. */
+/* How long a kind of file is at the end of the name, with its dot. */
+static size_t suffix_of(const struct done_to *w, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && n < SUFFIX && isalpha((unsigned char)w->name[len - 1 - n]))
+		n++;
+	return n && n < len && w->name[len - 1 - n] == '.' ? n + 1 : 0;
+}
+
+/* What at the end of the name, before a suffix, is another one next time. */
 struct unsteady {
-	size_t digits, lot;
+	size_t digits, lot, suffix;
 	const char *one; /* the pattern for each that was drawn by lot */
 };
 
-static struct unsteady unsteady_of(const struct done_to *w)
+static struct unsteady unsteady_before(const struct done_to *w, size_t suffix)
 {
-	struct unsteady u = { 0 };
-	size_t len = strlen(w->name);
+	struct unsteady u = { .suffix = suffix };
+	size_t len = strlen(w->name) - suffix;
 
-	if (*w->scheme || !(w->ops & OP_CREATE) || !(w->ops & OP_DELETE))
-		return u;
 	u.digits = digits_at_end(w, len);
 	u.lot = u.digits ? 0 : review_lot(w->name, len, &u.one);
 	return u;
 }
 
+static struct unsteady unsteady_of(const struct done_to *w)
+{
+	if (*w->scheme || !(w->ops & OP_CREATE) || !(w->ops & OP_DELETE))
+		return (struct unsteady){ 0 };
+	struct unsteady u = unsteady_before(w, 0);
+	return u.digits || u.lot ? u : unsteady_before(w, suffix_of(w, strlen(w->name)));
+}
+
 /* Whether the rule that W makes is on OTHER as well, which had the same done to it: some letters that were drawn by lot look like a word. */
 static bool is_alike(const struct done_to *w, const struct done_to *other)
 {
-	size_t len = strlen(w->name), lot = w->ops == other->ops && !*other->scheme && strlen(other->name) == len ? unsteady_of(w).lot : 0;
+	size_t len = strlen(w->name);
 
-	if (!lot || strncmp(w->name, other->name, len - lot) != 0)
+	if (w->ops != other->ops || *other->scheme || strlen(other->name) != len)
 		return false;
-	for (const char *c = other->name + len - lot; *c; c++) {
+	struct unsteady u = unsteady_of(w);
+	size_t end = len - u.suffix, lot = u.lot;
+	if (!lot || strncmp(w->name, other->name, end - lot) != 0 || strcmp(w->name + end, other->name + end) != 0)
+		return false;
+	for (const char *c = other->name + end - lot; c < other->name + end; c++) {
 		if (!isalnum((unsigned char)*c) && *c != '_')
 			return false;
 	}
@@ -359,11 +380,11 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, w, len - end.lot - end.digits);
+		put_name(to, w, len - end.lot - end.digits - end.suffix);
 	for (size_t i = 0; i < end.lot; i++)
 		strbuf_puts(to, end.one);
 	if (!address)
-		strbuf_puts(to, joined ? "/*\"" : end.digits ? "[0-9]*\"" : "\"");
+		strbuf_printf(to, "%s%s\"", joined ? "/*" : end.digits ? "[0-9]*" : "", w->name + strlen(w->name) - end.suffix);
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -84,6 +84,8 @@ put("../few/.bashR9"); os.unlink("../few/.bashR9")
 for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f", "1/tmp/tmpzz0k1b9x"), ("1/tmp/sregjdkk", "1/tmp/tbejtyz0"), ("2/tmp/tmp.YMgRsab0Qu", "2/tmp/tmp.Xk2bbTTc9d"), ("2/tmp/YMgRsab0Qu", "2/tmp/Xk2bbTTc9d")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
+for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o")):
+    lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 for lot in ("3/phpabcdef", "3/phpzZ9yY8"): put(lot); os.unlink(lot)
 lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
 import pty, tempfile
