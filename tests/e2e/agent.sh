@@ -269,6 +269,35 @@ agents() { # what they keep in the home
 	for f in .codex/log/codex-tui.log .local/state/opencode/prompt-history.jsonl .kimi-code/user-history/a.jsonl; do mkdir -p "$HOME/$(dirname "$f")"; refused "a link ~/$f" bash -c "rm -f ~/$f; ln -s ~/.bashrc ~/$f && rm ~/$f"; done
 }
 
+display() { # one of its own (Xvfb): asked about, and then its clients come to it. Natively the directory is the machine's
+	local d=/tmp/.X11-unix made='' n=9$((RANDOM % 9 + 1))$((RANDOM % 9 + 1)) program
+	[ -d $d ] || { mkdir -m 1777 $d && made=1; }
+	if ! touch $d/usher-test; then skip "a display of its own" "$d cannot be written"; return; fi
+	rm -f $d/usher-test
+	# shellcheck disable=SC2016 # for Python
+	program='import errno, os, socket, sys
+name = sys.argv[1]
+if len(sys.argv) < 3:
+    s = socket.socket(socket.AF_UNIX); s.bind(name); s.listen()
+c = socket.socket(socket.AF_UNIX)
+print(errno.errorcode.get(c.connect_ex("\0" + name), "none"), end=" ")
+print(errno.errorcode.get(c.connect_ex(name), "none"))
+if len(sys.argv) < 3: os.unlink(name)'
+	printf '#!/bin/sh\necho "{\\"answer\\":\\"allow\\"}"\n' >"$T/allow"
+	chmod 755 "$T/allow"
+	refused "a display that nobody allows" /usr/bin/python3 -c "$program" $d/X$n
+	if unix_names; then same "a display that is allowed, and its client" "ECONNREFUSED none" "$("$USHER" run --ask=exec:"$T/allow" --journal "$T/state/display" -- /usr/bin/python3 -c "$program" $d/X$n 2>&1 </dev/null | head -n 1)"; else skip "a display that is allowed" "no unix_diag"; fi
+	rm -f $d/X$n
+	/usr/bin/python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); open(sys.argv[2], "w"); s.accept()' $d/X$n "$T/display.there" &
+	local other=$!
+	wait_for test -e "$T/display.there"
+	same "a display outside" "ECONNREFUSED EACCES" "$("$USHER" run --ask=exec:"$T/allow" --journal "$T/state/display2" -- /usr/bin/python3 -c "$program" $d/X$n client 2>&1 </dev/null | head -n 1)"
+	kill $other 2>/dev/null
+	wait $other 2>/dev/null
+	rm -f $d/X$n "$T/display.there"
+	[ -z "$made" ] || rmdir $d 2>/dev/null || :
+}
+
 places() { # what stands where the project was is the next session's project
 	# shellcheck disable=SC2016 # expanded there
 	refused "a link in the place of the project" bash -c 'p=$PWD d=${PWD%/*}; mkdir -p "$d/.cache"; cd "$d" && mv "$p" "$d/.cache/old" || exit; ln -s . "$p"; rc=$?; rm -f "$p"; mv "$d/.cache/old" "$p"; exit $rc'
@@ -325,6 +354,7 @@ for PLACE in home tmp; do
 	coding_agents
 	[ $PLACE = tmp ] || agents
 	[ $PLACE = tmp ] || temporary
+	[ $PLACE = tmp ] || display
 	terminals
 done
 finish
