@@ -8,6 +8,8 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
+#include <search.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -277,19 +279,6 @@ static void put_ops(struct strbuf *to, const char *between, op_set ops)
 	}
 }
 
-/* The name, up to LEN, with a wildcard in the place of each process's number; the closing quote is the caller's. */
-static void put_name(struct strbuf *to, const struct done_to *w, size_t len)
-{
-	size_t done = 0;
-
-	strbuf_printf(to, " \"%s", w->scheme);
-	for (const char *hole; (hole = memchr(w->name + done, REVIEW_NUMBER, len - done)); done = (size_t)(hole - w->name) + 1) {
-		guard_escape(to, (struct span){ w->name + done, (uint32_t)((size_t)(hole - w->name) - done) });
-		strbuf_puts(to, "[0-9]*");
-	}
-	guard_escape(to, (struct span){ w->name + done, (uint32_t)(len - done) });
-}
-
 #define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
 #define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
@@ -336,6 +325,56 @@ static struct unsteady unsteady_of(const struct done_to *w)
 	return u.digits || u.lot ? u : unsteady_before(w, suffix_of(w, strlen(w->name)));
 }
 
+/* Some of a name, with a wildcard in the place of each process's number. */
+static void put_part(struct strbuf *to, const char *part, size_t len)
+{
+	size_t done = 0;
+
+	for (const char *hole; (hole = memchr(part + done, REVIEW_NUMBER, len - done)); done = (size_t)(hole - part) + 1) {
+		guard_escape(to, (struct span){ part + done, (uint32_t)((size_t)(hole - part) - done) });
+		strbuf_puts(to, "[0-9]*");
+	}
+	guard_escape(to, (struct span){ part + done, (uint32_t)(len - done) });
+}
+
+static void put_unsteady(struct strbuf *to, const struct unsteady *u)
+{
+	for (size_t i = 0; i < u->lot; i++)
+		strbuf_puts(to, u->one);
+	if (u->digits)
+		strbuf_puts(to, "[0-9]*");
+}
+
+/* What is another one next time of the directory that the first LEN bytes of the name are. */
+static struct unsteady directory_above(const struct review_names *of, const struct done_to *w, size_t len)
+{
+	char above[PATH_MAX];
+
+	if (len >= sizeof(above) || (*w->scheme && strcmp(w->scheme, "unix:") != 0))
+		return (struct unsteady){ 0 };
+	memcpy(above, w->name, len);
+	above[len] = 0;
+	const struct done_to *d = review_names_find(of, "", above);
+	return d ? unsteady_of(d) : (struct unsteady){ 0 };
+}
+
+/* The name, up to LEN, with wildcards where something is another one next time; the closing quote is the caller's. */
+static void put_name(struct strbuf *to, const struct review_names *of, const struct done_to *w, size_t len)
+{
+	size_t done = 0;
+
+	strbuf_printf(to, " \"%s", w->scheme);
+	for (size_t at = 1; at <= len && w->name[at]; at++) {
+		struct unsteady u = w->name[at] == '/' ? directory_above(of, w, at) : (struct unsteady){ 0 };
+		if (!u.lot && !u.digits)
+			continue;
+		put_part(to, w->name + done, at - done - u.suffix - u.digits - u.lot);
+		put_unsteady(to, &u);
+		done = at - u.suffix;
+	}
+	put_part(to, w->name + done, len - done);
+}
+
 /* Whether the rule that W makes is on OTHER as well, which had the same done to it: some letters that were drawn by lot look like a word. */
 static bool is_alike(const struct done_to *w, const struct done_to *other)
 {
@@ -368,7 +407,7 @@ static bool is_told(const struct review_names *of, size_t at)
 	return false;
 }
 
-static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool joined)
+static void put_one(struct strbuf *to, const struct review_names *of, const struct done_to *w, op_set ops, bool joined)
 {
 	bool address = w->name[0] != '/' && !*w->scheme;
 	struct unsteady end = joined ? (struct unsteady){ 0 } : unsteady_of(w);
@@ -380,11 +419,10 @@ static void put_one(struct strbuf *to, const struct done_to *w, op_set ops, bool
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, w, len - end.lot - end.digits - end.suffix);
-	for (size_t i = 0; i < end.lot; i++)
-		strbuf_puts(to, end.one);
+		put_name(to, of, w, len - end.lot - end.digits - end.suffix);
+	put_unsteady(to, &end);
 	if (!address)
-		strbuf_printf(to, "%s%s\"", joined ? "/*" : end.digits ? "[0-9]*" : "", w->name + strlen(w->name) - end.suffix);
+		strbuf_printf(to, "%s%s\"", joined ? "/*" : "", w->name + strlen(w->name) - end.suffix);
 	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
 }
 
@@ -401,44 +439,57 @@ static op_set changed_with(const struct review_names *of, const struct done_to *
 	return 0;
 }
 
-/* The line that begins at FROM goes where the one at BEFORE says the same. */
-static void drop_twin(struct strbuf *b, size_t before, size_t from)
+static int by_text(const void *a, const void *b)
 {
-	if (!b->failed && from - before == b->len - from && memcmp(b->bytes + before, b->bytes + from, from - before) == 0)
-		b->len = from;
+	return strcmp(a, b);
 }
 
-static void put_unchanged(struct strbuf *to, const struct done_to *w, op_set ops)
+/* The line that begins at FROM goes where one before it says the same. LINES is a tree of those. */
+static void drop_twin(struct strbuf *b, size_t from, void **lines)
+{
+	char *line = b->failed ? NULL : strndup((const char *)b->bytes + from, b->len - from);
+	char **at = line ? tsearch(line, lines, by_text) : NULL;
+
+	if (!at)
+		b->failed = true;
+	else if (*at != line)
+		b->len = from;
+	if (!at || *at != line)
+		free(line);
+}
+
+static void put_unchanged(struct strbuf *to, const struct review_names *of, const struct done_to *w, op_set ops)
 {
 	if (!ops)
 		return;
 	put_ops(to, "deny ", ops);
-	put_name(to, w, strlen(w->name));
+	put_name(to, of, w, strlen(w->name));
 	strbuf_puts(to, "\"\n");
 }
 
 static void put_all(struct strbuf *to, const struct review_names *of)
 {
 	size_t said = SIZE_MAX; /* in whose directory the rule on all its files was the last */
+	void *lines = NULL;
 
-	for (size_t i = 0, before = to->len; i < of->listed; i++) {
+	for (size_t i = 0; i < of->listed; i++) {
 		const struct done_to *w = of->list[i];
 		if (!w->first && (!i || of->list[i - 1]->first))
 			strbuf_puts(to, "include " SECRETS "\n");
 		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
-			put_one(to, w, w->shared, true);
+			put_one(to, of, w, w->shared, true);
+			drop_twin(to, from, &lines);
 			said = i;
-			before = from;
 			from = to->len;
 		}
 		if (!(w->ops & (op_set)~w->shared) || is_told(of, i))
 			continue;
-		put_one(to, w, w->ops, false);
-		drop_twin(to, before, from);
-		before = to->len > from ? from : before;
-		put_unchanged(to, w, changed_with(of, w));
+		put_one(to, of, w, w->ops, false);
+		drop_twin(to, from, &lines);
+		put_unchanged(to, of, w, changed_with(of, w));
 	}
+	tdestroy(lines, free);
 }
 
 static bool loads(const struct rule_variables *v, const char *text, size_t len)
@@ -469,7 +520,7 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files (but of\n"
 			  "# what " SECRETS " denies, which is above the include, as many alone that were used alike), of an\n"
 			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
-			  "# and any letters or digits where some at the end of the name of a file that was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
+			  "# and any letters or digits where some at the end of the name of what was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
 	put_all(&b, &r->names);

@@ -86,6 +86,9 @@ for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f
 put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
 for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
+lot = "4/tmpzz0k1b9x" if os.path.exists("../second") else "4/tmpa8s_7d6f"
+for d in (lot, "4/d." + lot[-6:] + "0Z"): os.mkdir(d); put(d + "/in"); os.mkdir(d + "/s"); put(d + "/s/in"); print(open(d + "/s/in").read()[:0], end=""); os.unlink(d + "/s/in"); os.rmdir(d + "/s"); os.unlink(d + "/in"); os.rmdir(d)
+s = socket.socket(socket.AF_UNIX); os.mkdir(lot); s.bind(lot + "/s"); s.listen(); socket.socket(socket.AF_UNIX).connect(lot + "/s"); os.unlink(lot + "/s"); os.rmdir(lot)
 for lot in ("3/phpabcdef", "3/phpzZ9yY8"): put(lot); os.unlink(lot)
 lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
 import pty, tempfile
@@ -136,6 +139,7 @@ refused "another name where a number stood" /bin/sh -c 'echo >own/tx.tmp'
 check "nor one drawn by lot" sh -c '! grep -qE "/own/lot[.]A[0-9a-f]" "$T/etc/learnt.rules" && grep -q "/own/lot[.][?]*\"$" "$T/etc/learnt.rules"'
 refused "a name that would be known by nothing but its length" /bin/sh -c 'echo >few/.bashrc'
 same "what looks like words has no rule beside one for letters like these" 1 "$(grep -c "/own/3/php" "$T/etc/learnt.rules")"
+same "nor has a directory that is drawn by lot its name in them" 0 "$(grep -cE 'tmpa8s_7d6f|/d[.]s_7d6f0Z' "$T/etc/learnt.rules")"
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
