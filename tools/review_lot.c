@@ -77,6 +77,17 @@ static size_t behind_stem(const char *name, size_t len, size_t run)
 	return l->n;
 }
 
+/* Behind a '_' that parts them from a stem, as git's tmp_obj_XXXXXX. */
+static size_t behind_line(const char *name, size_t len, size_t run)
+{
+	struct letters six = letters_at_end(name, len, MKSTEMP);
+	size_t line = len - MKSTEMP - 1; /* where it is */
+
+	if (run < MKSTEMP + 1 + STEM || name[line] != '_' || memchr(name + line + 1, '_', MKSTEMP))
+		return 0;
+	return six.upper + six.lower + six.digit > 1 ? MKSTEMP : 0;
+}
+
 size_t review_lot(const char *name, size_t len, const char **one)
 {
 	struct letters run = letters_at_end(name, len, len);
@@ -90,5 +101,8 @@ size_t review_lot(const char *name, size_t len, const char **one)
 		*one = "[A-Za-z0-9_]";
 		return run.n;
 	}
-	return named || (before && name[before - 1] == '/') ? behind_stem(name, len, run.n) : 0;
+	if (!named && (!before || name[before - 1] != '/'))
+		return 0;
+	size_t n = behind_stem(name, len, run.n);
+	return n ? n : behind_line(name, len, run.n);
 }
