@@ -88,6 +88,16 @@ static void record_named(struct record *r, const struct object *o)
 	record_bytes(r, "named", o->named);
 }
 
+/* By its name alone it would be taken for what has that name now; under another one it may still be there. */
+static void record_deleted(struct record *r, const struct object *o)
+{
+	if (!o->deleted || o->kind != OBJECT_FILE)
+		return;
+	record_bool(r, "deleted", true);
+	if (o->nlink)
+		put_int(r, "links", (int64_t)o->nlink);
+}
+
 static void record_objects(struct record *r, const struct call *call)
 {
 	record_list(r, "objects");
@@ -96,6 +106,7 @@ static void record_objects(struct record *r, const struct call *call)
 		record_ops(r, call->object[i].ops);
 		record_name(r, "object", &call->object[i]);
 		record_named(r, &call->object[i]);
+		record_deleted(r, &call->object[i]);
 		record_bytes(r, "sha256", call->object[i].sha256);
 		record_close(r);
 	}
@@ -194,6 +205,16 @@ static void record_times(struct record *r, const struct call *call)
 		put_word(r, "modified", text);
 }
 
+static void record_flags(struct record *r, const struct call *call)
+{
+	char text[CALL_FLAGS_TEXT];
+	uint32_t project;
+	if (call_flags_text(call, text))
+		put_word(r, "flags", text);
+	if (call_project(call, &project))
+		put_int(r, "project", project);
+}
+
 /* What else an investigation asks: who may use the object now, where a link leads, how old a file was made to look. */
 static void record_said(struct record *r, const struct call *call)
 {
@@ -207,6 +228,7 @@ static void record_said(struct record *r, const struct call *call)
 		put_int(r, "length", (int64_t)length);
 	if (call->says == SAYS_LINK)
 		record_bytes(r, "link", call->text);
+	record_flags(r, call);
 	if (call->says == SAYS_TIMES)
 		record_times(r, call);
 	if (call->says != SAYS_ATTRIBUTE)
@@ -228,6 +250,7 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 	if (call->n_objects) {
 		record_name(r, "object", &call->object[0]);
 		record_named(r, &call->object[0]);
+		record_deleted(r, &call->object[0]);
 		if (call->object[0].sha256.bytes)
 			record_bytes(r, "sha256", call->object[0].sha256);
 	}
@@ -235,6 +258,8 @@ void record_call(struct record *r, const struct call *call, const struct verdict
 		record_objects(r, call);
 	if (call->says)
 		record_said(r, call);
+	else if (call->said)
+		record_flags(r, call);
 	if (ops & OP_EXEC && call->n_objects) {
 		r->program[0] = call->object[0].name;
 		r->program[1] = call->object[0].named;

@@ -38,6 +38,7 @@ static struct span span_of(const char *s)
 
 static const struct flag rename_flags[] = {
 	{ RENAME_NOREPLACE, "unless it exists" }, { RENAME_EXCHANGE, "both change places" },
+	{ RENAME_WHITEOUT, "leaving a whiteout" },
 };
 
 static void add_flags(const struct asked *a, const struct flag *f, size_t n, struct text_buffer *t)
@@ -56,6 +57,16 @@ static void add_value(const struct asked *a, struct text_buffer *t)
 	text_show(t, a->call.value, ASKED_VALUE);
 	if (len > a->call.value.len)
 		text_add(t, " [...%" PRIu64 " bytes]", len);
+}
+
+static void add_marks(const struct asked *a, struct text_buffer *t)
+{
+	char text[CALL_FLAGS_TEXT];
+	uint32_t project;
+	if (call_flags_text(&a->call, text))
+		text_add(t, ", flags %s", text);
+	if (call_project(&a->call, &project))
+		text_add(t, ", project %" PRIu32, project);
 }
 
 static void add_time(const struct asked *a, enum call_time which, const char *label, struct text_buffer *t)
@@ -81,6 +92,8 @@ void asked_flags(const struct asked *a, struct text_buffer *t)
 		text_add(t, ", mode %s", said);
 	if (call_owner_text(&a->call, said))
 		text_add(t, ", owner %s", said);
+	if (a->call.says == SAYS_MARKS)
+		add_marks(a, t);
 	if (a->call.says == SAYS_LENGTH)
 		text_add(t, ", to %" PRIu64 " bytes", a->call.said);
 	if (a->call.says == SAYS_LINK || a->call.says == SAYS_ATTRIBUTE) {

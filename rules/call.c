@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/fs.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -98,6 +100,108 @@ bool call_length(const struct call *c, uint64_t *out)
 	if ((c->says != SAYS_LENGTH && !empties) || !does(c, OP_MODIFY))
 		return false;
 	*out = empties ? 0 : c->said;
+	return true;
+}
+
+struct flag_word {
+	uint64_t bit;
+	const char *word;
+};
+
+#define WORDS(list, v) (list), sizeof(list) / sizeof((list)[0]), (v)
+
+static const struct flag_word marks_int[] = {
+	{ FS_IMMUTABLE_FL, "immutable" }, { FS_APPEND_FL, "append" },	{ FS_NOATIME_FL, "noatime" },	 { FS_NODUMP_FL, "nodump" },
+	{ FS_SYNC_FL, "sync" },		  { FS_DIRSYNC_FL, "dirsync" }, { FS_COMPR_FL, "compress" },	 { FS_NOCOMP_FL, "nocompress" },
+	{ FS_NOCOW_FL, "nocow" },	  { FS_DAX_FL, "dax" },		{ FS_CASEFOLD_FL, "casefold" }, { FS_JOURNAL_DATA_FL, "journal" },
+	{ FS_TOPDIR_FL, "topdir" },	  { FS_SECRM_FL, "secrm" },	{ FS_UNRM_FL, "unrm" },	 { FS_NOTAIL_FL, "notail" },
+	{ FS_EXTENT_FL, "extents" },	  { FS_VERITY_FL, "verity" },	{ FS_ENCRYPT_FL, "encrypt" },	 { FS_PROJINHERIT_FL, "projinherit" },
+};
+
+static const struct flag_word marks_x[] = {
+	{ FS_XFLAG_IMMUTABLE, "immutable" }, { FS_XFLAG_APPEND, "append" }, { FS_XFLAG_NOATIME, "noatime" },	 { FS_XFLAG_NODUMP, "nodump" },
+	{ FS_XFLAG_SYNC, "sync" },	     { FS_XFLAG_DAX, "dax" },	   { FS_XFLAG_PROJINHERIT, "projinherit" }, { FS_XFLAG_NOSYMLINKS, "nosymlinks" },
+	{ FS_XFLAG_NODEFRAG, "nodefrag" },
+};
+
+static const struct flag_word rename_words[] = {
+	{ RENAME_NOREPLACE, "noreplace" }, { RENAME_EXCHANGE, "exchange" }, { RENAME_WHITEOUT, "whiteout" },
+};
+static const struct flag_word remove_words[] = { { AT_REMOVEDIR, "directory" } };
+static const struct flag_word open_words[] = { { O_TMPFILE, "tmpfile" } };
+
+/* The N words of LIST whose bits are all in V; where REST, what else there is in V as a number. */
+static size_t words(const struct flag_word *list, size_t n, uint64_t v, bool rest, char out[CALL_FLAGS_TEXT])
+{
+	char *o = out;
+	for (size_t i = 0; i < n; i++) {
+		if ((v & list[i].bit) != list[i].bit)
+			continue;
+		if (o != out)
+			*o++ = ',';
+		o = stpcpy(o, list[i].word);
+		v &= ~list[i].bit;
+	}
+	if (rest && v)
+		o += sprintf(o, "%s0x%" PRIx64, o != out ? "," : "", v);
+	return (size_t)(o - out);
+}
+
+/* The first field of either struct is the flags, and PROJECT_AT bytes in is the project. */
+static bool marks(const struct call *c, uint64_t *flags, const char **project)
+{
+	static const struct {
+		size_t flags, project, least;
+	} layout[] = {
+		[MARKS_INT] = { sizeof(int), 0, sizeof(int) },
+		[MARKS_FSX] = { sizeof(uint32_t), offsetof(struct fsxattr, fsx_projid), sizeof(struct fsxattr) },
+		[MARKS_ATTR] = { sizeof(uint64_t), 16, 24 }, /* fa_xflags fa_extsize fa_nextents fa_projid fa_cowextsize */
+	};
+
+	if (c->says != SAYS_MARKS || !c->n_objects || c->said > MARKS_ATTR || c->text.len < layout[c->said].least)
+		return false;
+	*flags = 0; /* little-endian, as all that usher runs on */
+	memcpy(flags, c->text.bytes, layout[c->said].flags);
+	*project = layout[c->said].project ? c->text.bytes + layout[c->said].project : NULL;
+	return true;
+}
+
+static size_t marks_text(const struct call *c, char out[CALL_FLAGS_TEXT])
+{
+	uint64_t flags;
+	const char *project;
+
+	if (!marks(c, &flags, &project))
+		return 0;
+	if (!flags)
+		return (size_t)(stpcpy(out, "none") - out);
+	return c->said == MARKS_INT ? words(WORDS(marks_int, flags), true, out) : words(WORDS(marks_x, flags), true, out);
+}
+
+size_t call_flags_text(const struct call *c, char out[CALL_FLAGS_TEXT])
+{
+	size_t n = 0;
+
+	if (c->says == SAYS_MARKS)
+		n = marks_text(c, out);
+	else if (c->says == SAYS_OPEN && does(c, OP_CREATE))
+		n = words(WORDS(open_words, c->said), false, out);
+	else if (c->says == SAYS_FLAGS && c->said && strncmp(c->syscall, "rename", 6) == 0)
+		n = words(WORDS(rename_words, c->said), false, out);
+	else if (c->says == SAYS_FLAGS && c->said && strcmp(c->syscall, "unlinkat") == 0)
+		n = words(WORDS(remove_words, c->said), false, out);
+	out[n] = '\0';
+	return n;
+}
+
+bool call_project(const struct call *c, uint32_t *out)
+{
+	uint64_t flags;
+	const char *project;
+
+	if (!marks(c, &flags, &project) || !project)
+		return false;
+	memcpy(out, project, sizeof(*out));
 	return true;
 }
 

@@ -78,6 +78,7 @@ struct object {
 	enum makes makes;   /* create */
 	bool own_argv;      /* exec: a script's interpreter, what a loader is told to run: it gets other arguments than the call's */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
+	bool deleted;       /* it has lost the name that it goes by, which may be another object's now */
 	struct span sha256; /* exec: of its content, in lower-case hexadecimal; absent where no rule asks or it cannot be read */
 	struct span argv;   /* exec, with own_argv: what it gets, absent where that is nothing */
 	uint64_t dev;       /* identity_of() in rules/device.h: st_dev, but of a device node */
@@ -115,9 +116,17 @@ enum call_says {
 	SAYS_LINK,      /* what a symbolic link is to say */
 	SAYS_ATTRIBUTE, /* an extended attribute's name, and the value that it gets: XATTR_* flags, and above them how long the value is */
 	SAYS_TIMES,     /* when a file was read and changed last: two struct timespec, as utimensat(2) has them, or none: both now */
+	SAYS_MARKS,     /* a file's flags, as chattr(1) sets them, and its project: as enum call_marks tells */
 };
 
 #define SAYS_ABOVE 32 /* bits */
+
+/* How the text of SAYS_MARKS is laid out. */
+enum call_marks {
+	MARKS_INT = 0, /* FS_IOC_SETFLAGS: an int of FS_*_FL */
+	MARKS_FSX,     /* FS_IOC_FSSETXATTR: struct fsxattr */
+	MARKS_ATTR,    /* file_setattr(2): struct file_attr, or more */
+};
 
 struct call {
 	const char *syscall;    /* "openat"; static storage */
@@ -127,7 +136,7 @@ struct call {
 	struct object object[CALL_OBJECTS];
 	union {
 		struct span argv0; /* exec: argv[0], by which some programs tell what to be; no rule sees it */
-		struct span text;  /* with SAYS_LINK, SAYS_ATTRIBUTE and SAYS_TIMES */
+		struct span text;  /* with SAYS_LINK, SAYS_ATTRIBUTE, SAYS_TIMES and SAYS_MARKS */
 	};
 	struct span value;      /* with SAYS_ATTRIBUTE; absent where it is removed, or empty; of a question's the beginning alone may be here */
 	struct span argv;       /* exec: arguments after argv[0], joined as the rule language says; else absent */
@@ -151,6 +160,17 @@ size_t call_owner_text(const struct call *c, char out[SAYS_TEXT]);
 
 /* How long C makes a file: truncate's length, or 0 by O_TRUNC. False where it says nothing of it. */
 bool call_length(const struct call *c, uint64_t *out);
+
+#define CALL_FLAGS_TEXT 320
+
+/*
+ * What flags of C say that no other field tells: of a rename, of what is removed or opened, and those that a file is to have, in words with commas
+ * between, bits without a word in hexadecimal, "none" where a file is to have none. Returns the length, 0 where there is nothing to say.
+ */
+size_t call_flags_text(const struct call *c, char out[CALL_FLAGS_TEXT]);
+
+/* The project that C gives a file. False where it gives none. */
+bool call_project(const struct call *c, uint32_t *out);
 
 #define CALL_TIME_TEXT 48
 

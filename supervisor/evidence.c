@@ -30,6 +30,7 @@ static void put_back(const struct job *j, struct call *call, struct object *to)
 	o->named = job_span(j, j->asked_named);
 	o->inet = j->asked_inet;
 	o->sha256 = (struct span){ NULL, 0 }; /* of what was asked for it is not known */
+	o->deleted = false;
 }
 
 void evidence_stack(struct job *j, struct record *r)

@@ -246,6 +246,7 @@ int file_setattr_check(struct job *j)
 {
 	int rc = check_at(j->arg[4]);
 
+	j->said = MARKS_ATTR;
 	if (rc < 0)
 		return rc;
 	if (j->arg[3] > ATTR_MAX)
@@ -285,6 +286,7 @@ int ioctl_resolve(struct job *j)
 
 	if (command != FS_IOC_FSSETXATTR && command != FS_IOC_SETFLAGS)
 		return -ENOTTY;
+	j->said = command == FS_IOC_FSSETXATTR ? MARKS_FSX : MARKS_INT;
 	int rc = file_opened(j, (int)j->arg[0], OP_ATTR, &t);
 	if (rc < 0 || j->data[0].off)
 		return rc;

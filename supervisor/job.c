@@ -168,15 +168,16 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.dev = is.dev,
 		.ino = is.ino,
 		.nlink = t->nlink,
+		.deleted = t->deleted,
 	};
 }
 
-/* A symbolic link's text, an attribute's name and a file's times, as they were copied, or what an exec is called by. */
+/* A symbolic link's text, an attribute's name, a file's times and flags, as they were copied, or what an exec is called by. */
 static struct text text_said(const struct job *j, enum call_says says)
 {
 	if (says == SAYS_LINK)
 		return j->path[0];
-	return says == SAYS_ATTRIBUTE || says == SAYS_TIMES ? j->data[0] : j->argv0;
+	return says == SAYS_ATTRIBUTE || says == SAYS_TIMES || says == SAYS_MARKS ? j->data[0] : j->argv0;
 }
 
 static struct span value_said(const struct job *j, enum call_says says)

@@ -57,6 +57,7 @@ struct target {
 	bool exists;
 	bool tentative;    /* name is lexical: true only if opening it meets no symbolic link */
 	bool nofollow;     /* a link is meant itself, not what it leads to */
+	bool deleted;      /* it has lost the name that it goes by */
 	bool magic;        /* reached through a /proc magic link of the caller's own */
 	const struct rule *astray; /* the rule that led here, where a link led on to another name than the rule's */
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */

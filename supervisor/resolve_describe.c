@@ -89,6 +89,7 @@ static int name_nameless(struct job *j, struct target *t, const struct stat *st)
 	/* A deleted file goes by the name it had. */
 	t->name.len -= (uint32_t)DELETED_LEN;
 	name[t->name.len] = '\0';
+	t->deleted = true;
 	return t->kind == OBJECT_FILE ? former_name(j, t, st) : 0;
 }
 

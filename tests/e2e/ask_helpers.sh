@@ -49,6 +49,9 @@ same "one of an attribute what it says" "flags:attribute user.a, value v" "$(mod
 same "of a long one the beginning" "yes" "$(modes "$(xattr v 500)" | grep -qx 'flags:attribute user.a, value v\{200\} \[...500 bytes\]' && echo yes)"
 same "two whose ends alone differ are two" 2 "$(modes "$(xattr v 500) & $(xattr v 501); wait" | tr ' ' '\n' | grep -c ^flags:)"
 same "one of times when" "flags:accessed 2001-02-03T04:05:06.000000007Z, modified 2001-02-03T04:05:06.000000007Z" "$(modes 'touch -d 2001-02-03T04:05:06.000000007Z moded')"
+mark() { echo "python3 -S -c 'import fcntl, os, struct; fcntl.ioctl(os.open(\"moded\", 0), 0x40086602, struct.pack(\"i\", $1))'"; } # FS_IOC_SETFLAGS
+same "one of chattr what is set" "flags:flags append" "$(modes "$(mark 0x20) 2>/dev/null" 2>/dev/null)"
+same "two whose flags differ are two" 2 "$(modes "{ $(mark 0x40) & $(mark 0x80); wait; } 2>/dev/null" | tr ' ' '\n' | grep -c ^flags:)"
 sed -i s/attr/modify/ "$T/etc/modes.rules"
 same "one of truncate how long" "flags:to 5 bytes" "$(modes "python3 -S -c 'import os; os.truncate(\"moded\", 5)'")"
 sed -i s/modify/attr/ "$T/etc/modes.rules"

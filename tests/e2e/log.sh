@@ -246,6 +246,34 @@ rm -f first new; printf 'default allow\ndeny create %s/no\n' "$T/project" >"$T/e
 "$USHER" run -p "$T/etc/made.rules" --journal "$T/made2" -- python3 -S made.py >out 2>err
 same "where some names may not be made, too" "$expected" "$(made "$T/made2")"
 
+# What flags change that nothing else tells; and what is done to a file that has lost its name, of which the name alone would say another.
+fresh
+cat >flags.py <<'P'
+import ctypes, fcntl, os, struct
+libc = ctypes.CDLL(None)
+for n in "abc": open(n, "w")
+at = ctypes.c_int(-100)
+for old, new, how in ((b"a", b"none", 1), (b"a", b"b", 2), (b"b", b"c", 4)): libc.renameat2(at, old, at, new, how)
+os.mkdir("d"); libc.unlinkat(at, b"d", 0x200)
+try: os.open(".", os.O_TMPFILE | os.O_RDWR)
+except OSError: pass
+f = os.open("c", os.O_RDONLY)
+try:
+    flags, = struct.unpack("i", fcntl.ioctl(f, 0x80086601, b"....")) # FS_IOC_GETFLAGS
+    fcntl.ioctl(f, 0x40086602, struct.pack("i", flags | 0x40))       # FS_IOC_SETFLAGS: nodump
+    print("marked")
+except OSError: print("no")
+g = os.open("gone", os.O_CREAT | os.O_RDWR); os.link("gone", "kept"); os.unlink("gone"); open("gone", "w")
+os.fchmod(g, 0o604); os.unlink("kept"); os.fchmod(g, 0o604)
+P
+marked=$(python3 -S flags.py); rm -rf a b c none gone kept d; session "$T/flags" 'python3 -S flags.py >out 2>err'
+log "$T/flags" --json >"$T/out"; flags() { grep "\"call\":\"$1\"" "$T/out" | grep -o '"flags":"[^"]*"' | sort | xargs; }
+same "a record of a rename has its flags" "flags:exchange flags:noreplace flags:whiteout" "$(flags renameat2)"
+same "one of unlinkat that a directory is meant" "flags:directory" "$(flags unlinkat)"; same "one of an open that the file has no name" "flags:tmpfile" "$(flags openat)"
+if [ "$marked" = marked ]; then same "one of chattr what was set" nodump "$(flags ioctl | grep -o nodump)"; else skip "one of chattr what was set" "the file system has no such flags"; fi
+same "a record of a deleted file says so, and that it has another name" '"deleted":true,"links":1 "deleted":true' "$(grep '"call":"fchmod"' "$T/out" | grep -o '"deleted":true\(,"links":[0-9]*\)\?' | paste -sd' ')"
+same "others have no such word" 2 "$(grep -c '"deleted"' "$T/out")"
+
 # What a record cannot hold is refused: the longest value beside the longest names is none of that, and the record has its beginning.
 fresh
 cat >value.py <<'P'

@@ -2,6 +2,7 @@
 /* The record builder: the text it writes, and that nothing is cut silently. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sys/stat.h>
 
 #include "audit/digest.h"
@@ -175,7 +176,7 @@ static void names_modes_and_owners(void **state)
 	says("open", OP_MODIFY | OP_CREATE, SAYS_OPEN, creates | O_TRUNC | UINT64_C(0640) << SAYS_ABOVE, ",\"mode\":\"0640\",\"length\":0");
 	says("open", OP_MODIFY, SAYS_OPEN, O_TRUNC, ",\"length\":0");
 	says("open", OP_READ, SAYS_OPEN, O_TRUNC | O_PATH, "");
-	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 1, "");
+	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, 0, "");
 	says("truncate", OP_MODIFY, SAYS_LENGTH, 0, ",\"length\":0");
 	says("truncate", OP_MODIFY, SAYS_LENGTH, INT64_MAX, ",\"length\":9223372036854775807");
 	says("symlink", OP_CREATE, SAYS_LINK, 0, ",\"link\":\"../a\\\"b\"");
@@ -183,6 +184,64 @@ static void names_modes_and_owners(void **state)
 	says_nothing("chmod", SAYS_MODE);
 	says_nothing("chown", SAYS_OWNER);
 	says_nothing("truncate", SAYS_LENGTH);
+}
+
+static const char *flags_of(const char *syscall, enum call_says says, uint64_t said, const void *text, size_t len)
+{
+	static char out[CALL_FLAGS_TEXT];
+	struct call call = { .syscall = syscall, .n_objects = 1, .says = says, .said = said, .text = { text, (uint32_t)len },
+			     .object = { { .kind = OBJECT_FILE, .ops = OP_CREATE } } };
+	size_t n = call_flags_text(&call, out);
+	assert_int_equal(n, strlen(out));
+	return out;
+}
+
+static void names_flags(void **state)
+{
+	(void)state;
+	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, RENAME_NOREPLACE, ",\"flags\":\"noreplace\"");
+	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, RENAME_EXCHANGE, ",\"flags\":\"exchange\"");
+	says("renameat2", OP_CREATE | OP_DELETE, SAYS_FLAGS, RENAME_NOREPLACE | RENAME_WHITEOUT, ",\"flags\":\"noreplace,whiteout\"");
+	says("unlinkat", OP_DELETE, SAYS_FLAGS, AT_REMOVEDIR, ",\"flags\":\"directory\"");
+	says("linkat", OP_CREATE, SAYS_FLAGS, AT_SYMLINK_FOLLOW, "");
+	says("openat", OP_CREATE, SAYS_OPEN, O_TMPFILE | O_RDWR | UINT64_C(0600) << SAYS_ABOVE, ",\"mode\":\"0600\",\"flags\":\"tmpfile\"");
+	says("openat", OP_READ, SAYS_OPEN, O_DIRECTORY, "");
+	says_nothing("ioctl", SAYS_MARKS);
+
+	int flags = FS_IMMUTABLE_FL | FS_NOATIME_FL, unknown = 0x400000, none = 0, all = -1;
+	assert_string_equal(flags_of("ioctl", SAYS_MARKS, MARKS_INT, &flags, sizeof(flags)), "immutable,noatime");
+	assert_string_equal(flags_of("ioctl", SAYS_MARKS, MARKS_INT, &unknown, sizeof(unknown)), "0x400000");
+	assert_string_equal(flags_of("ioctl", SAYS_MARKS, MARKS_INT, &none, sizeof(none)), "none");
+	assert_true(strlen(flags_of("ioctl", SAYS_MARKS, MARKS_INT, &all, sizeof(all))) < CALL_FLAGS_TEXT - 1);
+	assert_string_equal(flags_of("ioctl", SAYS_MARKS, MARKS_INT, &flags, 3), "");
+	struct fsxattr fsx = { .fsx_xflags = FS_XFLAG_APPEND | FS_XFLAG_RTINHERIT, .fsx_projid = 7 };
+	assert_string_equal(flags_of("ioctl", SAYS_MARKS, MARKS_FSX, &fsx, sizeof(fsx)), "append,0x100");
+	uint64_t attr[3] = { FS_XFLAG_IMMUTABLE | UINT64_C(1) << 40, 0, 9 };
+	assert_string_equal(flags_of("file_setattr", SAYS_MARKS, MARKS_ATTR, attr, sizeof(attr)), "immutable,0x10000000000");
+
+	struct call call = { .syscall = "file_setattr", .n_objects = 1, .says = SAYS_MARKS, .said = MARKS_ATTR, .text = { (const char *)attr, sizeof(attr) } };
+	uint32_t project = 0;
+	assert_true(call_project(&call, &project));
+	assert_int_equal(project, 9);
+	call.said = MARKS_INT;
+	assert_false(call_project(&call, &project));
+}
+
+/* A name alone would be taken for what has it now. */
+static void names_what_is_deleted(void **state)
+{
+	char buf[1024];
+	struct record r;
+	struct call call = { .syscall = "fchmod", .n_objects = 1, .object = { { .kind = OBJECT_FILE, .ops = OP_ATTR, .name = SPAN_LITERAL("/a"), .deleted = true, .nlink = 2 } } };
+	struct verdict verdict = { .kind = VERDICT_ALLOW };
+	(void)state;
+	record_begin(&r, buf, sizeof buf, "call");
+	record_call(&r, &call, &verdict);
+	assert_non_null(strstr(text_of(&r), "\"object\":\"/a\",\"deleted\":true,\"links\":2,"));
+	call.object[0].nlink = 0;
+	record_begin(&r, buf, sizeof buf, "call");
+	record_call(&r, &call, &verdict);
+	assert_non_null(strstr(text_of(&r), "\"object\":\"/a\",\"deleted\":true,\"verdict\""));
 }
 
 /* The time WHICH of a call that says ACCESSED and MODIFIED, "" where it says none. */
@@ -343,7 +402,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(writes_fields), cmocka_unit_test(too_much_is_broken), cmocka_unit_test(broken_is_refused),
-		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls), cmocka_unit_test(names_modes_and_owners), cmocka_unit_test(names_times),	       cmocka_unit_test(names_errnos),
+		cmocka_unit_test(names_objects), cmocka_unit_test(names_calls), cmocka_unit_test(names_modes_and_owners), cmocka_unit_test(names_times), cmocka_unit_test(names_flags), cmocka_unit_test(names_what_is_deleted),	       cmocka_unit_test(names_errnos),
 		cmocka_unit_test(memo_changes_nothing), cmocka_unit_test(memo_of_stamps), cmocka_unit_test(writes_hex),
 		cmocka_unit_test(pads_as_sha256_does),
 	};
