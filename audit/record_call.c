@@ -98,6 +98,13 @@ static void record_deleted(struct record *r, const struct object *o)
 		put_int(r, "links", (int64_t)o->nlink);
 }
 
+static void record_led(struct record *r, const struct object *o)
+{
+	struct object led = *o;
+	led.name = o->to;
+	record_name(r, "to", &led);
+}
+
 static void record_objects(struct record *r, const struct call *call)
 {
 	record_list(r, "objects");
@@ -107,6 +114,8 @@ static void record_objects(struct record *r, const struct call *call)
 		record_name(r, "object", &call->object[i]);
 		record_named(r, &call->object[i]);
 		record_deleted(r, &call->object[i]);
+		if (call->object[i].to.bytes)
+			record_led(r, &call->object[i]);
 		record_bytes(r, "sha256", call->object[i].sha256);
 		record_close(r);
 	}

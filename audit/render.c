@@ -100,15 +100,17 @@ static void put_ops(FILE *to, const struct field *ops)
 	}
 }
 
-/* The second object of a rename, a link, an exec; and what else the call touches. */
-static void put_others(FILE *to, const struct field *objects)
+/* The second object of a rename, a link, an exec; and what else the call touches. Of those that LED does not tell of, where they were led. */
+static void put_others(FILE *to, const struct field *objects, const struct field *led)
 {
 	struct fields f;
-	struct field one, name;
+	struct field one, name, there;
 	fields_begin(&f, objects->value, objects->len);
 	for (unsigned at = 0; fields_next(&f, &one); at++) {
 		if (at == 0 || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
 			continue;
+		if (field_find(one.value, one.len, "to", &there) && (there.len != led->len || memcmp(there.value, led->value, led->len) != 0))
+			name = there;
 		fputs(at == 1 ? " -> " : " with ", to);
 		render_value(to, &name);
 	}
@@ -161,7 +163,7 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 	if (p->object.len)
 		render_value(to, &p->object);
 	if (p->objects.kind == FIELD_LIST)
-		put_others(to, &p->objects);
+		put_others(to, &p->objects, &p->to);
 	if (p->named.len) {
 		fputs(" (named ", to);
 		render_value(to, &p->named);

@@ -72,6 +72,7 @@ struct object {
 	op_set ops;         /* all operations the call needs on this object */
 	struct span name;   /* canonical; for OBJECT_INET absent */
 	struct span named;  /* what the program said, absent where equal to name */
+	struct span to;     /* in a record's: where a rule or an answer led it, else absent */
 	struct inet_endpoint inet;
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */

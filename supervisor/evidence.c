@@ -31,6 +31,20 @@ static void put_back(const struct job *j, struct call *call, struct object *to)
 	o->inet = j->asked_inet;
 	o->sha256 = (struct span){ NULL, 0 }; /* of what was asked for it is not known */
 	o->deleted = false;
+	if (to->kind == OBJECT_FILE || to->kind == OBJECT_UNIX)
+		o->to = to->name;
+}
+
+/* The same of those that were led elsewhere with it. */
+static void put_back_others(const struct job *j, struct call *call)
+{
+	for (uint32_t i = 0; i < call->n_objects; i++) {
+		struct object *o = &call->object[i];
+		if (i == j->redirected_index || !j->target[i].asked.off)
+			continue;
+		o->to = o->name;
+		o->name = job_span(j, j->target[i].asked);
+	}
 }
 
 void evidence_stack(struct job *j, struct record *r)
@@ -75,8 +89,10 @@ void evidence_open(struct worker *w)
 	struct object to = { .kind = OBJECT_NONE };
 
 	job_call(&w->job, &call);
-	if (w->job.redirected && w->job.redirected_index < call.n_objects)
+	if (w->job.redirected && w->job.redirected_index < call.n_objects) {
 		put_back(&w->job, &call, &to);
+		put_back_others(&w->job, &call);
+	}
 	evidence_of(w, &call, &to);
 }
 

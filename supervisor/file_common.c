@@ -89,6 +89,7 @@ static int redirect_one(struct job *j, uint32_t index, int (*redirect)(struct jo
 		return rc;
 	to.name = (struct span){ name, (uint32_t)len };
 	j->led_by = v.rule;
+	j->target[index].asked = j->target[index].name;
 	return redirect(j, index, &to);
 }
 

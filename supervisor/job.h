@@ -47,6 +47,7 @@ struct target {
 	op_set ops;
 	struct text name;  /* canonical */
 	struct text named; /* what the program said, absent where equal */
+	struct text asked; /* the name it had before it was led elsewhere beside another one of the call's (file_redirect_others), else absent */
 	struct inet_endpoint inet;
 	int fd;            /* O_PATH descriptor of the object itself, -1 */
 	int dir;           /* O_PATH descriptor of its parent directory, -1 */

@@ -461,6 +461,7 @@ int resolve_redirect(struct job *j, struct target *t, struct span name, unsigned
 	unhold(t);
 	t->tentative = false;
 	t->magic = false;
+	t->deleted = false;
 	t->astray = NULL;
 	int rc = look_named(j, all, flags, t);
 	struct span there = job_span(j, t->name);

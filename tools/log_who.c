@@ -92,19 +92,32 @@ static void add_move(struct who *w, const struct field *from, const struct field
 	w->failed |= !m.from.text || !m.to.text;
 }
 
-/* The name of object INDEX in the list of objects. */
-static bool object_at(const struct field *objects, unsigned index, struct field *out)
+/* The member KEY of object INDEX in the list of objects. */
+static bool object_at(const struct field *objects, unsigned index, const char *key, struct field *out)
 {
 	struct fields f;
 	struct field one;
 	fields_begin(&f, objects->value, objects->len);
 	while (fields_next(&f, &one))
 		if (!index--)
-			return one.kind == FIELD_OBJECT && field_find(one.value, one.len, "object", out);
+			return one.kind == FIELD_OBJECT && field_find(one.value, one.len, key, out);
 	return false;
 }
 
-/* Moves that took effect, or may have (an intent without its outcome). Of one that was led elsewhere the record says not which name was: either. */
+/* Of what was led elsewhere: which name was, the object says; in records of before it said so, either. */
+static void collect_led(struct who *w, const struct field *objects, const struct field *from, const struct field *to, const struct field *led)
+{
+	struct field there[2];
+	bool is[2] = { object_at(objects, 0, "to", &there[0]), object_at(objects, 1, "to", &there[1]) };
+	if (is[0] || !is[1])
+		add_move(w, is[0] ? &there[0] : led, to);
+	if (is[1] || !is[0])
+		add_move(w, from, is[1] ? &there[1] : led);
+	if (is[0] && is[1])
+		add_move(w, &there[0], &there[1]);
+}
+
+/* Moves that took effect, or may have (an intent without its outcome). */
 static void collect_move(void *context, const char *text, size_t len)
 {
 	struct field objects, from, to, led, result;
@@ -112,13 +125,11 @@ static void collect_move(void *context, const char *text, size_t len)
 		return;
 	if (field_find(text, len, "result", &result) && !field_is(&result, "0"))
 		return;
-	if (!object_at(&objects, 0, &from) || !object_at(&objects, 1, &to))
+	if (!object_at(&objects, 0, "object", &from) || !object_at(&objects, 1, "object", &to))
 		return;
 	add_move(context, &from, &to);
-	if (!field_find(text, len, "to", &led))
-		return;
-	add_move(context, &from, &led);
-	add_move(context, &led, &to);
+	if (field_find(text, len, "to", &led))
+		collect_led(context, &objects, &from, &to, &led);
 }
 
 /* NAME, which is FROM or lies below it, as it is called below TO; NULL when it is neither, or there is no memory. */
@@ -188,7 +199,7 @@ static bool carries(const struct who *w, const char *text, size_t len)
 	if (!index_moves(text, len) || !field_find(text, len, "objects", &objects))
 		return false;
 	for (unsigned index = 0; index < 2; index++)
-		if (object_at(&objects, index, &one) && above_known(w, &one))
+		if ((object_at(&objects, index, "object", &one) && above_known(w, &one)) || (object_at(&objects, index, "to", &one) && above_known(w, &one)))
 			return true;
 	return field_find(text, len, "to", &one) && above_known(w, &one);
 }

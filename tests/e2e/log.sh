@@ -187,6 +187,20 @@ for round in "all read" "by an index"; do
 	same "and from there ($round)" "1 1" "$(log "$T/moved" who-touched "$T/project/out" >"$T/who"; echo "$(grep -c "openat [a-z+]* $T/project/old2 " "$T/who") $(grep -c "cat: openat read $T/project/out " "$T/who")")"
 done
 
+# Which of two names was led elsewhere, and where each went when both were.
+fresh
+printf 'rewrite write,read %s/a -> %s/la\nrewrite write,read %s/b -> %s/lb\ndefault allow\n' "$T/project" "$T/project" "$T/project" "$T/project" >"$T/etc/w.rules"
+echo a >la; "$USHER" run -p "$T/etc/w.rules" --journal "$T/both" -- sh -c 'mv a b; ln b c; mv c a; cat lb la' >"$T/out" 2>"$T/err"
+same "control: what was led lies there" "a a" "$(paste -sd' ' "$T/out")"
+log "$T/both" --json op:create | grep '"objects"' | sed "s|$T/project/||g" >"$T/out"
+has "a record of a rename whose names were both led says of each where" '[{"op":["delete"],"object":"a","named":"a","to":"la"},{"op":["create"],"object":"b","named":"b","to":"lb"}]' "$T/out"
+has "one of a link which of the two was" '"object":"b","named":"b","to":"lb"},{"op":["create"],"object":"c","named":"c"}]' "$T/out"
+has "the line names both places" "renameat2 create+delete $T/project/a -> $T/project/lb (named a) -> $T/project/la  rewrite" <(log "$T/both")
+for round in "all read" "by an index"; do
+	[ "$round" = "all read" ] || log "$T/both" index
+	same "who-touched goes on from place to place ($round)" "cat: openat read $T/project/lb" "$(log "$T/both" who-touched "$T/project/la" | grep -o "cat: openat read $T/project/lb" | sort -u)"
+done
+
 # What a mode or an owner became.
 fresh; echo f >f; chmod 644 f
 session "$T/modes" "umask 027; chmod 4711 f; chown $(id -u) f; chown :$(id -g) f; mkdir d; mkfifo p; : >made; chmod no f; chmod 0 no; ln -s '../a b' l; python3 -S -c 'import os; os.setxattr(\"f\", \"user.a\", b\"v\"); os.setxattr(\"f\", \"user.b\", b\"\"); os.removexattr(\"f\", \"user.a\"); os.truncate(\"f\", 1)'
