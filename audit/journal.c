@@ -78,9 +78,7 @@ static int open_parts(struct journal *j, const struct journal_options *o, const 
 	if (rc != 0)
 		return rc;
 	*why = "cannot make the journal's first segment";
-	rc = segment_create(j->dirfd, 1, &j->seg);
-	if (rc == 0)
-		rc = segment_extend(j->seg, CHUNK_FIRST);
+	rc = segment_first(j->dirfd, CHUNK_FIRST, &j->seg);
 	if (rc == 0 && (j->flushing = fcntl(j->seg->fd, F_DUPFD_CLOEXEC, 0)) < 0)
 		rc = -errno;
 	if (rc != 0)

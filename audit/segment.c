@@ -44,13 +44,11 @@ bool segment_may_map(int fd)
 	}
 }
 
-int segment_create(int dir, uint32_t number, struct segment **out)
+static int create(int dir, const char *name, uint32_t number, struct segment **out)
 {
-	char name[SEGMENT_NAME_MAX];
 	CLEANUP_FREE struct segment *s = calloc(1, sizeof *s);
 	if (!s)
 		return -ENOMEM;
-	segment_name(name, number);
 	s->number = number;
 	s->fd = openat(dir, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->fd < 0)
@@ -65,6 +63,13 @@ int segment_create(int dir, uint32_t number, struct segment **out)
 		madvise(s->map, SEGMENT_MAX, MADV_DONTFORK);
 	*out = steal_pointer(&s);
 	return 0;
+}
+
+int segment_create(int dir, uint32_t number, struct segment **out)
+{
+	char name[SEGMENT_NAME_MAX];
+	segment_name(name, number);
+	return create(dir, name, number, out);
 }
 
 static int fill(int fd, size_t offset, size_t n)
@@ -145,6 +150,26 @@ static void copy_piece(char *to, const char *from)
 	piece p;
 	memcpy(&p, from, sizeof p);
 	*(volatile piece_at *)to = p;
+}
+
+int segment_first(int dir, size_t upto, struct segment **out)
+{
+	char name[SEGMENT_NAME_MAX];
+	struct segment *s = NULL;
+	segment_name(name, 1);
+	int rc = create(dir, SEGMENT_UNNAMED, 1, &s);
+	if (rc != 0)
+		return rc;
+	rc = segment_extend(s, upto);
+	if (rc == 0 && renameat(dir, SEGMENT_UNNAMED, dir, name) < 0)
+		rc = -errno;
+	if (rc != 0) {
+		unlinkat(dir, SEGMENT_UNNAMED, 0);
+		segment_leave(s);
+		return rc;
+	}
+	*out = s;
+	return 0;
 }
 
 /* The last piece overlaps the one before it: the same bytes again. */

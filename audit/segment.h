@@ -47,6 +47,13 @@ int segment_create(int dir, uint32_t number, struct segment **out);
 /* Makes the first UPTO bytes there (at most SEGMENT_MAX). One thread at a time. Returns 0 or a negative errno (-ENOSPC, -EFBIG, -EDQUOT, -EIO). */
 int segment_extend(struct segment *s, size_t upto);
 
+/*
+ * The first segment in DIR, with UPTO bytes there before it has its name: one without its blank end, as a writer that is killed here would leave it,
+ * looks like one that was cut off. Returns 0 or a negative errno: nothing is left behind then.
+ */
+#define SEGMENT_UNNAMED "first"
+int segment_first(int dir, size_t upto, struct segment **out);
+
 /* Appends HEAD and BODY as one line; both must fit into what is allocated, a newline included. Returns 0 or a negative errno (pwrite only). */
 int segment_put(struct segment *s, const char *head, size_t head_len, const char *body, size_t body_len);
 

@@ -322,6 +322,28 @@ static void survives_a_file_size_limit(void **state)
 	remove_dir(dir);
 }
 
+/* A beginning without its blank end would look like a journal that was cut off: the first segment has its name when it can be written. */
+static void no_name_before_there_is_room(void **state)
+{
+	char dir[64], name[96];
+	fresh_dir(dir);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct journal *j = NULL;
+		const char *why;
+		setrlimit(RLIMIT_FSIZE, &(struct rlimit){ 4096, 4096 });
+		_exit(journal_create(&(struct journal_options){ .dir = dir }, &j, &why) == -EFBIG ? 0 : 1);
+	}
+	int status;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	snprintf(name, sizeof name, "%s/journal-000001.jsonl", dir);
+	assert_int_equal(access(name, F_OK), -1);
+	snprintf(name, sizeof name, "%s/first", dir);
+	assert_int_equal(access(name, F_OK), -1);
+	remove_dir(dir);
+}
+
 static void survives_a_full_disk(void **state)
 {
 	char mount_point[64], dir[128];
@@ -409,6 +431,7 @@ int main(void)
 		cmocka_unit_test(takes_only_an_empty_directory),
 		cmocka_unit_test(survives_a_file_size_limit),
 		cmocka_unit_test(survives_a_full_disk),
+		cmocka_unit_test(no_name_before_there_is_room),
 		cmocka_unit_test(syncs),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
