@@ -94,8 +94,10 @@ static void record_deleted(struct record *r, const struct object *o)
 	if (!o->deleted || o->kind != OBJECT_FILE)
 		return;
 	record_bool(r, "deleted", true);
-	if (o->nlink)
-		put_int(r, "links", (int64_t)o->nlink);
+	if (!o->nlink)
+		return;
+	put_int(r, "links", (int64_t)o->nlink);
+	put_int(r, "inode", (int64_t)o->ino);
 }
 
 static void record_led(struct record *r, const struct object *o)

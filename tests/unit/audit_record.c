@@ -232,12 +232,12 @@ static void names_what_is_deleted(void **state)
 {
 	char buf[1024];
 	struct record r;
-	struct call call = { .syscall = "fchmod", .n_objects = 1, .object = { { .kind = OBJECT_FILE, .ops = OP_ATTR, .name = SPAN_LITERAL("/a"), .deleted = true, .nlink = 2 } } };
+	struct call call = { .syscall = "fchmod", .n_objects = 1, .object = { { .kind = OBJECT_FILE, .ops = OP_ATTR, .name = SPAN_LITERAL("/a"), .deleted = true, .nlink = 2, .ino = 77 } } };
 	struct verdict verdict = { .kind = VERDICT_ALLOW };
 	(void)state;
 	record_begin(&r, buf, sizeof buf, "call");
 	record_call(&r, &call, &verdict);
-	assert_non_null(strstr(text_of(&r), "\"object\":\"/a\",\"deleted\":true,\"links\":2,"));
+	assert_non_null(strstr(text_of(&r), "\"object\":\"/a\",\"deleted\":true,\"links\":2,\"inode\":77,"));
 	call.object[0].nlink = 0;
 	record_begin(&r, buf, sizeof buf, "call");
 	record_call(&r, &call, &verdict);
