@@ -50,24 +50,50 @@ static bool add(struct list *l, const struct anchor *a)
 	return true;
 }
 
+/*
+ * One file may serve many sessions. A head is of the session whose key stands right behind it, as in a checkpoint; else of the one whose key
+ * came last; where there was none, of whichever is looked at. The heads from FROM on are without a key.
+ */
+static void give_key(struct list *l, size_t from, const struct anchor *key)
+{
+	for (; key && from < l->n; from++) {
+		l->at[from].has_key = true;
+		memcpy(l->at[from].key, key->key, sizeof key->key);
+	}
+}
+
 /* Lines that say something else (a checkpoint has such) are passed over; a file without any anchor is refused. */
 static int parse_file(FILE *f, struct list *out)
 {
 	static const char key[] = JOURNAL_FORMAT " ed25519 ", head[] = "head ";
 	char line[512];
-	struct anchor a;
+	struct anchor a, last;
+	size_t waiting = 0; /* the heads from here on are right before this line */
+	bool any = false;
 	while (fgets(line, sizeof line, f)) {
 		line[strcspn(line, "\r\n")] = '\0';
 		bool is_key = !strncmp(line, key, sizeof key - 1), is_head = !strncmp(line, head, sizeof head - 1);
-		if (!is_key && !is_head)
+		if (!is_head && !is_key)
+			give_key(out, waiting, any ? &last : NULL);
+		if (!is_key && !is_head) {
+			waiting = out->n;
 			continue;
+		}
 		if (!(is_key ? parse_key(line + sizeof key - 1, &a) : parse_head(line + sizeof head - 1, ' ', &a)))
 			return -EINVAL;
+		if (is_key) {
+			give_key(out, waiting, &a);
+			last = a;
+			any = true;
+		}
 		if (!add(out, &a))
 			return -ENOMEM;
+		if (is_key)
+			waiting = out->n;
 	}
 	if (ferror(f))
 		return -EIO;
+	give_key(out, waiting, any ? &last : NULL);
 	return out->n ? 0 : -EINVAL;
 }
 

@@ -102,6 +102,26 @@ static bool parse_head(const struct line *l, struct head *h)
 	return take(&p, end, "\",");
 }
 
+/* Whether the journal has to have what A says: a file of anchors may be of several sessions. Before its first record nobody knows whose it is. */
+static bool concerns(const struct state *s, const struct anchor *a)
+{
+	return !a->has_key || !s->proof->records || memcmp(a->key, s->proof->key, sizeof a->key) == 0;
+}
+
+/* Where keys are named one must be the journal's. */
+static bool check_anchored_key(struct state *s)
+{
+	bool named = false, own = false;
+	for (size_t i = 0; i < s->n_anchors; i++) {
+		const struct anchor *a = &s->anchors[i];
+		bool same = a->has_key && memcmp(a->key, s->key, sizeof s->key) == 0;
+		named |= a->has_key;
+		own |= same;
+		s->proof->among_others |= a->has_key && !same;
+	}
+	return own || !named;
+}
+
 /* Moves h->rest behind what only the first record has. */
 static int check_first(struct state *s, const struct line *l, struct head *h)
 {
@@ -117,9 +137,8 @@ static int check_first(struct state *s, const struct line *l, struct head *h)
 	}
 	h->rest = p;
 	memcpy(s->proof->key, s->key, sizeof s->proof->key);
-	for (size_t i = 0; i < s->n_anchors; i++)
-		if (s->anchors[i].has_key && memcmp(s->anchors[i].key, s->key, sizeof s->key) != 0)
-			return damage(s, l, "the session began with another key than the anchor's: this is another journal");
+	if (!check_anchored_key(s))
+		return damage(s, l, "the session began with another key than the anchor's: this is another journal");
 	s->epoch = s->first = 1;
 	return 0;
 }
@@ -187,7 +206,7 @@ static int check_anchors(struct state *s, const struct line *l, uint64_t seq)
 {
 	for (; s->met < s->n_anchors && s->anchors[s->met].seq <= seq; s->met++) {
 		const struct anchor *a = &s->anchors[s->met];
-		if (a->seq == seq && memcmp(&a->hash, &s->proof->head, DIGEST_BYTES) != 0)
+		if (a->seq == seq && concerns(s, a) && memcmp(&a->hash, &s->proof->head, DIGEST_BYTES) != 0)
 			return damage(s, l, "record %" PRIu64 " is not the one that was anchored", seq);
 	}
 	return 0;
@@ -196,9 +215,12 @@ static int check_anchors(struct state *s, const struct line *l, uint64_t seq)
 /* At the end, of a closed journal as well: another, shorter one may have been put in its place. */
 static int check_anchors_met(struct state *s, const struct line *l)
 {
-	if (s->met == s->n_anchors)
+	size_t last = s->n_anchors;
+	while (last > s->met && !concerns(s, &s->anchors[last - 1]))
+		last--;
+	if (s->met == last)
 		return 0;
-	uint64_t seq = s->anchors[s->n_anchors - 1].seq;
+	uint64_t seq = s->anchors[last - 1].seq;
 	if (!seq) /* the key of its first record */
 		seq = 1;
 	if (seq <= s->proof->records)

@@ -28,6 +28,7 @@ struct proof {
 	struct digest head; /* hash of the last record */
 	struct merkle log;  /* over the seals */
 
+	bool among_others; /* anchors of other sessions were given, too */
 	bool damaged;
 	char file[32];
 	uint64_t line;
@@ -39,7 +40,7 @@ struct proof {
 struct anchor {
 	uint64_t seq; /* 0: no record is named */
 	struct digest hash;
-	bool has_key; /* the session must have begun with this key */
+	bool has_key; /* it is of the session that began with this key: one of those that are named without a record must be the journal's */
 	uint8_t key[32];
 };
 

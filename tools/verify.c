@@ -136,6 +136,8 @@ static int report(const struct arguments *a, const struct proof *p)
 		printf("whole: %s\n", a->dir);
 		print_counts(p);
 		print_state(p);
+		if (p->among_others)
+			puts("the anchor has other sessions, too: the journal of one of them would pass here as well");
 	}
 	if (a->closed && !p->closed) {
 		printf("damaged: %s: the journal was not closed\n", a->dir);

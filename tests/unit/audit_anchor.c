@@ -188,6 +188,67 @@ static void each_of_many_counts(void **state)
 	remove_dir(dir);
 }
 
+/* One file for all sessions: each journal is held to its own heads, and none takes the place of one that was not anchored there. */
+static void a_file_of_several_sessions(void **state)
+{
+	char dir[2][64], other[64], path[80], where[96], text[8192], cut[160];
+	struct anchor *a;
+	struct proof q;
+	size_t n;
+	uint64_t seq;
+	(void)state;
+	snprintf(path, sizeof path, "%s.anchors", fresh_dir(dir[0]));
+	snprintf(where, sizeof where, "file:%s", path);
+	for (int i = 0; i < 2; i++) {
+		if (i)
+			fresh_dir(dir[i]);
+		struct journal *j = anchored(dir[i], where);
+		for (int k = 0; k < 3 + 4 * i; k++)
+			append_note(j, "x", &seq);
+		close_with_end(j);
+	}
+	assert_int_equal(anchor_parse(path, &a, &n), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(verify_journal(dir[i], a, n, &q), 0);
+		assert_whole(&q);
+		assert_true(q.closed && q.among_others);
+	}
+	closed_head(other, 30, text, sizeof text);
+	assert_int_equal(verify_journal(other, a, n, &q), 0);
+	assert_true(q.damaged);
+	for (int i = 0; i < 2; i++) {
+		snprintf(cut, sizeof cut, "%s/journal-000001.jsonl", dir[i]);
+		size_t len = slurp(cut, text, sizeof text);
+		char *from = strstr(text, i ? "{\"seq\":5," : "{\"seq\":2,");
+		memset(from, '\n', len - (size_t)(from - text));
+		FILE *f = fopen(cut, "w");
+		fwrite(text, 1, len, f);
+		fclose(f);
+		assert_int_equal(verify_journal(dir[i], a, n, &q), 0);
+		assert_true(q.damaged);
+		assert_non_null(strstr(q.what, "anchored"));
+	}
+	free(a);
+	/* A head without the key behind it is of the session before; without any key it is every journal's. */
+	for (int keyed = 0; keyed < 2; keyed++) {
+		FILE *f = fopen(path, "w");
+		assert_non_null(f);
+		if (keyed)
+			fprintf(f, "usher-journal/2 ed25519 %064d\n\n", 1);
+		fprintf(f, "head 1 %064d\n", 2);
+		fclose(f);
+		assert_int_equal(anchor_parse(path, &a, &n), 0);
+		assert_int_equal(a[n - 1].has_key, keyed);
+		assert_int_equal(verify_journal(other, a, n, &q), 0);
+		assert_true(q.damaged);
+		free(a);
+	}
+	unlink(path);
+	remove_dir(dir[0]);
+	remove_dir(dir[1]);
+	remove_dir(other);
+}
+
 static void a_command_gets_checkpoints(void **state)
 {
 	char dir[64], where[160], path[80], text[8192], name[128];
@@ -246,7 +307,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_gets_checkpoints),
 		cmocka_unit_test(a_closed_one_in_its_place_shows),
-		cmocka_unit_test(each_of_many_counts),
+		cmocka_unit_test(each_of_many_counts), cmocka_unit_test(a_file_of_several_sessions),
 		cmocka_unit_test(a_command_gets_checkpoints),
 		cmocka_unit_test(an_anchor_that_fails_stops_the_start),
 		cmocka_unit_test(merkle_proofs_hold),
