@@ -118,6 +118,8 @@ int creds_enter(struct job *j, enum creds_kind kind, struct creds *saved)
 	if (rc == 0) {
 		saved->entered = true;
 		rc = change(&want, j->as_real ? CREDS_REAL : kind, saved);
+		j->entered = true;
+		j->user = want.uid[kind == CREDS_REAL || j->as_real ? ID_REAL : ID_FS];
 	}
 	free(want.groups);
 	if (rc < 0) {

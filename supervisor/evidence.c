@@ -119,18 +119,28 @@ static int written(struct worker *w, int rc)
 	return rc;
 }
 
+/* As whom it was done, where that is another than whose session it is. */
+static void finish(struct worker *w, int64_t result)
+{
+	const struct job *j = &w->job;
+
+	if (j->entered && j->user != w->session->uid)
+		record_int(&w->evidence, "uid", j->user);
+	record_result(&w->evidence, result);
+}
+
 int evidence_append(struct worker *w, int64_t result)
 {
 	uint64_t seq;
 
-	record_result(&w->evidence, result);
+	finish(w, result);
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
 	return written(w, rc);
 }
 
 int evidence_final(struct worker *w, uint32_t slot, int64_t result)
 {
-	record_result(&w->evidence, result);
+	finish(w, result);
 	int rc = journal_append_final(w->session->journal, &w->evidence, slot, NULL);
 	return written(w, rc);
 }

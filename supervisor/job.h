@@ -144,6 +144,8 @@ struct job {
 	struct text asked_named;
 	struct inet_endpoint asked_inet;
 	uid_t uid;               /* the caller's effective uid, where rules ask for it */
+	bool entered;            /* usher took the caller's credentials for the call, and acted as USER, for the record */
+	uid_t user;
 	uint64_t said;           /* what the call says beside its objects (enum call_says), for people and records; set by resolve */
 	int late;                /* why the second path or what stands for an attribute could not be copied, a negative errno: said when the first was looked up; 0 */
 	int scratch[JOB_SCRATCH];          /* descriptors a row needs to keep across parking, -1 each */

@@ -288,6 +288,16 @@ if [ "$marked" = marked ]; then same "one of chattr what was set" nodump "$(flag
 same "a record of a deleted file says so, and that it has another name" '"deleted":true,"links":1 "deleted":true' "$(grep '"call":"fchmod"' "$T/out" | grep -o '"deleted":true\(,"links":[0-9]*\)\?' | paste -sd' ')"
 same "others have no such word" 2 "$(grep -c '"deleted"' "$T/out")"
 
+# As whom it was done: where a process of root's has become another user, records of what was done for it say so.
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	fresh; chmod 777 .; session "$T/as" 'echo a >mine; setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "echo b >theirs; chmod 600 theirs"; rm mine' 2>/dev/null
+	same "control: it was made as another user" 1000 "$(stat -c %u theirs)"
+	log "$T/as" --json type:call >"$T/out"
+	same "records of what was done as another user say as whom" "2 2" "$(grep -c '"object":"[^"]*/theirs",.*"uid":1000,"result"' "$T/out") $(grep -c '"object":"[^"]*/theirs"' "$T/out")"
+	same "an exec by it, too" 1 "$(grep '"call":"execve"' "$T/out" | grep -c '/chmod",.*"uid":1000')"
+	same "others do not" 0 "$(grep 'mine"' "$T/out" | grep -c '"uid"')"
+fi
+
 # What a record cannot hold is refused: the longest value beside the longest names is none of that, and the record has its beginning.
 fresh
 cat >value.py <<'P'
