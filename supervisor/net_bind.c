@@ -159,6 +159,8 @@ static int bind_as_caller(struct job *j)
 		rc = do_bind(j);
 		creds_leave(&mine);
 	}
+	if (rc == 0)
+		net_tell_given(j);
 	return net_answer(j, rc);
 }
 

@@ -227,6 +227,8 @@ int net_listen_perform(struct job *j)
 			rc = still_there(j);
 		if (rc == 0 && alone)
 			listeners_add(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock);
+		if (rc == 0)
+			net_tell_given(j);
 		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);

@@ -27,6 +27,7 @@
 #include "supervisor/procs.h"
 #include "supervisor/resolve.h"
 #include "supervisor/session.h"
+#include "supervisor/worker.h"
 
 static int option(int sock, int name, int *out)
 {
@@ -388,6 +389,24 @@ void net_own_number(struct job *j)
 		return;
 	nl.nl_pid = (uint32_t)proc_pid(j->proc);
 	(void)bind(j->sock, (const struct sockaddr *)&nl, sizeof(nl));
+}
+
+void net_tell_given(const struct job *j)
+{
+	const struct target *t = &j->target[0];
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof(ss);
+	struct address a;
+
+	bool open = j->n_targets == 1 && ((t->kind == OBJECT_INET && !t->inet.port) || (t->kind == OBJECT_ABSTRACT && !t->name.len));
+	if (!open || j->verdict.log == LOG_NONE || getsockname(j->sock, (struct sockaddr *)&ss, &len) < 0)
+		return;
+	sockaddr_decode(&ss, len, &(struct socket_kind){ .domain = ss.ss_family, .type = SOCK_STREAM }, ADDRESS_BIND, &a);
+	if (a.kind != ADDRESS_INET && a.kind != ADDRESS_ABSTRACT)
+		return;
+	struct object o = { .kind = t->kind, .inet = a.inet, .name = a.name };
+	o.inet.proto = t->inet.proto;
+	record_name(&j->worker->evidence, "given", &o);
 }
 
 int net_answer(struct job *j, long rc)

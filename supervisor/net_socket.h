@@ -75,6 +75,9 @@ bool net_unnumbered(int sock, struct sockaddr_nl *now);
  */
 void net_own_number(struct job *j);
 
+/* The record of a bind or listen that left the port, or an abstract name, to the kernel says which it gave. */
+void net_tell_given(const struct job *j);
+
 /* Closes our copy of the socket, then sets the reply: a second reference would keep a port or a connection alive when the caller runs on. */
 int net_answer(struct job *j, long rc);
 

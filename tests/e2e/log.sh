@@ -288,6 +288,22 @@ if [ "$marked" = marked ]; then same "one of chattr what was set" nodump "$(flag
 same "a record of a deleted file says so, and that it has another name" '"deleted":true,"links":1 "deleted":true' "$(grep '"call":"fchmod"' "$T/out" | grep -o '"deleted":true\(,"links":[0-9]*\)\?' | paste -sd' ')"
 same "others have no such word" 2 "$(grep -c '"deleted"' "$T/out")"
 
+# Which port, or name, the kernel gave where the program left it open.
+fresh
+cat >given.py <<'P'
+import socket, sys
+tcp, udp, six, late, named, abstract = (socket.socket(f, k) for f, k in ((2, 1), (2, 2), (10, 1), (2, 1), (1, 1), (2, 1)))
+tcp.bind(("127.0.0.1", 0)); udp.bind(("127.0.0.1", 0)); late.listen(); named.bind("")
+print("tcp:127.0.0.1:%d" % tcp.getsockname()[1]); print("udp:127.0.0.1:%d" % udp.getsockname()[1]); print("tcp:0.0.0.0:%d" % late.getsockname()[1])
+print("unix:@" + named.getsockname()[1:].decode())
+try: six.bind(("::1", 0)); print("tcp:[::1]:%d" % six.getsockname()[1])
+except OSError: pass
+abstract.bind(("127.0.0.1", tcp.getsockname()[1] ^ 1))
+P
+session "$T/given" 'python3 -S given.py >out 2>err'
+same "control: ports and a name were given" yes "$([ "$(grep -c . out)" -ge 4 ] && echo yes)"
+same "records say which, and only of those" "$(sort out)" "$(log "$T/given" --json | grep -o '"given":"[^"]*"' | cut -d'"' -f4 | sort)"
+
 # As whom it was done: where a process of root's has become another user, records of what was done for it say so.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	fresh; chmod 777 .; session "$T/as" 'echo a >mine; setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "echo b >theirs; chmod 600 theirs"; rm mine' 2>/dev/null
