@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * usher log prove SEQ: one record with what proves it to somebody who has not the journal: the path from its hash to
- * the root in the seal of its epoch, that seal, and the key that signed it. Other records are not shown.
+ * the root in the seal of its epoch, that seal, the key that signed it, and the seals before, by which that key comes from the
+ * session's first one. Other records are not shown.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -25,6 +26,9 @@ struct prover {
 	char *seal; /* the first seal behind the record */
 	size_t seal_len;
 	char key[DIGEST_HEX + 1];
+	char first_key[DIGEST_HEX + 1];
+	char *before; /* the seals of earlier epochs, one a line */
+	size_t before_len, before_cap;
 	struct digest *leaf; /* of the present epoch */
 	size_t n, cap, index;
 	bool failed;
@@ -35,6 +39,38 @@ static void keep_key(struct prover *p, const char *text, size_t len, const char 
 	struct field f;
 	if (field_find(text, len, name, &f) && f.len == DIGEST_HEX)
 		memcpy(p->key, f.value, DIGEST_HEX);
+}
+
+static void keep_seal(struct prover *p, const char *text, size_t len)
+{
+	size_t need = p->before_len + len + 1;
+	if (need > p->before_cap) {
+		char *grown = realloc(p->before, 2 * need);
+		if (!grown) {
+			p->failed = true;
+			return;
+		}
+		p->before = grown;
+		p->before_cap = 2 * need;
+	}
+	memcpy(p->before + p->before_len, text, len);
+	p->before[need - 1] = '\n';
+	p->before_len = need;
+}
+
+static void print_before(const struct prover *p)
+{
+	if (!p->before_len)
+		return;
+	printf(",\"first_key\":\"%s\",\"seals\":[", p->first_key);
+	for (const char *at = p->before, *end = at + p->before_len; at < end;) {
+		const char *eol = memchr(at, '\n', (size_t)(end - at));
+		if (at != p->before)
+			putchar(',');
+		log_put(at, (size_t)(eol - at));
+		at = eol + 1;
+	}
+	putchar(']');
 }
 
 static void add_leaf(struct prover *p, const char *text, size_t len)
@@ -61,6 +97,8 @@ static void note_line(void *context, const char *text, size_t len)
 		return;
 	if (seq == 1)
 		keep_key(p, text, len, "key");
+	if (seq == 1)
+		memcpy(p->first_key, p->key, sizeof p->first_key);
 	bool seal = field_find(text, len, "type", &f) && field_is(&f, "seal");
 	if (seal && p->record) {
 		p->seal = log_copy(text, len);
@@ -70,6 +108,7 @@ static void note_line(void *context, const char *text, size_t len)
 	}
 	if (seal) {
 		keep_key(p, text, len, "next");
+		keep_seal(p, text, len);
 		p->n = 0;
 	}
 	if (seq == p->seq) {
@@ -131,6 +170,7 @@ static int print(const struct prover *p)
 	}
 	printf("],\"key\":\"%s\",\"seal\":", p->key);
 	log_put(p->seal, p->seal_len);
+	print_before(p);
 	print_opened(p);
 	puts("}");
 	return 0;
@@ -151,5 +191,6 @@ int log_prove(struct log *l, uint64_t seq)
 	free(p.record);
 	free(p.seal);
 	free(p.leaf);
+	free(p.before);
 	return rc;
 }

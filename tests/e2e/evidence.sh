@@ -46,6 +46,22 @@ say(good, "origin, size, root, extension lines and Ed25519 signature of each")
 P
 "$USHER" verify --anchor "$T/heads" "$T/a" >"$T/out" 2>&1; same "the journal has what was anchored" 0 $?
 
+# A record of a later epoch is proved down from the first key, which is what was anchored.
+"$USHER" log "$T/a" --json path:"**/late" op:create >"$T/late"; "$USHER" log "$T/a" prove "$(grep -o '"seq":[0-9]*' "$T/late" | head -n 1 | cut -d: -f2)" >"$T/proof"
+python3 - "$T/proof" "$T/heads" <<'P'
+import importlib.util, json, os, sys
+sys.dont_write_bytecode = True
+spec = importlib.util.spec_from_file_location("v", os.environ["VERIFY_PY"]); v = importlib.util.module_from_spec(spec); spec.loader.exec_module(v)
+p = json.load(open(sys.argv[1])); key = p.get("first_key", ""); seals = p.get("seals", []); last = None
+ok = bool(seals) and open(sys.argv[2]).readline().split()[-1] == key and p["record"]["object"].endswith("/late")
+for seal in seals + [p["seal"]] if ok else []:
+    line = json.dumps(seal, separators=(",", ":")).encode()
+    ok &= v.signed_by(bytes.fromhex(key), line[:line.rindex(b',"sig":"')], bytes.fromhex(seal["sig"]))
+    key = seal.get("next", "")
+    if seal is not p["seal"]: last = key
+print(("ok" if ok and last == p["key"] else "not ok") + " prove: keys lead from the one that was anchored to the seal of a later epoch")
+P
+
 # The command cannot reach the heads: it would make them say what it likes, and the honest journal a forged one.
 mkdir "$T/kept"; ln -s kept "$T/way"
 change='echo "head 1 0" >>heads; echo >heads; truncate -s 0 heads; rm -f heads; mv heads other; ln heads other; mv ../kept ../elsewhere; rm -f ../way'
