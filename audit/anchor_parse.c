@@ -71,6 +71,7 @@ static int parse_file(FILE *f, struct list *out)
 	size_t waiting = 0; /* the heads from here on are right before this line */
 	bool any = false;
 	while (fgets(line, sizeof line, f)) {
+		bool torn = !strchr(line, '\n') && feof(f); /* its writer was stopped, or what is whole of it was written by hand */
 		line[strcspn(line, "\r\n")] = '\0';
 		bool is_key = !strncmp(line, key, sizeof key - 1), is_head = !strncmp(line, head, sizeof head - 1);
 		if (!is_head && !is_key)
@@ -79,8 +80,11 @@ static int parse_file(FILE *f, struct list *out)
 			waiting = out->n;
 			continue;
 		}
-		if (!(is_key ? parse_key(line + sizeof key - 1, &a) : parse_head(line + sizeof head - 1, ' ', &a)))
+		if (!(is_key ? parse_key(line + sizeof key - 1, &a) : parse_head(line + sizeof head - 1, ' ', &a))) {
+			if (torn)
+				break;
 			return -EINVAL;
+		}
 		if (is_key) {
 			give_key(out, waiting, &a);
 			last = a;

@@ -55,6 +55,8 @@ void log_bad_word(const char *bad)
 		fprintf(stderr, " (did you mean '--%s'?)", text);
 	else if (!strcmp(text, "deny") || !strcmp(text, "refused"))
 		fputs(" (did you mean 'denied'?)", stderr);
+	else if (meant && !strcmp(meant, text))
+		fputs("; it stands in front, behind nothing but the journal's directory", stderr);
 	else if (meant)
 		fprintf(stderr, " (did you mean '%s'?)", meant);
 	fputs("; 'usher log --help' lists them\n", stderr);

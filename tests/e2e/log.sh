@@ -47,6 +47,8 @@ verdict:denied|allow, deny, ask
 seq:5-1|the lower first
 E
 
+log "$T/a" denied index >"$T/out"; has "log index behind a query" "it stands in front" "$T/out"
+
 # Start and end say what was in force and what came of it.
 records "$T/a" >"$T/rec"
 python3 - "$T/rec" <<'P'

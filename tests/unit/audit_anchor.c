@@ -184,6 +184,20 @@ static void each_of_many_counts(void **state)
 	assert_int_equal(verify_journal(dir, a, n, &q), 0);
 	assert_true(q.damaged);
 	free(a);
+	/* What was being appended when the power failed says nothing; the same as a line of its own is a mistake. */
+	for (int whole = 0; whole < 2; whole++) {
+		f = fopen(path, "w");
+		assert_non_null(f);
+		fprintf(f, "head %s\nusher-journal/2 ed25519 1144dd%s", text, whole ? "\n" : "");
+		fclose(f);
+		assert_int_equal(anchor_parse(path, &a, &n), whole ? -EINVAL : 0);
+		if (whole)
+			break;
+		assert_int_equal(n, 1);
+		assert_int_equal(verify_journal(dir, a, n, &q), 0);
+		assert_whole(&q);
+		free(a);
+	}
 	unlink(path);
 	remove_dir(dir);
 }
