@@ -84,3 +84,16 @@ void others_but(struct others *o, const char *dir, size_t dir_len, const struct 
 				branch(&b, own->name[i], len);
 	}
 }
+
+bool others_try(struct others *o, const char *dir, size_t dir_len, const struct own_names *own, size_t most)
+{
+	size_t n = o->n, forms = o->forms;
+
+	others_but(o, dir, dir_len, own, most);
+	if (!o->full && o->n < VARIABLE_UNITS)
+		return true;
+	o->n = n;
+	o->forms = forms;
+	o->full = false;
+	return false;
+}

@@ -35,4 +35,7 @@ void others_form(struct others *o, const char *text, size_t len);
  */
 void others_but(struct others *o, const char *dir, size_t dir_len, const struct own_names *own, size_t most);
 
+/* The same, but nothing at all, and false, where there is no room for it and for one unit more. */
+bool others_try(struct others *o, const char *dir, size_t dir_len, const struct own_names *own, size_t most);
+
 #endif

@@ -6,6 +6,7 @@
  * MUST: of a home that lies in one nothing is matched, neither what is in it nor the directories that lead there; what is no name of the home's may be
  * left out where it begins like one, which gives less.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "rules/others.h"
@@ -19,12 +20,20 @@ struct places {
 	size_t n;
 };
 
-static void add(struct places *p, const char *dir)
+/* Without the slashes at its end. */
+static size_t length(const char *dir)
 {
 	size_t len = strlen(dir);
 
 	while (len && dir[len - 1] == '/')
 		len--;
+	return len;
+}
+
+static void add(struct places *p, const char *dir)
+{
+	size_t len = length(dir);
+
 	if (!len)
 		return; /* the root directory is no place for temporary files alone */
 	for (size_t i = 0; i < p->n; i++)
@@ -39,36 +48,28 @@ static bool leads_to(const char *dir, size_t len, const char *home)
 	return home && strncmp(home, dir, len) == 0 && home[len] == '/' && home[len + 1];
 }
 
-/* Without its last component: the bytes of NAME up to the slash before that. */
-static size_t up(const char *name, size_t len)
-{
-	while (len && name[len - 1] != '/')
-		len--;
-	return len ? len - 1 : 0;
-}
-
-/* The directories from the one that HOME (END bytes) is in to the one of LEN bytes. */
+/* The components of HOME (END bytes) behind the directory of LEN bytes. */
 static size_t levels(const char *home, size_t end, size_t len)
 {
 	size_t n = 0;
 
-	for (; end > len; end = up(home, end))
-		n++;
+	for (size_t i = len; i < end; i++)
+		n += home[i] == '/';
 	return n;
 }
 
+/* From the top down, so that it is what lies deep that is left out where a variable has no more room. */
 static void put_beside(struct others *o, const char *home, size_t len)
 {
-	size_t end = strlen(home), last = o->forms + FORMS;
+	size_t end = length(home), last = o->forms + FORMS;
+	size_t n = levels(home, end, len);
+	for (size_t at = len + 1; at < end && o->forms < last; n--) {
+		size_t share = (last - o->forms) / n;
+		struct own_names own = { .name = { home + at }, .len = { strcspn(home + at, "/") } };
 
-	while (end > 1 && home[end - 1] == '/')
-		end--;
-	for (size_t n = levels(home, end, len); end > len && o->forms < last; n--) {
-		size_t at = up(home, end), share = (last - o->forms) / n;
-		struct own_names own = { .name = { home + at + 1 }, .len = { end - at - 1 } };
-
-		others_but(o, home, at + 1, &own, share < 4 ? 1 : (share - 1) / 2);
-		end = at;
+		if (!others_try(o, home, at, &own, share < 4 ? 1 : (share - 1) / 2))
+			return;
+		at += own.len[0] + 1;
 	}
 }
 
@@ -92,5 +93,7 @@ int temporary(struct variables *v, struct arena *a, const struct ruleset_source 
 	if (shortest)
 		put_beside(&o, home, shortest);
 	others_put(&o, "}", 1, 0);
+	if (o.full)
+		return -ENAMETOOLONG;
 	return variables_set(v, a, "TEMPORARY", sizeof("TEMPORARY") - 1, o.units, o.n);
 }

@@ -955,6 +955,21 @@ static void temporary_is(const char *home, const char *tmp, const char *object, 
 	temporary_by("include builtin:agent\n", home, tmp, object, is);
 }
 
+/* A home as long as names can be, of components like NAME, below /tmp. */
+static void temporary_long(const char *name, size_t most)
+{
+	char home[4096] = "/tmp", letter[4110];
+
+	for (size_t i = 4; i + strlen(name) < most; i += strlen(name)) {
+		memcpy(home + i, name, strlen(name) + 1);
+		snprintf(letter, sizeof(letter), "%s/letter", home);
+		if (i > 100 && i + 2 * strlen(name) < most)
+			continue; /* in between it is the same */
+		temporary_is(home, "/tmp", letter, false);
+		temporary_is(home, "/tmp", "/tmp/other", true);
+	}
+}
+
 static void test_temporary(void **state)
 {
 	char deep[600] = "/tmp", letter[620];
@@ -982,6 +997,9 @@ static void test_temporary(void **state)
 	temporary_is("/tmp", "/tmp", "/tmp/a", true);
 	temporary_is("/nonexistent", "/", "/tmp/a", true);
 	temporary_is("/nonexistent", "/", "/srv/a", false);
+	temporary_long("/long-d7", 4080);
+	temporary_long("/a", 4080);
+	temporary_long("/a-name-of-40-bytes-as-tests-make-them.d7", 4080);
 	for (size_t i = 4; i + 9 < sizeof(deep) - 300; i += 8)
 		memcpy(deep + i, "/long-d7", 9);
 	snprintf(letter, sizeof(letter), "%s/letter", deep);
