@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * $TEMPORARY: $TMPDIR, /tmp and /var/tmp, as a pattern. Of one that $HOME lies in: what is in it beside the way to $HOME.
- * A home below /tmp, as containers and tests have them, is a home.
+ * A home below /tmp, as containers and tests have them, is a home; a $TMPDIR that is the home itself is none of them.
  *
  * MUST: of a home that lies in one nothing is matched, neither what is in it nor the directories that lead there; what is no name of the home's may be
  * left out where it begins like one, which gives less.
@@ -28,6 +28,11 @@ static size_t length(const char *dir)
 	while (len && dir[len - 1] == '/')
 		len--;
 	return len;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return length(a) == length(b) && memcmp(a, b, length(a)) == 0;
 }
 
 static void add(struct places *p, const char *dir)
@@ -73,13 +78,23 @@ static void put_beside(struct others *o, const char *home, size_t len)
 	}
 }
 
+/* $TMPDIR, or /tmp where it says none, or says the home: what is in that is the home's. */
+static const char *said(const struct ruleset_source *from, const char *home)
+{
+	const char *tmp = variables_given(from, "TMPDIR");
+
+	if (!tmp || tmp[0] != '/')
+		return "/tmp";
+	return home && same(tmp, home) ? "/tmp" : tmp;
+}
+
 int temporary(struct variables *v, struct arena *a, const struct ruleset_source *from)
 {
-	const char *home = variables_given(from, "HOME"), *tmp = variables_given(from, "TMPDIR");
+	const char *home = variables_given(from, "HOME");
 	struct places p = { .n = 0 };
 	struct others o = { .n = 0 };
 
-	add(&p, tmp && tmp[0] == '/' ? tmp : "/tmp");
+	add(&p, said(from, home));
 	add(&p, "/tmp");
 	add(&p, "/var/tmp");
 	others_put(&o, "{", 1, 0);

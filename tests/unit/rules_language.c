@@ -997,6 +997,11 @@ static void test_temporary(void **state)
 	temporary_is("/tmp", "/tmp", "/tmp/a", true);
 	temporary_is("/nonexistent", "/", "/tmp/a", true);
 	temporary_is("/nonexistent", "/", "/srv/a", false);
+	temporary_is("/home/u", "/home/u", "/home/u/letter", false);
+	temporary_is("/home/u", "/home/u/", "/home/u/letter", false);
+	temporary_is("/home/u", "/home/u", "/tmp/a", true);
+	temporary_is("/tmp/u", "/tmp/u", "/tmp/u/letter", false);
+	temporary_is("/tmp/u", "/tmp/u", "/tmp/a", true);
 	temporary_long("/long-d7", 4080);
 	temporary_long("/a", 4080);
 	temporary_long("/a-name-of-40-bytes-as-tests-make-them.d7", 4080);
