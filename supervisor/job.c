@@ -211,6 +211,13 @@ void job_call_alone(const struct job *j, uint32_t index, struct call *out)
 	out->n_objects = 1;
 }
 
+void job_call_about(const struct job *j, const struct target *t, struct call *out)
+{
+	job_call(j, out);
+	target_object(j, t, &out->object[0]);
+	out->n_objects = 1;
+}
+
 int job_error(struct job *j, int negative_errno)
 {
 	j->reply.kind = REPLY_ERROR;

@@ -217,6 +217,9 @@ void job_call(const struct job *j, struct call *out);
 /* The same as if target INDEX were the only one. */
 void job_call_alone(const struct job *j, uint32_t index, struct call *out);
 
+/* The same of T alone, which need be none of J's targets. */
+void job_call_about(const struct job *j, const struct target *t, struct call *out);
+
 /* Replies; each sets j->reply and returns PERFORM_DONE. */
 int job_error(struct job *j, int negative_errno);
 int job_value(struct job *j, int64_t value);

@@ -16,6 +16,7 @@
 #include "supervisor/limits_caller.h"
 #include "supervisor/memory.h"
 #include "supervisor/open.h"
+#include "supervisor/session.h"
 #include "supervisor/worker.h"
 
 #define TMPFILE_BIT (O_TMPFILE & ~O_DIRECTORY)
@@ -69,6 +70,9 @@ int open_flags(struct job *j, uint64_t flags, uint64_t mode, uint64_t resolve, b
 	int rc = check(flags, mode, resolve);
 	if (rc < 0)
 		return rc;
+	/* What the kernel has at hand would tell a hidden name from one that is not there; it may say this at any time. */
+	if ((resolve & RESOLVE_CACHED) && (policy_ops(j->session->policy) & OP_STAT))
+		return -EAGAIN;
 	j->said |= will_create(flags) ? mode << SAYS_ABOVE : 0;
 	j->word[OPEN_FLAGS] = flags;
 	j->word[OPEN_MODE] = mode;

@@ -244,7 +244,12 @@ static int look_scoped_new(struct job *j, const struct start *s, struct target *
 		rc = set_leaf(j, t, dir.name, s->path + sp.leaf, sp.len, sp.slash);
 	if (rc == 0)
 		rc = look_entry(j, t);
-	return rc == 0 && t->exists ? -ELOOP : rc;
+	if (rc < 0 || !t->exists)
+		return rc;
+	if (!resolve_hides(j, t))
+		return -ELOOP;
+	t->exists = false; /* a hidden one is as good as not there: making it says more only where that is allowed */
+	return 0;
 }
 
 static int describe_looked(struct job *j, struct target *t, const struct stat *st)

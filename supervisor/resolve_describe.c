@@ -223,3 +223,27 @@ int resolve_fd(struct job *j, int fd, op_set ops, struct target **out)
 	bool by_path = rc == 0 && j->session->apart && (fcntl(own, F_GETFL) & O_PATH);
 	return by_path ? resolve_by_path(j, t) : rc;
 }
+
+bool resolve_hides(const struct job *j, const struct target *t)
+{
+	struct target seen = *t;
+	struct verdict v = { 0 };
+	struct call call;
+
+	if (!(policy_ops(j->session->policy) & OP_STAT))
+		return false;
+	seen.ops = OP_STAT;
+	job_call_about(j, &seen, &call);
+	policy_decide(j->session->policy, &call, &v);
+	return v.kind == VERDICT_DENY || v.kind == VERDICT_KILL;
+}
+
+int resolve_hidden(struct job *j, int fd)
+{
+	struct target t = { .fd = fd, .dir = -1, .ops = OP_STAT };
+
+	if (!(policy_ops(j->session->policy) & OP_STAT))
+		return 0;
+	int rc = resolve_describe(j, &t);
+	return rc < 0 ? rc : resolve_hides(j, &t);
+}

@@ -48,6 +48,12 @@ int resolve_up(struct job *j, struct target *t, struct text there, struct text r
 /* The name of directory FD, which is deeper than PATH_MAX, into the arena; -ENAMETOOLONG where it cannot be told. */
 int resolve_deep_name(struct job *j, int fd, struct text *out);
 
+/* Whether a rule on stat hides T, by its name and identity, from the caller. */
+bool resolve_hides(const struct job *j, const struct target *t);
+
+/* As resolve_hides(), 0 or 1, for the object of FD; or a negative errno. */
+int resolve_hidden(struct job *j, int fd);
+
 /* As resolve_describe(), for T->fd that fstat(2) says ST of. */
 int resolve_describe_as(struct job *j, struct target *t, const struct stat *st);
 

@@ -209,6 +209,14 @@ static bool never_followed(int link)
 	return fstatvfs(link, &fs) == 0 && (fs.f_flag & ST_NOSYMFOLLOW);
 }
 
+/* LINK is not to be followed: a hidden one is not even there. */
+static int refuse_link(struct steps *w, int link)
+{
+	int rc = resolve_hidden(w->j, link);
+
+	return rc < 0 ? rc : rc ? -ENOENT : -ELOOP;
+}
+
 /* A link at COMP, held by LINK. Returns 1 when *out is an object to go on from, 0 when the pending name was changed. */
 static int follow(struct steps *w, int link, int *out)
 {
@@ -216,7 +224,7 @@ static int follow(struct steps *w, int link, int *out)
 	struct stat dir, st;
 
 	if ((w->look->resolve & RESOLVE_NO_SYMLINKS) || never_followed(link))
-		return -ELOOP;
+		return refuse_link(w, link);
 	if (fstat(w->cur, &dir) < 0)
 		return -errno;
 	if (on_procfs(w->j, w->cur, &dir)) {

@@ -293,11 +293,20 @@ R=$T/etc/allow.rules
 same "the journal cannot be read" 13 "$(e "open('$T/journal.guard/x')" | sed 's/^2$/13/')"
 # Whether a hidden name is there: no call says it, unless it may do what it asks for.
 cat >probe.py <<'P'
-import os, socket, sys
+import ctypes, os, socket, struct, sys
+libc = ctypes.CDLL(None, use_errno=True)
 def bind(n): socket.socket(socket.AF_UNIX).bind(n)
+def bounded(flags, mode, resolve):
+    def openat2(n):
+        if libc.syscall(437, -100, n.encode(), struct.pack("QQQ", flags, mode, resolve), 24) < 0: raise OSError(ctypes.get_errno(), n)
+    return openat2
+beneath = 8
+looks = {k: [bounded(os.O_RDONLY, 0, v), bounded(os.O_PATH, 0, v)] for k, v in (("no_links", 4), ("cached", 32))}
 calls = [os.stat, open, lambda n: os.open(n, os.O_WRONLY), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT | os.O_EXCL), os.mkdir,
 	 lambda n: os.symlink("x", n), lambda n: os.link("probe.py", n), lambda n: os.link(n, "new"), os.mkfifo, bind, lambda n: os.rename("probe.py", n), lambda n: os.rename(n, "new"), os.unlink, os.rmdir,
-	 os.readlink, lambda n: os.chmod(n, 0o700), lambda n: os.truncate(n, 0), lambda n: os.utime(n), lambda n: os.execv(n, [n]), lambda n: socket.socket(socket.AF_UNIX).connect(n)]
+	 os.readlink, lambda n: os.chmod(n, 0o700), lambda n: os.truncate(n, 0), lambda n: os.utime(n), lambda n: os.execv(n, [n]), lambda n: socket.socket(socket.AF_UNIX).connect(n),
+	 bounded(os.O_WRONLY | os.O_CREAT, 0o600, beneath)] + looks["no_links"]
+if sys.argv[1] in looks: calls = looks[sys.argv.pop(1)]
 def said(call, name):
     try: call(name); return 0
     except OSError as e: return e.errno
@@ -305,13 +314,17 @@ for name in sys.argv[1:]: print([said(c, name) for c in calls])
 P
 echo content >hidden-file
 mkdir hidden-folder
+ln -s hidden-none hidden-link
 rules hidden.rules <<EOF
 deny stat,read,write,exec $T/project/hidden-* errno=ENOENT
 deny net unix:$T/project/hidden-* errno=ENOENT
 default allow
 EOF
-run python3 probe.py hidden-file hidden-folder hidden-none | sort -u >"$T/out"
+same "(control) natively a link that is not followed is told from none" 2 "$(python3 probe.py no_links hidden-link hidden-none | sort -u | wc -l)"
+same "(control) and so is what the kernel has at hand" 2 "$(python3 probe.py cached hidden-file hidden-none | sort -u | wc -l)"
+run python3 probe.py hidden-file hidden-folder hidden-link hidden-none | sort -u >"$T/out"
 same "hidden names and such that are not there are alike" "1 [2]" "$(wc -l <"$T/out") $(tr -d '[,]' <"$T/out" | tr ' ' '\n' | sort -u | xargs printf '[%s]')"
+same "nor does what the kernel has at hand tell one from the other" "[11, 11]" "$(run python3 probe.py cached hidden-file hidden-folder hidden-link hidden-none | sort -u)"
 rules hidden.rules <<EOF
 deny stat,write $T/project/hidden-*
 default allow
