@@ -261,6 +261,8 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	int rc = file_object(j, olddir, 0, look, OP_READ | OP_MODIFY, &from);
 	if (rc == 0)
 		rc = file_entry(j, newdir, 1, OP_CREATE, ENTRY_NEW, &to);
+	if (rc == -EEXIST && file_hidden(j, 0))
+		return -ENOENT; /* as of an old name that is not there, which comes first */
 	if (rc < 0)
 		return rc;
 	to->makes = makes_of(from->mode);

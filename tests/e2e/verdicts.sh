@@ -303,7 +303,7 @@ def bounded(flags, mode, resolve):
 beneath = 8
 looks = {k: [bounded(os.O_RDONLY, 0, v), bounded(os.O_PATH, 0, v)] for k, v in (("no_links", 4), ("cached", 32))}
 calls = [os.stat, open, lambda n: os.open(n, os.O_WRONLY), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT), lambda n: os.open(n, os.O_WRONLY | os.O_CREAT | os.O_EXCL), os.mkdir,
-	 lambda n: os.symlink("x", n), lambda n: os.link("probe.py", n), lambda n: os.link(n, "new"), os.mkfifo, bind, lambda n: os.rename("probe.py", n), lambda n: os.rename(n, "new"), os.unlink, os.rmdir,
+	 lambda n: os.symlink("x", n), lambda n: os.link("probe.py", n), lambda n: os.link(n, "new"), lambda n: os.link(n, "probe.py"), lambda n: os.link(n, "."), os.mkfifo, bind, lambda n: os.rename("probe.py", n), lambda n: os.rename(n, "new"), os.unlink, os.rmdir,
 	 os.readlink, lambda n: os.chmod(n, 0o700), lambda n: os.truncate(n, 0), lambda n: os.utime(n), lambda n: os.execv(n, [n]), lambda n: socket.socket(socket.AF_UNIX).connect(n),
 	 bounded(os.O_WRONLY | os.O_CREAT, 0o600, beneath)] + looks["no_links"]
 if sys.argv[1] in looks: calls = looks[sys.argv.pop(1)]
