@@ -248,8 +248,8 @@ static bool other_mount(const struct target *from, const struct target *to)
 	return a && b && a != b;
 }
 
-/* An entry is missing; the kernel looks at where the directories lie and how the paths end before it looks for the entries. */
-static int missing(const struct job *j, unsigned flags)
+/* The kernel looks at where the directories lie and how the paths end before it looks for the entries. */
+static int impossible(const struct job *j, unsigned flags)
 {
 	if (other_device(&j->target[0], &j->target[1]))
 		return -EXDEV;
@@ -257,6 +257,16 @@ static int missing(const struct job *j, unsigned flags)
 		return -EBUSY;
 	if (nameless(job_span(j, j->path[1])))
 		return flags & RENAME_NOREPLACE ? -EEXIST : -EBUSY;
+	return 0;
+}
+
+/* An entry is missing. */
+static int missing(const struct job *j, unsigned flags)
+{
+	int rc = impossible(j, flags);
+
+	if (rc < 0)
+		return rc;
 	if (file_missing(j->target[0].dir) == -EROFS)
 		return -EROFS;
 	const struct target *gone = &j->target[j->target[0].exists];
@@ -279,6 +289,10 @@ static int resolve_rename(struct job *j, int olddir, int newdir, unsigned flags)
 	/* Both directories come first in the kernel, then the entries. */
 	if ((!from->exists || (exchange && !to->exists)) && !file_rewritten(j))
 		return missing(j, flags);
+	if ((file_hidden(j, 0) || (exchange && file_hidden(j, 1))) && !file_rewritten(j)) /* as of one that is not there */
+		rc = impossible(j, flags);
+	if (rc < 0)
+		return rc;
 	if (to->exists)
 		to->ops |= OP_DELETE;
 	to->makes = makes_of(from->mode);

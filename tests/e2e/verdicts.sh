@@ -306,6 +306,7 @@ calls = [os.stat, open, lambda n: os.open(n, os.O_WRONLY), lambda n: os.open(n, 
 	 lambda n: os.symlink("x", n), lambda n: os.link("probe.py", n), lambda n: os.link(n, "new"), lambda n: os.link(n, "probe.py"), lambda n: os.link(n, "."), os.mkfifo, bind, lambda n: os.rename("probe.py", n), lambda n: os.rename(n, "new"), os.unlink, os.rmdir,
 	 os.readlink, lambda n: os.chmod(n, 0o700), lambda n: os.truncate(n, 0), lambda n: os.utime(n), lambda n: os.execv(n, [n]), lambda n: socket.socket(socket.AF_UNIX).connect(n),
 	 bounded(os.O_WRONLY | os.O_CREAT, 0o600, beneath)] + looks["no_links"]
+looks["moves"] = [lambda n: os.rename(n, "."), lambda n: os.rename(n, "/sys/none")]
 if sys.argv[1] in looks: calls = looks[sys.argv.pop(1)]
 def said(call, name):
     try: call(name); return 0
@@ -325,6 +326,8 @@ same "(control) and so is what the kernel has at hand" 2 "$(python3 probe.py cac
 run python3 probe.py hidden-file hidden-folder hidden-link hidden-none | sort -u >"$T/out"
 same "hidden names and such that are not there are alike" "1 [2]" "$(wc -l <"$T/out") $(tr -d '[,]' <"$T/out" | tr ' ' '\n' | sort -u | xargs printf '[%s]')"
 same "nor does what the kernel has at hand tell one from the other" "[11, 11]" "$(run python3 probe.py cached hidden-file hidden-folder hidden-link hidden-none | sort -u)"
+same "(control) natively a move that cannot be says the same of each" "[16, 18]" "$(python3 probe.py moves hidden-file hidden-folder hidden-link hidden-none | sort -u)"
+same "and it does of a hidden name" "[16, 18]" "$(run python3 probe.py moves hidden-file hidden-folder hidden-link hidden-none | sort -u)"
 rules hidden.rules <<EOF
 deny stat,write $T/project/hidden-*
 default allow
