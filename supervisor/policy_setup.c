@@ -319,7 +319,7 @@ static int load(const struct policy_options *po, struct policy **out)
 	return rc ? -1 : 0;
 }
 
-int policy_setup(const struct run_options *o, const char *journal, const char *terminal, struct policy **out)
+int policy_setup(const struct run_options *o, const char *executable, const char *journal, const char *terminal, struct policy **out)
 {
 	static const char *const agent[] = { "builtin:agent" };
 	struct places at = { 0 };
@@ -330,7 +330,7 @@ int policy_setup(const struct run_options *o, const char *journal, const char *t
 	char grants[PATH_MAX];
 	size_t n_guarded = 0;
 
-	int rc = pin(&program, NULL, "/proc/self/exe");
+	int rc = executable ? pin(&program, NULL, executable) : 0;
 	const char *called = (const char *)getauxval(AT_EXECFN); /* as usher was started: perhaps by a link */
 	if (rc == 0 && called && program.n)
 		find_links(&links, called, program.name[0]);

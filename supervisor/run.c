@@ -391,6 +391,11 @@ struct before {
 	int link, peers, number;
 	pid_t managed; /* launch_options.managed */
 	struct root_loaders loaders;
+	/*
+	 * usher's own program, NULL: its file has no name any more. A namespace of mounts that nothing else is in ends when usher leaves it: the
+	 * name that /proc/self/exe says is then counted from its mount, and another file's, or none.
+	 */
+	char *program;
 };
 
 static int run_inside(const struct run_options *o, const struct before *b, int *by_signal)
@@ -408,6 +413,7 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	run->s.root_loaders = b->loaders;
 	run->s.voice = voice_new(STDERR_FILENO);
 	run->number = b->number;
+	run->program = b->program;
 	run->launch.managed = b->managed;
 	int rc = supervise_block(&run->launch.mask, &run->signals);
 	if (rc < 0) {
@@ -467,6 +473,11 @@ int run_session(const struct run_options *o, int *by_signal)
 		return RUN_FAILED;
 	}
 	tell_left_out(o);
+	b.program = realpath("/proc/self/exe", NULL);
+	if (!b.program && errno != ENOENT) {
+		(void)run_complain("find usher's own program", -errno, NULL);
+		return RUN_FAILED;
+	}
 	if (spaces_parse(o->isolate, &want) == 0 && !spaces_any(&want))
 		return run_inside(o, &b, by_signal);
 	if (emptied_names(o) < 0)

@@ -35,6 +35,7 @@ struct run {
 	int signals;
 	bool network_restricted; /* by some rule or default */
 	int number;          /* usher's process number for others, 0: its own */
+	const char *program; /* usher's own, by its real name; NULL: it has none */
 	bool working;        /* there may be calls */
 	char journal[PATH_MAX];
 };

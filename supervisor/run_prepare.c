@@ -241,7 +241,7 @@ static int open_terminal(struct run *run, const struct run_options *o)
 	if (rc < 0)
 		return run_complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */
-	return policy_setup(o, run->journal, relay_terminal(run->relay), &run->s.policy);
+	return policy_setup(o, run->program, run->journal, relay_terminal(run->relay), &run->s.policy);
 }
 
 /* Without Landlock the session is weaker and says so; where the kernel has it, it does not start without. */
@@ -322,7 +322,7 @@ int run_prepare(struct run *run, const struct run_options *o)
 	pages_ahead(STACK_FIRST, heap_first(run, o)); /* behind a fork, which would have it copied */
 	if (open_proc(s) < 0 || name_journal(run, o) < 0)
 		return -1;
-	if (policy_setup(o, run->journal, NULL, &s->policy) < 0)
+	if (policy_setup(o, run->program, run->journal, NULL, &s->policy) < 0)
 		return -1;
 	s->identity = policy_pins(s->policy);
 	s->parting = s->identity && policy_parts(s->policy);

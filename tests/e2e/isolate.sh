@@ -127,6 +127,18 @@ same "tmp: empty, and can be written" "written" "$(away tmp sh -c "ls -A /tmp; e
 same "tmp: gone afterwards" outside "$(cat $mark)"
 check "mount: both" away mount sh -c '[ -z "$(ls -A /tmp /dev/shm | grep -v :)" ]'
 check "all together" away pid,ipc,uts,cgroup,net,mount sh -c '[ $$ -lt 100 ] && [ -z "$(ls -A /tmp)" ]'
+# The namespace that usher comes from ends where nothing else is in it (a service with PrivateTmp=), and its mounts with it.
+mkdir held
+alone() { # LIST COMMAND...: from a namespace of its own, where usher lies on a mount
+	local new=-m
+	is_root || new=-rm
+	# shellcheck disable=SC2016
+	unshare $new sh -c 'mount --bind . held && cd held && exec "$@"' sh ./usher run -p allow.rules --ask=deny --isolate="$1" --journal "$PWD/j.$RANDOM" -- "${@:2}" 2>&1
+}
+same "the control: another file can be moved" moved "$(alone shm sh -c ': >y; mv y z && echo moved')"
+for list in pid shm tmp; do
+	same "$list: usher's own program stays guarded where its namespace of mounts ends" kept "$(alone $list sh -c 'mv usher moved 2>/dev/null && mv moved usher && echo moved || echo kept')"
+done
 # What usher itself is told to read or to keep there.
 echo 'default allow' >$mark.rules
 chmod 600 $mark.rules
