@@ -79,3 +79,15 @@ int channels_parse(const char *word, struct stage out[CHANNELS_MAX], bool *toget
 		at = comma + 1;
 	}
 }
+
+int channels_check(const char *word, const char **why)
+{
+	struct stage stage[CHANNELS_MAX] = { 0 };
+	bool together;
+
+	*why = "out of memory";
+	int n = channels_parse(word, stage, &together, why);
+	for (int i = 0; i < n; i++)
+		free(stage[i].argument);
+	return n < 0 ? n : 0;
+}

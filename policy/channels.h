@@ -22,4 +22,7 @@ struct stage {
  */
 int channels_parse(const char *word, struct stage out[CHANNELS_MAX], bool *together, const char **why);
 
+/* Whether WORD can be taken apart: 0, or less, with *why. */
+int channels_check(const char *word, const char **why);
+
 #endif

@@ -40,16 +40,12 @@ static int usage(void)
 
 static bool is_channel(const char *word)
 {
-	struct stage stage[CHANNELS_MAX] = { 0 };
-	bool together;
-	const char *why = "out of memory";
-	int n = word ? channels_parse(word, stage, &together, &why) : 0;
+	const char *why;
 
-	for (int i = 0; i < n; i++)
-		free(stage[i].argument);
-	if (n < 0)
-		fprintf(stderr, "usher: check --ask=%s: %s\n", word, why);
-	return n >= 0;
+	if (!word || channels_check(word, &why) == 0)
+		return true;
+	fprintf(stderr, "usher: check --ask=%s: %s\n", word, why);
+	return false;
 }
 
 /* What is wrong with options that do not go together, or NULL: one that has no effect is an error. */

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "policy/channels.h"
 #include "supervisor/require.h"
 #include "supervisor/spaces.h"
 #include "tools/tool.h"
@@ -114,6 +115,17 @@ static int known_requirements(const char *list)
 	return require_check(list, NULL, word, sizeof(word), &takes) == 0 ? 0 : wrong("require", list, "a list of " REQUIRE_WORDS);
 }
 
+/* Here, and not when it is opened: there is a journal by then, which would be the newest session's. */
+static int known_channel(const char *word)
+{
+	const char *why;
+
+	if (channels_check(word, &why) == 0)
+		return 0;
+	fprintf(stderr, "usher: --ask=%s: %s\n", word, why);
+	return -1;
+}
+
 static bool anchor_form(const char *where)
 {
 	return (strncmp(where, "file:", 5) == 0 || strncmp(where, "exec:", 5) == 0) && where[5];
@@ -131,7 +143,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 		return add_file(o, l, optarg);
 	case OPT_ASK:
 		o->ask = optarg;
-		return 0;
+		return known_channel(optarg);
 	case OPT_JOURNAL:
 		o->journal = optarg;
 		return 0;

@@ -48,6 +48,7 @@ else
 	same "a rule file out of reach is named" "125 usher: find the rule file $T/shut/x.rules to guard: Permission denied" "$? $(cat "$T/out")"
 fi
 "$USHER" run -p "$T/etc/allow.rules" --ask=nobody --journal "$T/jn" -- true >"$T/out" 2>&1; same "unknown channel: 125" 125 $?
+check "and no session that would be the newest is left" test ! -e "$T/jn"
 "$USHER" run -p "$T/etc/allow.rules" --journal "$T/no/such/parent" -- touch "$T/project/ran" >"$T/out" 2>&1; same "journal without a parent: 125" 125 $?
 [ ! -e "$T/project/ran" ] && ok "and nothing ran" || not_ok "and nothing ran"
 
