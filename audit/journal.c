@@ -178,7 +178,8 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	if (!j)
 		return -ENOMEM;
 	j->sync = options->sync;
-	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, why);
+	bool made;
+	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, &made, why);
 	if (rc == 0)
 		rc = open_parts(j, options, why);
 	if (rc == 0 && j->sync != SYNC_NONE) {
@@ -187,6 +188,8 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	}
 	if (rc != 0) {
 		keeper_stop(j);
+		if (made && j->dir)
+			(void)rmdir(j->dir); /* what came to hold something stays */
 		release(j);
 		return rc;
 	}

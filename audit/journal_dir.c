@@ -144,17 +144,17 @@ static int check_empty(int fd)
 	return rc;
 }
 
-int journal_open_dir(const char *path, char **name, int *dirfd, const char **why)
+int journal_open_dir(const char *path, char **name, int *dirfd, bool *made, const char **why)
 {
 	*why = "cannot make the journal's directory";
-	bool made = mkdir(path, 0700) == 0;
-	if (!made && errno != EEXIST)
+	*made = mkdir(path, 0700) == 0;
+	if (!*made && errno != EEXIST)
 		return -errno;
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (made ? O_NOFOLLOW : 0));
+	CLEANUP_FD int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (*made ? O_NOFOLLOW : 0));
 	if (fd < 0)
 		return -errno;
 	*why = "the journal's directory must be new, or empty and writable by its owner alone";
-	int rc = made ? check_ours(fd) : check_empty(fd);
+	int rc = *made ? check_ours(fd) : check_empty(fd);
 	if (rc != 0)
 		return rc;
 	*why = "cannot name the journal's directory";

@@ -97,8 +97,8 @@ int journal_stop(struct journal *j, int rc);
 /* Puts the segment on the disk, which may be replaced meanwhile. One at a time; without a lock of these. */
 int journal_flush(struct journal *j);
 
-/* journal_dir.c: makes (or takes over, when empty) the directory. *name is the caller's to free. */
-int journal_open_dir(const char *path, char **name, int *dirfd, const char **why);
+/* journal_dir.c: makes (*made) or takes over, when empty, the directory. *name is the caller's to free. */
+int journal_open_dir(const char *path, char **name, int *dirfd, bool *made, const char **why);
 
 /* With j->lock held, after a seal. */
 void journal_checkpoint(const struct journal *j, struct checkpoint *out);

@@ -49,6 +49,13 @@ else
 fi
 "$USHER" run -p "$T/etc/allow.rules" --ask=nobody --journal "$T/jn" -- true >"$T/out" 2>&1; same "unknown channel: 125" 125 $?
 check "and no session that would be the newest is left" test ! -e "$T/jn"
+for where in exec:false "file:$T/no/such/parent"; do
+	"$USHER" run -p "$T/etc/allow.rules" --anchor="$where" --journal "$T/ja" -- true >"$T/out" 2>&1; same "anchor ${where%%:*} cannot be had: 125" 125 $?
+	check "nor by an anchor that cannot be had" test ! -e "$T/ja"
+	mkdir "$T/ja"
+	"$USHER" run -p "$T/etc/allow.rules" --anchor="$where" --journal "$T/ja" -- true >"$T/out" 2>&1
+	check "a directory that was there stays" rmdir "$T/ja"
+done
 "$USHER" run -p "$T/etc/allow.rules" --journal "$T/no/such/parent" -- touch "$T/project/ran" >"$T/out" 2>&1; same "journal without a parent: 125" 125 $?
 [ ! -e "$T/project/ran" ] && ok "and nothing ran" || not_ok "and nothing ran"
 
