@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -81,7 +81,8 @@ for i in range(5):
 lot = "lot.A%05x" % int.from_bytes(os.urandom(2), "big"); put(lot); os.rename(lot, "lot"); print(open("lot").read()[:5], end=" ")
 put("../few/.bashR9"); os.unlink("../few/.bashR9")
 # As PHP, Python, mktemp(1) and Perl draw them; two of a kind in each, so that no rule is on all of the directory.
-for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f", "1/tmp/tmpzz0k1b9x"), ("1/tmp/sregjdkk", "1/tmp/tbejtyz0"), ("2/tmp/tmp.YMgRsab0Qu", "2/tmp/tmp.Xk2bbTTc9d"), ("2/tmp/YMgRsab0Qu", "2/tmp/Xk2bbTTc9d")):
+for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f", "1/tmp/tmpzz0k1b9x"), ("1/tmp/sregjdkk", "1/tmp/tbejtyz0"), ("2/tmp/tmp.YMgRsab0Qu", "2/tmp/tmp.Xk2bbTTc9d"), ("2/tmp/YMgRsab0Qu", "2/tmp/Xk2bbTTc9d"),
+                     ("6/tmp/tmphkvpe2in", "6/tmp/tmpquiteaol"), ("6/tmphkvpe2in", "6/tmp9abcdefg")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
 for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o"), ("5/tmp_obj_wHPqRs", "5/tmp_obj_k0nncz")):
@@ -140,6 +141,7 @@ check "nor one drawn by lot" sh -c '! grep -qE "/own/lot[.]A[0-9a-f]" "$T/etc/le
 refused "a name that would be known by nothing but its length" /bin/sh -c 'echo >few/.bashrc'
 same "what looks like words has no rule beside one for letters like these" 1 "$(grep -c "/own/3/php" "$T/etc/learnt.rules")"
 same "nor has a directory that is drawn by lot its name in them" 0 "$(grep -cE 'tmpa8s_7d6f|/d[.]s_7d6f0Z' "$T/etc/learnt.rules")"
+refused "as many letters behind another stem, that may be words" /bin/sh -c 'echo >own/6/tmp/top9abcdefg'
 refused "seven letters where six were drawn by lot" /bin/sh -c 'echo >own/5/tmp_obj_k0nncZZ'
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
