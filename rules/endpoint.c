@@ -91,7 +91,7 @@ static int parse_host(const char *text, size_t len, size_t at, struct glob_error
 	size_t n = slash ? (size_t)(slash - text) : len;
 	if (!parse_addr(text, n, out->addr, &bits))
 		return fail(wrong, at,
-			    "not an address; IPv4, [IPv6], ADDRESS/BITS or '*' was expected (names come with the resolver)");
+			    "not an address; IPv4, [IPv6], ADDRESS/BITS or '*' was expected; a host name is none, rules know no names");
 	prefix = bits;
 	if (slash && !number(slash + 1, len - n - 1, bits, &prefix))
 		return fail(wrong, at + n + 1, bits == 32 ? "not a prefix length; 0 to 32 was expected"

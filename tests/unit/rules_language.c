@@ -150,8 +150,8 @@ static void test_errors(void **state)
 	refused("rewrite connect tcp:*:1 -> unix:/x show=told\n", 1, 41, "asked was expected");
 	refused("allow read tcp:*:1\n", 1, 12, "an endpoint where a file");
 	refused("allow connect /x\n", 1, 15, "not an endpoint");
-	refused("allow connect tcp:example.org:443\n", 1, 19, "names come with the resolver");
-	refused("allow connect tcp:localhost:443\n", 1, 19, "names come with the resolver");
+	refused("allow connect tcp:example.org:443\n", 1, 19, "a host name is none");
+	refused("allow connect tcp:localhost:443\n", 1, 19, "a host name is none");
 	refused("allow connect tcp:10.0.0.0/33:443\n", 1, 28, "0 to 32");
 	refused("deny connect tcp:2001:db8::5:443\n", 1, 18, "in brackets");
 	refused("deny connect tcp:fe80::1/10\n", 1, 18, "in brackets");
