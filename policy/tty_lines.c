@@ -14,6 +14,7 @@
 #include "policy/guard.h"
 #include "policy/policy_state.h"
 #include "policy/screen.h"
+#include "policy/show.h"
 #include "policy/standing.h"
 #include "policy/tty_state.h"
 #include "policy/tty_text.h"
@@ -28,7 +29,7 @@ void tty_show_line(struct tty_channel *c, const char *words, const char *typed)
 	tty_write(c, &t);
 }
 
-/* Takes over what is printable of a burst; Enter in one is no end. Returns 1 at the end, -1 when given up, 0 to go on. */
+/* Takes over what is printable of a burst, and bytes of other letters as names show them; Enter in one is no end. 1 at the end, -1 when given up, 0 to go on. */
 static int edit(char *line, size_t cap, const char *keys, ssize_t n)
 {
 	size_t len = strlen(line);
@@ -46,6 +47,9 @@ static int edit(char *line, size_t cap, const char *keys, ssize_t n)
 		else if (keys[i] >= 0x20 && keys[i] < 0x7f && len + 1 < cap) {
 			line[len++] = keys[i];
 			line[len] = '\0';
+		} else if ((unsigned char)keys[i] >= 0x80 && len + 4 < cap) {
+			snprintf(line + len, cap - len, "\\x%02x", (unsigned char)keys[i]);
+			len += 4;
 		}
 	}
 	return 0;
@@ -153,6 +157,17 @@ static bool read_for(struct tty_channel *c, const struct asked *a, const char *w
 	return s->answer.scope != SCOPE_ALWAYS || read_always(c, a, s);
 }
 
+/* A name as names are shown. */
+static bool read_target(struct tty_channel *c, const struct asked *a, char *out, size_t cap)
+{
+	char line[4096] = "";
+	if (!read_line(c, a, "  the object instead: ", line, sizeof(line)))
+		return false;
+	long n = show_unescape(line, out, cap - 1);
+	out[n > 0 ? n : 0] = '\0';
+	return n > 0 && !memchr(out, '\0', (size_t)n);
+}
+
 bool tty_read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k)
 {
 	if (key == 'p') {
@@ -177,5 +192,5 @@ bool tty_read_more(struct tty_channel *c, const struct asked *a, int key, struct
 	if (key != 'r')
 		return false;
 	s->answer.kind = VERDICT_REWRITE;
-	return read_line(c, a, "  the object instead: ", s->answer.target, sizeof(s->answer.target)) && s->answer.target[0];
+	return read_target(c, a, s->answer.target, sizeof(s->answer.target));
 }

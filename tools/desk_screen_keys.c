@@ -9,7 +9,7 @@
 #include "tools/desk_answer.h"
 #include "tools/desk_screen_state.h"
 
-/* One key into LINE. 1: taken as it is, -1: given up, 0: go on. */
+/* One key into LINE, a byte of a letter beyond ASCII as names show it. 1: taken as it is, -1: given up, 0: go on. */
 static int edit(char *line, size_t cap, int key)
 {
 	size_t len = strlen(line);
@@ -24,7 +24,8 @@ static int edit(char *line, size_t cap, int key)
 	else if (key >= 0x20 && key < 0x7f && len + 1 < cap) {
 		line[len] = (char)key;
 		line[len + 1] = '\0';
-	}
+	} else if (key >= 0x80 && key <= 0xff && len + 4 < cap)
+		snprintf(line + len, cap - len, "\\x%02x", (unsigned)key);
 	return 0;
 }
 

@@ -181,6 +181,19 @@ sleep 0.3
 keys Enter
 see "r leads elsewhere" "content of brief"
 
+# Letters beyond ASCII are typed as they are on the keyboard, and shown as names are.
+echo "content of the other" >"gr$(printf '\303\274')n"
+begin
+run "cat secret"
+wait_text "$ARMED"
+keys r
+wait_text "the object instead:"
+keys -l "$T/w/gr$(printf '\303\274')n"
+check "a letter beyond ASCII is seen as names show it" wait_text '/gr\xc3\xbcn'
+sleep 0.3
+keys Enter
+see "and is part of the name" "content of the other"
+
 begin
 run "cat secret"
 wait_text "$ARMED"
