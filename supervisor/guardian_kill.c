@@ -15,7 +15,8 @@
 
 #define MAX_SCAN 65536
 #define FULL_EVERY 16
-#define HURRY 50000
+#define HURRY 50000 /* rounds without a pause: who forks in a loop is beaten by nothing else */
+#define PATIENCE (HURRY + 5000) /* ten seconds later: what is left waits in the kernel, for a file system, and ends when that answers */
 #define PASSES 8
 #define PID_LIMIT (4 * 1024 * 1024) /* the kernel's own */
 
@@ -195,5 +196,7 @@ int guardian_kill_round(enum killer who, unsigned round)
 		kill_all(&spaces[who], self);
 	else
 		kill_children(self);
-	return round < HURRY ? 0 : 2;
+	if (round < HURRY)
+		return 0;
+	return round < PATIENCE ? 2 : 50;
 }

@@ -204,9 +204,21 @@ static void nothing_to_give_back(void **state)
 	take_down(&s);
 }
 
+/* Without a pause at first; who is still there much later waits in the kernel, and is not hurried by whoever asks all the time. */
+static void pauses_grow(void **state)
+{
+	(void)state;
+	assert_int_equal(guardian_kill_round(KILLER_GUARDIAN, 1), 0);
+	assert_int_equal(guardian_kill_round(KILLER_GUARDIAN, 49999), 0);
+	assert_int_equal(guardian_kill_round(KILLER_GUARDIAN, 50001), 2);
+	assert_int_equal(guardian_kill_round(KILLER_GUARDIAN, 55001), 50);
+	assert_int_equal(guardian_kill_round(KILLER_GUARDIAN, 4000000001U), 50);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pauses_grow),
 		cmocka_unit_test(usher_lives),
 		cmocka_unit_test(usher_is_going),
 		cmocka_unit_test(usher_is_reaped),
