@@ -877,10 +877,10 @@ static void test_firm(void **state)
 	decides("include builtin:secrets\nallow connect tcp:169.254.169.254:80\n", "connect tcp:169.254.169.254:80", VERDICT_ALLOW);
 }
 
-/* $ABOVE_PWD: the directories on the way to PWD, neither itself nor anything in them. */
-static void above_by(const char *text, const char *pwd, const char *object, bool is)
+/* What TEXT says of reading OBJECT where the variables are these. */
+static enum verdict_kind said_at(const char *text, const char *home, const char *pwd, const char *tmp, const char *object)
 {
-	const struct variable at[] = { { "PWD", pwd, NULL }, { "HOME", "/home/u", NULL }, { "TMPDIR", "/tmp", NULL } };
+	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", pwd, NULL }, { "TMPDIR", tmp, NULL } };
 	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
 	struct diagnostics found = { 0 };
 	struct ruleset *rs = NULL;
@@ -889,10 +889,17 @@ static void above_by(const char *text, const char *pwd, const char *object, bool
 	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
 							    .name = { object, (uint32_t)strlen(object) } } };
 	ruleset_decide(rs, &call, &v);
-	if ((v.kind == VERDICT_ALLOW) != is)
-		fail_msg("PWD=%s: %s is %s", pwd, object, verdict_name(v.kind));
 	ruleset_free(rs);
 	diagnostics_free(&found);
+	return v.kind;
+}
+
+/* $ABOVE_PWD: the directories on the way to PWD, neither itself nor anything in them. */
+static void above_by(const char *text, const char *pwd, const char *object, bool is)
+{
+	enum verdict_kind kind = said_at(text, "/home/u", pwd, "/tmp", object);
+	if ((kind == VERDICT_ALLOW) != is)
+		fail_msg("PWD=%s: %s is %s", pwd, object, verdict_name(kind));
 }
 
 static void above(const char *pwd, const char *object, bool is)
@@ -934,19 +941,9 @@ static void test_above_pwd(void **state)
 /* $TEMPORARY: TMPDIR, /tmp and /var/tmp, but for a home that lies in one of them. */
 static void temporary_by(const char *text, const char *home, const char *tmp, const char *object, bool is)
 {
-	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", "/srv/p", NULL }, { "TMPDIR", tmp, NULL } };
-	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
-	struct diagnostics found = { 0 };
-	struct ruleset *rs = NULL;
-	struct verdict v;
-	assert_int_equal(ruleset_parse("t", text, strlen(text), &source, &found, &rs), 0);
-	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
-							    .name = { object, (uint32_t)strlen(object) } } };
-	ruleset_decide(rs, &call, &v);
-	if ((v.kind == VERDICT_ALLOW) != is)
-		fail_msg("HOME=%s TMPDIR=%s: %s is %s", home, tmp, object, verdict_name(v.kind));
-	ruleset_free(rs);
-	diagnostics_free(&found);
+	enum verdict_kind kind = said_at(text, home, "/srv/p", tmp, object);
+	if ((kind == VERDICT_ALLOW) != is)
+		fail_msg("HOME=%s TMPDIR=%s: %s is %s", home, tmp, object, verdict_name(kind));
 }
 
 static void temporary_is(const char *home, const char *tmp, const char *object, bool is)
@@ -1020,20 +1017,9 @@ static void test_temporary(void **state)
 /* $OTHER_HOMES leaves out the homes that HOME, PWD and TMPDIR are in. */
 static void other(const char *home, const char *pwd, const char *object, bool is)
 {
-	const struct variable at[] = { { "HOME", home, NULL }, { "PWD", pwd, NULL }, { "TMPDIR", "/tmp", NULL } };
-	const struct ruleset_source source = { .variables = at, .n_variables = 3 };
-	static const char text[] = "deny read $OTHER_HOMES/**\ndefault allow\n";
-	struct diagnostics found = { 0 };
-	struct ruleset *rs = NULL;
-	struct verdict v;
-	assert_int_equal(ruleset_parse("t", text, sizeof(text) - 1, &source, &found, &rs), 0);
-	struct call call = { .n_objects = 1, .object[0] = { .kind = OBJECT_FILE, .ops = OP_READ,
-							    .name = { object, (uint32_t)strlen(object) } } };
-	ruleset_decide(rs, &call, &v);
-	if ((v.kind == VERDICT_DENY) != is)
-		fail_msg("HOME=%s PWD=%s: %s is %s", home, pwd, object, verdict_name(v.kind));
-	ruleset_free(rs);
-	diagnostics_free(&found);
+	enum verdict_kind kind = said_at("deny read $OTHER_HOMES/**\ndefault allow\n", home, pwd, "/tmp", object);
+	if ((kind == VERDICT_DENY) != is)
+		fail_msg("HOME=%s PWD=%s: %s is %s", home, pwd, object, verdict_name(kind));
 }
 
 static void test_other_homes(void **state)
