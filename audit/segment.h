@@ -51,7 +51,7 @@ int segment_extend(struct segment *s, size_t upto);
  * The first segment in DIR, with UPTO bytes there before it has its name: one without its blank end, as a writer that is killed here would leave it,
  * looks like one that was cut off. Returns 0 or a negative errno: nothing is left behind then.
  */
-#define SEGMENT_UNNAMED "first"
+#define SEGMENT_UNNAMED "segment.new"
 int segment_first(int dir, size_t upto, struct segment **out);
 
 /* Appends HEAD and BODY as one line; both must fit into what is allocated, a newline included. Returns 0 or a negative errno (pwrite only). */

@@ -19,6 +19,7 @@
 
 #include "audit/journal.h"
 #include "audit/reader.h"
+#include "audit/segment.h"
 #include "audit/tombstone.h"
 #include "rules/cleanup.h"
 #include "tools/log.h"
@@ -28,29 +29,42 @@ static bool is_ours(const char *name)
 {
 	unsigned n;
 	int end = 0;
-	return !strcmp(name, "anchor") || !strcmp(name, "inflight.jsonl") || !strcmp(name, "reviews") || !strncmp(name, "index.sqlite", 12) ||
+	return !strcmp(name, "anchor") || !strcmp(name, SEGMENT_UNNAMED) || !strcmp(name, "inflight.jsonl") || !strcmp(name, "reviews") || !strncmp(name, "index.sqlite", 12) ||
 	       (sscanf(name, "journal-%6u.jsonl%n", &n, &end) == 1 && end && !name[end]);
 }
 
-/* The time of the session's last change in *when; false when there is a file that is no journal's. */
-static bool only_ours(int fd, time_t *when)
+/* Whether the directory has the anchor file of a journal. */
+static bool is_anchored(int fd)
+{
+	static const char format[] = JOURNAL_FORMAT " ";
+	char text[sizeof format - 1];
+	CLEANUP_FD int at = openat(fd, "anchor", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	return at >= 0 && read(at, text, sizeof text) == (ssize_t)sizeof text && !memcmp(text, format, sizeof text);
+}
+
+/*
+ * The time of the session's last change in *when; false when there is a file that is no journal's. Where usher was killed before the first record there
+ * is no segment (*begun): the anchor file alone tells then whose directory it is.
+ */
+static bool only_ours(int fd, time_t *when, bool *begun)
 {
 	int copy = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = copy < 0 ? NULL : fdopendir(copy);
-	bool good = d != NULL, some = false;
+	bool good = d != NULL;
 	struct stat st;
 	*when = 0;
+	*begun = false;
 	for (const struct dirent *e; good && (e = readdir(d));) {
 		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 			continue;
 		good = is_ours(e->d_name) && fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode);
-		some |= good && !strncmp(e->d_name, "journal-", 8);
+		*begun |= good && !strncmp(e->d_name, "journal-", 8);
 		if (good && st.st_mtime > *when)
 			*when = st.st_mtime;
 	}
 	if (d)
 		closedir(d);
-	return good && some;
+	return good && (*begun || is_anchored(fd));
 }
 
 static void remove_some(int fd, bool segments)
@@ -76,24 +90,38 @@ static void remove_files(int home, int fd, const char *name)
 	unlinkat(home, name, AT_REMOVEDIR);
 }
 
+static void say_removed(const char *path, const char *name)
+{
+	printf("removed %s/", path);
+	put_text(name, strlen(name), stdout);
+}
+
 /* 1 when the session was removed, 0 when it stays, or a negative errno. */
 static int consider(int home, const char *path, const char *name, time_t before)
 {
 	char dir[PATH_MAX + NAME_MAX + 2];
 	struct proof p;
 	time_t when;
+	bool begun;
 	CLEANUP_FD int fd = openat(home, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || !only_ours(fd, &when) || when >= before)
+	if (fd < 0 || !only_ours(fd, &when, &begun) || when >= before)
 		return 0;
 	snprintf(dir, sizeof dir, "%s/%s", path, name);
-	if (journal_writer(dir) != 0 || verify_journal(dir, NULL, 0, &p) != 0)
+	if (journal_writer(dir) != 0)
+		return 0;
+	if (!begun) { /* nothing to write down */
+		remove_files(home, fd, name);
+		say_removed(path, name);
+		puts(" (it never began)");
+		return 1;
+	}
+	if (verify_journal(dir, NULL, 0, &p) != 0)
 		return 0;
 	int rc = tombstone_append(home, name, &p);
 	if (rc != 0)
 		return rc;
 	remove_files(home, fd, name);
-	printf("removed %s/", path);
-	put_text(name, strlen(name), stdout);
+	say_removed(path, name);
 	printf(" (%" PRIu64 " records)\n", p.records);
 	return 1;
 }

@@ -379,6 +379,11 @@ touch -d '40 days ago' "$T"/place/{one,two,killed}/*
 touch "$T"/place/two/journal-000001.jsonl
 log prune --keep 30d "$T/place" >"$T/out"; same "prune removes what is old" "2 sessions removed" "$(tail -1 "$T/out")"
 [ ! -e "$T/place/one" ] && [ ! -e "$T/place/one.salts" ] && [ -e "$T/place/two/anchor" ] && [ -e "$T/place/other/file" ] && ok "and nothing else" || not_ok "and nothing else" "$(ls -R "$T/place")"
+# What a session that was killed before its first record left; a directory with a file called like one of it is not.
+mkdir "$T/place/none" "$T/place/mine"; cp "$T/a/anchor" "$T/place/none"; : >"$T/place/none/segment.new"; : >"$T/place/mine/segment.new"; echo mine >"$T/place/mine/anchor"
+touch -d '40 days ago' "$T"/place/{none,mine}/*
+log prune --keep 30d "$T/place" >"$T/out"; has "prune removes what never began" "place/none (it never began)" "$T/out"
+[ ! -e "$T/place/none" ] && [ -e "$T/place/mine/anchor" ] && ok "and not what is somebody's" || not_ok "and not what is somebody's" "$(ls -R "$T/place")"
 log prune --keep 0s "$T/place" >"$T/out"; sleep 1.1; log prune --keep 0s "$T/place" >>"$T/out"
 same "three tombstones" 3 "$(wc -l <"$T/place/pruned.jsonl")"
 "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "which verify" 0 $?

@@ -339,7 +339,7 @@ static void no_name_before_there_is_room(void **state)
 	assert_int_equal(status, 0);
 	snprintf(name, sizeof name, "%s/journal-000001.jsonl", dir);
 	assert_int_equal(access(name, F_OK), -1);
-	snprintf(name, sizeof name, "%s/first", dir);
+	snprintf(name, sizeof name, "%s/segment.new", dir);
 	assert_int_equal(access(name, F_OK), -1);
 	remove_dir(dir);
 }
