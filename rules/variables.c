@@ -89,7 +89,9 @@ int variables_import(struct variables *v, struct arena *a, const struct ruleset_
 		if (r)
 			return r;
 	}
-	int r = from ? other_homes(v, a, from) : 0;
-	r = r || !from ? r : above_pwd(v, a, from);
-	return r || !from ? r : temporary(v, a, from);
+	if (!from)
+		return 0;
+	int r = other_homes(v, a, from);
+	r = r ? r : above_pwd(v, a, from);
+	return r ? r : temporary(v, a, from);
 }

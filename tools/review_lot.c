@@ -14,6 +14,8 @@
 #define MKTEMP 10  /* that mktemp(1) and Perl's File::Temp do */
 #define STEM 2     /* letters in front of them, at least, where nothing parts them from these ("php", "cc", "tmp") */
 #define UNSTEADY 3 /* times that letters drawn by lot change their kind, at least: words do at most twice */
+#define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
+#define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
 struct letters {
 	size_t n;
@@ -100,7 +102,7 @@ static size_t behind_line(const char *name, size_t len, size_t run)
 	return six.upper + six.lower + six.digit > 1 ? MKSTEMP : 0;
 }
 
-size_t review_lot(const char *name, size_t len, const char **one)
+static size_t letters_drawn(const char *name, size_t len, const char **one)
 {
 	struct letters run = letters_at_end(name, len, len);
 	size_t before = len - run.n;
@@ -119,4 +121,40 @@ size_t review_lot(const char *name, size_t len, const char **one)
 		return 0;
 	size_t n = behind_stem(name, len, run.n);
 	return n ? n : behind_line(name, len, run.n);
+}
+
+static size_t digits_at_end(const char *name, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && isdigit((unsigned char)name[len - 1 - n]))
+		n++;
+	return n >= GO_DIGITS && n < len && name[len - 1 - n] != '/' ? n : 0;
+}
+
+/* How long a kind of file is at the end of the name, with its dot. */
+static size_t suffix_of(const char *name, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && n < SUFFIX && isalpha((unsigned char)name[len - 1 - n]))
+		n++;
+	return n && n < len && name[len - 1 - n] == '.' ? n + 1 : 0;
+}
+
+static struct unsteady before_suffix(const char *name, size_t len, size_t suffix)
+{
+	struct unsteady u = { .suffix = suffix };
+
+	u.digits = digits_at_end(name, len - suffix);
+	u.lot = u.digits ? 0 : letters_drawn(name, len - suffix, &u.one);
+	return u;
+}
+
+struct unsteady review_unsteady(const char *name)
+{
+	size_t len = strlen(name);
+	struct unsteady u = before_suffix(name, len, 0);
+
+	return u.digits || u.lot ? u : before_suffix(name, len, suffix_of(name, len));
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which letters of a temporary file's name were drawn by lot, so that they are others next time. */
+/* Which part of a temporary file's name was drawn by lot, or counted, so that it is another one next time. */
 #ifndef USHER_TOOLS_REVIEW_LOT_H
 #define USHER_TOOLS_REVIEW_LOT_H
 
 #include <stddef.h>
 
-/*
- * How many letters and digits at the end of NAME, of LEN bytes, were drawn by lot; 0 where they seem to mean something. NAME is that of a file that was made
- * and is gone again. *ONE is set to the pattern for each of them.
- */
-size_t review_lot(const char *name, size_t len, const char **one);
+/* At the end of a name, before SUFFIX bytes: digits of a number, or letters and digits that were drawn by lot; none where these seem to mean something. */
+struct unsteady {
+	size_t digits, lot, suffix;
+	const char *one; /* the pattern for each that was drawn by lot */
+};
+
+/* NAME is that of a file that was made and is gone again. */
+struct unsteady review_unsteady(const char *name);
 
 #endif

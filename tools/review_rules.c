@@ -279,50 +279,11 @@ static void put_ops(struct strbuf *to, const char *between, op_set ops)
 	}
 }
 
-#define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
-#define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
-
-static size_t digits_at_end(const struct done_to *w, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && isdigit((unsigned char)w->name[len - 1 - n]))
-		n++;
-	return n >= GO_DIGITS && n < len && w->name[len - 1 - n] != '/' ? n : 0;
-}
-
-/* How long a kind of file is at the end of the name, with its dot. */
-static size_t suffix_of(const struct done_to *w, size_t len)
-{
-	size_t n = 0;
-
-	while (n < len && n < SUFFIX && isalpha((unsigned char)w->name[len - 1 - n]))
-		n++;
-	return n && n < len && w->name[len - 1 - n] == '.' ? n + 1 : 0;
-}
-
-/* What at the end of the name, before a suffix, is another one next time. */
-struct unsteady {
-	size_t digits, lot, suffix;
-	const char *one; /* the pattern for each that was drawn by lot */
-};
-
-static struct unsteady unsteady_before(const struct done_to *w, size_t suffix)
-{
-	struct unsteady u = { .suffix = suffix };
-	size_t len = strlen(w->name) - suffix;
-
-	u.digits = digits_at_end(w, len);
-	u.lot = u.digits ? 0 : review_lot(w->name, len, &u.one);
-	return u;
-}
-
 static struct unsteady unsteady_of(const struct done_to *w)
 {
 	if (*w->scheme || !(w->ops & OP_CREATE) || !(w->ops & OP_DELETE))
 		return (struct unsteady){ 0 };
-	struct unsteady u = unsteady_before(w, 0);
-	return u.digits || u.lot ? u : unsteady_before(w, suffix_of(w, strlen(w->name)));
+	return review_unsteady(w->name);
 }
 
 /* Some of a name, with a wildcard in the place of each process's number. */
