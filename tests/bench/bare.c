@@ -4,17 +4,19 @@
  * notifies of some calls, and answers them with the least work there is: no policy, no
  * journal, no resolution of names. It protects nothing.
  *
- *   bare [continue|inject] [-c] [-f] [-m] [-s] [-x] [-n THREADS] CMD...
+ *   bare [continue|inject] [-c] [-f] [-m] [-s] [-x] [-t] [-n THREADS] CMD...
  *
  * continue: every call is let go on.  inject: opens are done here and the descriptor is put
  * into the caller (ADDFD, close, SEND); connects, mkdir, rmdir, rename, unlink, stat
  * and changes of metadata by descriptor are done here too.
  * -c traps connect, -f mkdir/rmdir/rename/unlink, -m fchmod/fchown/utimensat, -s stat, -x execve. Calls it cannot do itself go on.
+ * -t also stops the new program before its first instruction, looks at nothing, and lets it go.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
 #include <pthread.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -26,6 +28,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -46,7 +49,7 @@
 
 struct bare {
 	int listener;
-	bool inject;
+	bool inject, stops;
 };
 
 struct traps {
@@ -347,6 +350,24 @@ static bool perform(const struct bare *b, const struct seccomp_notif *req, struc
 	}
 }
 
+/* Answers an exec, with a stop where the new program begins, or where the call failed. */
+static void stop_exec(const struct bare *b, const struct seccomp_notif *req)
+{
+	struct seccomp_notif_resp resp = {.id = req->id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE};
+	pid_t pid = (pid_t)req->pid;
+	bool held = ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) == 0;
+	int status;
+
+	if (held)
+		ptrace(PTRACE_INTERRUPT, pid, 0, 0);
+	ioctl(b->listener, SECCOMP_IOCTL_NOTIF_SEND, &resp);
+	if (!held)
+		return;
+	pid = waitpid(-1, &status, __WALL | __WNOTHREAD); /* a thread that execs comes back under its leader's number */
+	if (pid > 0 && WIFSTOPPED(status))
+		ptrace(PTRACE_DETACH, pid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+}
+
 static void *serve(void *context)
 {
 	const struct bare *b = context;
@@ -359,6 +380,10 @@ static void *serve(void *context)
 			if (errno == EINTR || errno == ENOENT)
 				continue;
 			return NULL;
+		}
+		if (b->stops && req.data.nr == SYS_execve) {
+			stop_exec(b, &req);
+			continue;
 		}
 		resp = (struct seccomp_notif_resp){.id = req.id};
 		if (!b->inject || !perform(b, &req, &resp))
@@ -404,6 +429,17 @@ static pid_t start(char **argv, const struct traps *traps, int *listener)
 	return pid;
 }
 
+/* A wait for the child itself would take its stops from the thread that holds it. */
+static void await_end(pid_t pid)
+{
+	struct pollfd ended = {.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN};
+
+	while (poll(&ended, 1, -1) < 0)
+		if (errno != EINTR)
+			die("poll");
+	close_own(ended.fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct bare b = {.inject = argc > 1 && strcmp(argv[1], "inject") == 0};
@@ -412,9 +448,9 @@ int main(int argc, char **argv)
 	pthread_t t;
 
 	if (argc < 3)
-		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-m] [-s] [-x] [-n THREADS] CMD...\n"), 125;
+		return fprintf(stderr, "usage: bare continue|inject [-c] [-f] [-m] [-s] [-x] [-t] [-n THREADS] CMD...\n"), 125;
 	optind = 2;
-	while ((opt = getopt(argc, argv, "+cfmsxn:")) != -1) {
+	while ((opt = getopt(argc, argv, "+cfmsxtn:")) != -1) {
 		switch (opt) {
 		case 'c':
 			traps.connects = true;
@@ -431,6 +467,9 @@ int main(int argc, char **argv)
 		case 'x':
 			traps.execs = true;
 			break;
+		case 't':
+			traps.execs = b.stops = true;
+			break;
 		case 'n':
 			threads = atoi(optarg);
 			break;
@@ -444,6 +483,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < threads; i++)
 		if (pthread_create(&t, NULL, serve, &b))
 			die("pthread_create");
+	await_end(pid);
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			die("waitpid");

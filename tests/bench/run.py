@@ -243,6 +243,7 @@ def rows(ready, quick):
          "mkdir + rmdir": micro("mkdir", 1000 * k), "rename": micro("rename", 1000 * k), "unlink": micro("unlink", 1000 * k), "stat, no rule": micro("stat", 2000 * k),
          "stat, ruled": options(micro("stat", 2000 * k), "-p", HERE + "/stat.rules", bare=("-s",)),
          "connect tcp": micro("connect-tcp", 1000 * k, times=5), "connect unix": micro("connect-unix", 1000 * k, times=5), "posix_spawn + wait": micro("spawn", 250)}  # fewer show what a session does once, in its first moments
+    r["posix_spawn, stopped"] = options(r["posix_spawn + wait"], bare=("-t",))  # the bare notifier stops the new program at its first instruction, too
     for n in ("2", "8") if quick else ("2", "4", "8"):
         r[f"open, {n} threads"] = micro("open", 500 * k, n)
         r[f"open, {n} processes"] = micro("open", 500 * k, "p" + n)
@@ -256,6 +257,7 @@ def rows(ready, quick):
         r[f"open, {name}"] = options(micro("open", 2000 * k), *words)
     r["300 execs in sh"] = execs = whole("i=0; while [ $i -lt 300 ]; do /bin/true; i=$((i+1)); done")
     del execs.warms  # the starts before have warmed them
+    r["300 execs, stopped"] = options(execs, bare=("-t",))
     py = shutil.which("python3", path="/usr/bin:" + os.environ["PATH"])
     r["python, 40 imports"] = whole([py, "-B", "-c", "import " + ", ".join(MODULES)])
     if "node" in ready: r["node, 300 requires"] = whole("cd mods && node main.js")
