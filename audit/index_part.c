@@ -12,7 +12,7 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
-#define VERSION 2 /* 2: where a rewrite led is a name, too */
+#define VERSION 3 /* 2: where a rewrite led is a name, too; 3: and what the kernel gave a bind */
 
 struct index_part {
 	struct part_head head;

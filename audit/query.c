@@ -55,7 +55,7 @@ static bool glob_field(const struct field *f, const char *glob)
 	return n >= 0 && query_glob(glob, bytes, (size_t)n);
 }
 
-/* object, named and to (where a rewrite led). */
+/* object, named, to (where a rewrite led) and given (what the kernel chose). */
 static bool match_name(const struct field *f, const char *glob)
 {
 	return query_key_of(f) == KEY_NAME && glob_field(f, glob);
@@ -361,7 +361,8 @@ enum query_key query_key_of(const struct field *f)
 		enum query_key key;
 	} keys[] = { { "seq", KEY_SEQ },       { "time", KEY_TIME },   { "type", KEY_TYPE },	{ "pid", KEY_TASK },
 		     { "tid", KEY_TASK },      { "exe", KEY_EXE },     { "call", KEY_CALL },	{ "op", KEY_OP },
-		     { "object", KEY_NAME },   { "named", KEY_NAME },  { "to", KEY_NAME },	{ "verdict", KEY_VERDICT }, { "rule", KEY_RULE },
+		     { "object", KEY_NAME },   { "named", KEY_NAME },  { "to", KEY_NAME },	{ "given", KEY_NAME },
+		     { "verdict", KEY_VERDICT }, { "rule", KEY_RULE },
 		     { "result", KEY_RESULT }, { "event", KEY_EVENT }, { "log", KEY_LOG },	{ "answer", KEY_ANSWER },
 		     { "intent", KEY_INTENT } };
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)

@@ -22,7 +22,7 @@ struct query;
 /* What a word of a query looks at: the values that an index keeps. */
 enum query_key {
 	KEY_NONE = 0, /* nothing that narrows: what is not so */
-	KEY_NAME,     /* object, named and to, of every object */
+	KEY_NAME,     /* object, named, to and given, of every object */
 	KEY_EXE,
 	KEY_OP, /* each of the list */
 	KEY_CALL,

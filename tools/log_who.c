@@ -169,8 +169,7 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		if (one.kind == FIELD_STRING && (field_key(&one, "object") || field_key(&one, "named") || field_key(&one, "to")) &&
-		    known(w, one.value, one.len))
+		if (one.kind == FIELD_STRING && query_key_of(&one) == KEY_NAME && known(w, one.value, one.len))
 			return true;
 		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))
 			continue;

@@ -304,6 +304,10 @@ abstract.bind(("127.0.0.1", tcp.getsockname()[1] ^ 1))
 P
 session "$T/given" 'python3 -S given.py >out 2>err'
 same "control: ports and a name were given" yes "$([ "$(grep -c . out)" -ge 4 ] && echo yes)"
+port=$(grep -m1 '^tcp:127' out)
+same "one is found by it" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(log "$T/given" who-touched "$port" | grep -c bind)"
+check "an index of it is made" "$USHER" log "$T/given" index
+same "and by the index" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(log "$T/given" who-touched "$port" | grep -c bind)"
 same "records say which, and only of those" "$(sort out)" "$(log "$T/given" --json | grep -o '"given":"[^"]*"' | cut -d'"' -f4 | sort)"
 
 # As whom it was done: where a process of root's has become another user, records of what was done for it say so.
