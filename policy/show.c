@@ -208,6 +208,40 @@ long show_unescape(const char *text, char *out, size_t cap)
 	return (long)n;
 }
 
+/* The byte that the escape at the end of TEXT stands for, or 0 where none is that of a byte beyond ASCII. */
+static unsigned last_byte(const char *text, size_t len)
+{
+	size_t slashes = 0;
+	unsigned byte;
+
+	while (len >= 4 + slashes && text[len - 4 - slashes] == '\\')
+		slashes++;
+	if (slashes % 2 == 0 || text[len - 3] != 'x' || sscanf(text + len - 2, "%2x", &byte) != 1)
+		return 0; /* two backslashes are one that is meant */
+	return byte >= 0x80 ? byte : 0;
+}
+
+#define LETTER_MOST 4 /* bytes of UTF-8 */
+
+void show_erase(char *text)
+{
+	size_t len = strlen(text);
+
+	if (!len)
+		return;
+	if (!last_byte(text, len)) {
+		text[len - 1] = '\0';
+		return;
+	}
+	for (int n = 0; n < LETTER_MOST && last_byte(text, len); n++) {
+		bool goes_on = last_byte(text, len) < 0xc0;
+		len -= 4;
+		if (!goes_on)
+			break;
+	}
+	text[len] = '\0';
+}
+
 void show_clean(char *s)
 {
 	for (; *s; s++) {

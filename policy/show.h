@@ -43,6 +43,9 @@ size_t show_escape(struct span in, char *out, size_t cap);
 /* The bytes that show_escape() made TEXT of. Returns their number, or -1 when TEXT is no such text or does not fit. */
 long show_unescape(const char *text, char *out, size_t cap);
 
+/* Takes the last letter of an escaped text off: one beyond ASCII is several escapes. Nothing when TEXT is empty. */
+void show_erase(char *text);
+
 /* Replaces whatever is not printable ASCII in a terminated string by '?'. For words that people typed. */
 void show_clean(char *s);
 

@@ -40,9 +40,10 @@ static int edit(char *line, size_t cap, const char *keys, ssize_t n)
 	if (n > 1 && keys[0] == '\033')
 		return 0;
 	for (ssize_t i = 0; i < n; i++) {
-		if ((keys[i] == 127 || keys[i] == 8) && len > 0)
-			line[--len] = '\0';
-		else if (keys[i] == 21)
+		if (keys[i] == 127 || keys[i] == 8) {
+			show_erase(line);
+			len = strlen(line);
+		} else if (keys[i] == 21)
 			line[len = 0] = '\0';
 		else if (keys[i] >= 0x20 && keys[i] < 0x7f && len + 1 < cap) {
 			line[len++] = keys[i];

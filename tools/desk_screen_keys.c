@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "policy/question_json.h"
+#include "policy/show.h"
 #include "tools/desk_answer.h"
 #include "tools/desk_screen_state.h"
 
@@ -17,8 +18,8 @@ static int edit(char *line, size_t cap, int key)
 		return 1;
 	if (key == 27)
 		return -1;
-	if ((key == KEY_BACKSPACE || key == 127 || key == 8) && len > 0)
-		line[len - 1] = '\0';
+	if (key == KEY_BACKSPACE || key == 127 || key == 8)
+		show_erase(line);
 	else if (key == 21)
 		line[0] = '\0';
 	else if (key >= 0x20 && key < 0x7f && len + 1 < cap) {

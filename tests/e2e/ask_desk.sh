@@ -364,6 +364,8 @@ if command -v tmux >/dev/null; then
 	wait_for shows "the object instead:"
 	press -l "gr$(printf '\303\274')n"
 	check "a letter beyond ASCII is typed as names show it" wait_for shows 'the object instead: gr\xc3\xbcn'
+	press BSpace; press BSpace; press -l x
+	check "and is taken back whole" wait_for shows 'the object instead: grx'
 	press C-c
 	check "Ctrl-C leaves a line, and not the desk" wait_for back q4
 	press p

@@ -188,8 +188,11 @@ run "cat secret"
 wait_text "$ARMED"
 keys r
 wait_text "the object instead:"
-keys -l "$T/w/gr$(printf '\303\274')n"
-check "a letter beyond ASCII is seen as names show it" wait_text '/gr\xc3\xbcn'
+keys -l "$T/w/gr$(printf '\303\274')$(printf '\303\244')"
+check "a letter beyond ASCII is seen as names show it" wait_text '/gr\xc3\xbc\xc3\xa4'
+keys BSpace
+keys -l n
+check "and is taken back whole" wait_text '/gr\xc3\xbcn'
 sleep 0.3
 keys Enter
 see "and is part of the name" "content of the other"

@@ -1142,6 +1142,19 @@ static void escapes_come_back(void **state)
 	assert_int_equal(show_unescape("12345", back, 4), -1);
 }
 
+/* As a backspace does it: what stands for a letter goes as one. */
+static void a_letter_is_erased(void **state)
+{
+	static const char *const cases[][2] = { { "", "" }, { "a", "" }, { "gr\\xc3\\xbc", "gr" }, { "\\xe2\\x82\\xac", "" }, { "a\\x41", "a\\x4" }, { "\\xc3\\xa4\\xc3\\xbc", "\\xc3\\xa4" },
+						{ "\\x80\\x80\\x80\\x80\\x80", "\\x80" }, { "\\\\xc3", "\\\\xc" }, { "\\\\\\xc3", "\\\\" }, { "xff", "xf" }, { "\\xff", "" } };
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char text[32];
+		strcpy(text, cases[i][0]);
+		show_erase(text);
+		assert_string_equal(text, cases[i][1]);
+	}
+}
+
 #define CASE(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -1150,7 +1163,7 @@ int main(void)
 		CASE(deny_answers_at_once),  CASE(words_are_checked),       CASE(helper_answers),
 		CASE(broken_helpers_never_allow), CASE(silence_times_out),  CASE(slow_helpers_run_side_by_side),
 		CASE(identical_ones_are_joined), CASE(interrupted_ones_are_not_asked_anew), CASE(left_ones_go), CASE(answers_wait_for_who_comes_back), CASE(chains_ask_the_next),
-		CASE(too_many_are_refused),
+		CASE(too_many_are_refused), CASE(a_letter_is_erased),
 		CASE(each_is_answered_once), CASE(grants_answer_those_who_wait), CASE(the_same_from_several_threads),
 		CASE(grants_answer_those_who_come), CASE(always_writes_a_rule),
 		CASE(always_begins_a_line), CASE(half_a_rule_is_taken_back), CASE(a_link_is_followed), CASE(a_long_name_leaves_the_note_whole), CASE(what_is_not_noted_is_not_kept),
