@@ -193,6 +193,13 @@ static bool plain_name(struct job *j, const struct start *s, struct text *out)
 	return out->off && !name_below(job_text(j, *out), out->len, "/proc", 5);
 }
 
+/* What was taken for the canonical name is none: no record may show it as the object. */
+static int not_plain(struct target *t)
+{
+	t->name = (struct text){ 0, 0 };
+	return 0;
+}
+
 /*
  * Without links, where that is how the path is: this spares asking the kernel for the name. 1: done; 0: not so; or a negative errno. What is missing where no
  * link was met is missing for the caller, too: whoever searches $PATH execs such names.
@@ -208,7 +215,7 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 	if (t->fd == -ELOOP)
 		link_learn(&j->session->links, link_key(s->path, s->len));
 	if (t->fd == -ELOOP || (t->fd == -ENOENT && !missing_is_told))
-		return 0;
+		return not_plain(t);
 	if (t->fd < 0)
 		return t->fd;
 	if (fstat(t->fd, &st) < 0)
@@ -216,7 +223,7 @@ static int look_plain(struct job *j, const struct look *l, const struct start *s
 	bool strayed = s->path[0] != '/' && making_moved(j);
 	if (strayed || on_procfs(j, t->fd, &st) || S_ISLNK(st.st_mode)) {
 		unhold(t);
-		return 0;
+		return not_plain(t);
 	}
 	take_identity(j, t, &st);
 	t->kind = OBJECT_FILE;

@@ -59,6 +59,21 @@ say(len(n) == 1, "named is what the program said")
 say(any("exec" in r["op"] and r["verdict"] == "allow" and r["call"].startswith("execve") for r in calls), "record of exec")
 say(all(r["rule"].rsplit(":", 1)[0].endswith("s.rules") or r["rule"].startswith("builtin:") or r["rule"] in ("native", "default") for r in calls), "rule is FILE:LINE or builtin:NAME:LINE", sorted({r["rule"] for r in calls})[:9])
 P
+
+# Object is the canonical name, or is not there: what leads over a link and is not found has the name that the program said.
+mkdir away; ln -s away way
+"$USHER" run -p "$T/etc/allow.rules" --journal "$T/j-names" -- python3 -c '
+import os, socket
+for i in range(3):
+    for name in ("way/none", "way/none/deeper", os.getcwd() + "/way/none.s"):
+        try: socket.socket(socket.AF_UNIX).connect(name)
+        except OSError: pass
+        try: open(name)
+        except OSError: pass
+' 2>"$T/err"
+said=$(records "$T/j-names" | grep '"result":"ENOENT"' | grep -F way/none)
+same "what is not found over a link is recorded" 18 "$(grep -c . <<<"$said")"
+same "no object of these is named over the link" "" "$(grep '"object":"[^"]*/way/' <<<"$said")"
 "$USHER" log "$JOURNAL" >"$T/log" 2>&1; same "usher log" 0 $?
 grep -q "$T/project/no" "$T/log" && ok "log shows the denial" || not_ok "log shows the denial" "$(tail -n 5 "$T/log")"
 "$USHER" log "$JOURNAL" --json >"$T/log.json" 2>&1; same "usher log --json" 0 $?
