@@ -125,6 +125,8 @@ def verify(directory):
     seq, head, key, leaves, epoch, first, closed, last = 0, bytes(32), None, [], 1, 1, False, None
     for i, content in enumerate(data):
         lines, torn, fill = split(content, i == len(data) - 1)
+        if not lines and i < len(data) - 1:
+            raise Damage(os.path.basename(names[i]) + " is blank, and another follows")
         for n, line in enumerate(lines, 1):
             where = "%s line %d: " % (os.path.basename(names[i]), n)
             if i == len(data) - 1 and n == len(lines) and fill and not torn and not closed and not line.endswith(b"}"):

@@ -188,6 +188,19 @@ static void nothing_stands_beside(void **state)
 	(void)state;
 }
 
+static void no_blank_segment_comes_between(void **state)
+{
+	struct two *s = two_sessions();
+	for (unsigned fill = 0; fill < 3; fill++) {
+		put_segment(s->dir, 1, &s->a, 0, 7, 0);
+		put_segment(s->dir, 2, &s->a, 7, 7, fill);
+		put_segment(s->dir, 3, &s->a, 7, s->a.n, 0);
+		assert_found(s->dir, 1, 0);
+	}
+	drop(s);
+	(void)state;
+}
+
 static void keys_cannot_move(void **state)
 {
 	struct two *s = two_sessions();
@@ -426,6 +439,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_cannot_move),		     cmocka_unit_test(nothing_stands_beside),
+		cmocka_unit_test(no_blank_segment_comes_between),
 		cmocka_unit_test(keys_cannot_move),		     cmocka_unit_test(records_stay_with_their_anchor),
 		cmocka_unit_test(ends_cannot_be_forged),	     cmocka_unit_test(anchors_tell_of_a_journal_set_back),
 		cmocka_unit_test(proofs_cannot_be_forged),	     cmocka_unit_test(tombstones_cannot_be_forged),
