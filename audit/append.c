@@ -111,7 +111,7 @@ int append_line(struct journal *j, const char *body, size_t len, unsigned flags)
 		return journal_stop(j, rc);
 	uint32_t unsealed = ++j->unsealed;
 	if (unsealed == 1)
-		j->first_unsealed = now;
+		j->first_unsealed = keeper_now();
 	if (unsealed == 1 || unsealed == SEAL_RECORDS || keeper_wants_room(j))
 		keeper_wake(j);
 	return 0;

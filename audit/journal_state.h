@@ -109,6 +109,8 @@ void journal_anchor(struct journal *j, const struct checkpoint *c, bool wait);
 int keeper_make_room(struct journal *j, size_t need);
 /* Replaces the full segment. With j->lock held. */
 int keeper_rotate(struct journal *j);
+/* Nanoseconds, of the clock that says when the keeper has to do what. */
+uint64_t keeper_now(void);
 void keeper_wake(struct journal *j);
 /* Room is to be made ahead of use. */
 bool keeper_wants_room(const struct journal *j);

@@ -13,13 +13,20 @@
 #include <unistd.h>
 
 #include "audit/journal_state.h"
-#include "audit/stamp.h"
 #include "rules/cleanup.h"
 
 #define KEEPER_STACK ((size_t)256 << 10)
 #define LARGE_SEGMENTS 4 /* 256 MB */
 #define SPARE_PART 20 /* of the file system */
 #define SPARE_MOST ((uint64_t)1 << 30)
+
+/* The clock that records are stamped with may be set back while a flush or a seal is due. */
+uint64_t keeper_now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
 
 /* Small while the session is small, then ahead of any burst. With grow held. */
 static size_t next_size(const struct segment *s, size_t need)
@@ -141,8 +148,8 @@ static void tend(struct journal *j)
 
 static bool seal_is_due(const struct journal *j)
 {
-	uint64_t since = j->first_unsealed, now = stamp_now();
-	return since && (j->unsealed >= SEAL_RECORDS || now < since || now - since >= SEAL_NS);
+	uint64_t since = j->first_unsealed;
+	return since && (j->unsealed >= SEAL_RECORDS || keeper_now() - since >= SEAL_NS);
 }
 
 static void seal(struct journal *j)
@@ -155,6 +162,7 @@ static void seal(struct journal *j)
 	if (!j->failed && append_seal(j, false) == 0)
 		journal_checkpoint(j, &c);
 	pthread_mutex_unlock(&j->lock);
+	j->dirty = true; /* a seal is worth as much as the records it is about */
 	if (j->anchors && c.seals)
 		journal_anchor(j, &c, false);
 }
@@ -172,10 +180,10 @@ static void miss(struct journal *j)
 
 static void flush(struct journal *j)
 {
-	if (j->sync != SYNC_BATCH || !j->dirty || stamp_now() < j->next_flush)
+	if (j->sync != SYNC_BATCH || !j->dirty || keeper_now() < j->next_flush)
 		return;
 	j->dirty = false;
-	j->next_flush = stamp_now() + BATCH_NS;
+	j->next_flush = keeper_now() + BATCH_NS;
 	int rc = journal_flush(j);
 	if (rc != 0)
 		journal_stop(j, rc);
@@ -202,7 +210,7 @@ static void name_program(struct journal *j)
 	char buf[512], hex[DIGEST_HEX];
 	struct record r;
 	uint64_t due = j->program_due;
-	if (!due || stamp_now() < due)
+	if (!due || keeper_now() < due)
 		return;
 	j->program_due = 0;
 	if (!hash_program(j, hex))
@@ -215,22 +223,21 @@ static void name_program(struct journal *j)
 
 void journal_name_program(struct journal *j)
 {
-	j->program_due = stamp_now() + PROGRAM_NS;
+	j->program_due = keeper_now() + PROGRAM_NS;
 	keeper_wake(j);
 }
 
-/* The time until DUE where that is sooner than WAIT (0: for ever). A clock that was set back must not make it long. */
+/* The time until DUE where that is sooner than WAIT (0: for ever). */
 static uint64_t sooner(uint64_t wait, uint64_t due, uint64_t now)
 {
 	uint64_t left = due > now ? due - now : 1;
-	left = left < SEAL_NS ? left : SEAL_NS;
 	return !wait || left < wait ? left : wait;
 }
 
 /* How long to sleep: until the epoch is old enough, or a batch is to be flushed; 0: until woken. */
 static uint64_t patience(const struct journal *j)
 {
-	uint64_t since = j->first_unsealed, program = j->program_due, now = stamp_now(), wait = 0;
+	uint64_t since = j->first_unsealed, program = j->program_due, now = keeper_now(), wait = 0;
 	if (j->failed)
 		return 0;
 	if (j->sync == SYNC_BATCH && j->dirty)

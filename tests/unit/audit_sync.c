@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Power cuts. fdatasync() and fsync() are ours here: what they were called for is copied, and only the copy counts as
- * being on the disk. So the test knows at each moment what a cut would leave.
+ * being on the disk. So the test knows at each moment what a cut would leave. So is clock_gettime(): the system's clock can be set.
  */
 #include <fcntl.h>
 #include <limits.h>
 #include <sched.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "audit_util.h"
@@ -46,6 +47,16 @@ int fsync(int fd)
 {
 	copy_out(fd);
 	return 0;
+}
+
+static _Atomic time_t set_by; /* the system's clock, in seconds */
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+	int rc = (int)syscall(SYS_clock_gettime, clock, t);
+	if (rc == 0 && clock == CLOCK_REALTIME)
+		t->tv_sec += set_by;
+	return rc;
 }
 
 static struct journal *begin(enum journal_sync sync, char dir[64])
@@ -145,6 +156,13 @@ static void each_among_threads(void **state)
 	end(j, dir);
 }
 
+static bool gets_on_disk(const char *text)
+{
+	for (int i = 0; i < 3000 && !on_disk("journal-000001.jsonl", text); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	return on_disk("journal-000001.jsonl", text);
+}
+
 /* Soon, without anything more being written; and many records cost few flushes. */
 static void batch_is_soon(void **state)
 {
@@ -155,11 +173,24 @@ static void batch_is_soon(void **state)
 		assert_int_equal(append_note(j, "many", NULL), 0);
 	assert_int_equal(append_note(j, "the-last-one", NULL), 0);
 	assert_true(flushes < 1000);
-	for (int i = 0; i < 3000 && !on_disk("journal-000001.jsonl", "the-last-one"); i++)
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	assert_true(on_disk("journal-000001.jsonl", "the-last-one"));
+	assert_true(gets_on_disk("the-last-one"));
 	struct proof p = prove(disk);
 	assert_whole(&p);
+	end(j, dir);
+}
+
+/* The system's clock may be set back: batches go on, and seals. */
+static void clock_set_back_stops_no_flush(void **state)
+{
+	char dir[64];
+	struct journal *j = begin(SYNC_BATCH, dir);
+	assert_int_equal(append_note(j, "before", NULL), 0);
+	assert_true(gets_on_disk("before"));
+	set_by = -3600;
+	assert_int_equal(append_note(j, "after", NULL), 0);
+	assert_true(gets_on_disk("after"));
+	assert_true(gets_on_disk("\"type\":\"seal\""));
+	set_by = 0;
 	end(j, dir);
 }
 
@@ -184,6 +215,7 @@ int main(void)
 		cmocka_unit_test(each_is_before),
 		cmocka_unit_test(each_among_threads),
 		cmocka_unit_test(batch_is_soon),
+		cmocka_unit_test(clock_set_back_stops_no_flush),
 		cmocka_unit_test(none_never_flushes),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
