@@ -252,11 +252,12 @@ static void put_rest(FILE *to, const char *text, size_t len)
 	}
 }
 
-/* The time of day, in UTC as in the record; with the date where a session starts and ends. */
-static void put_time(FILE *to, const struct parts *p)
+/* The time of day, in UTC as in the record; with the date where a session starts and ends, and of another day than DAY. */
+static void put_time(FILE *to, const struct parts *p, const char *day)
 {
 	bool whole = field_is(&p->type, "start") || field_is(&p->type, "end");
 
+	whole |= day && p->time.len > 23 && strncmp(p->time.value, day, DAY_LEN) != 0;
 	if (p->time.len <= 23)
 		fputs("  ", to);
 	else if (whole)
@@ -265,7 +266,7 @@ static void put_time(FILE *to, const struct parts *p)
 		fprintf(to, " %.12s ", p->time.value + 11);
 }
 
-void render_line(FILE *to, const char *text, size_t len, bool colour)
+void render_line(FILE *to, const char *text, size_t len, bool colour, const char *day)
 {
 	struct parts p;
 	collect(&p, text, len);
@@ -273,7 +274,7 @@ void render_line(FILE *to, const char *text, size_t len, bool colour)
 		put(to, &p.seq);
 	else
 		fprintf(to, ">%.*s", (int)p.after.len, p.after.len ? p.after.value : "");
-	put_time(to, &p);
+	put_time(to, &p, day);
 	if (field_is(&p.type, "call")) {
 		put_call(to, &p, colour);
 	} else {

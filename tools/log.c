@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "audit/field.h"
 #include "audit/journal.h"
 #include "audit/query.h"
 #include "audit/reader.h"
@@ -102,11 +103,25 @@ void log_show(void *context, const char *text, size_t len)
 		return;
 	l->shown++;
 	if (!l->json) {
-		render_line(stdout, text, len, l->colour);
+		render_line(stdout, text, len, l->colour, log_day(l));
 		return;
 	}
 	log_put(text, len);
 	putchar('\n');
+}
+
+const char *log_day(struct log *l)
+{
+	struct reader *r;
+	struct line line;
+	struct field time;
+	if (!l->day_known && reader_open(l->dir, &r) == 0) {
+		if (reader_next(r, &line) == 1 && field_find(line.bytes, line.len, "time", &time) && time.len > DAY_LEN)
+			memcpy(l->day, time.value, DAY_LEN);
+		reader_close(r);
+	}
+	l->day_known = true;
+	return l->day[0] ? l->day : NULL;
 }
 
 /* Waits for more until the session is over. */

@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "audit/render.h"
+
 struct index;
 struct query;
 
@@ -24,6 +26,8 @@ struct log {
 	bool timeline;
 	bool colour;
 	const char *keep;   /* prune: how long, e.g. 30d */
+	char day[DAY_LEN + 1]; /* on which the session began, see log_day() */
+	bool day_known;
 };
 
 typedef void (*log_fn)(void *context, const char *text, size_t len);
@@ -69,6 +73,9 @@ void log_put(const char *text, size_t len);
 
 /* A copy of LEN bytes with a NUL behind them; a line of a damaged journal may hold NULs itself. NULL without memory. */
 char *log_copy(const char *text, size_t len);
+
+/* The day on which the session began, for render_line(); NULL when its first record does not tell. */
+const char *log_day(struct log *l);
 
 /* Prints the record if it answers the query. CONTEXT is a struct log. */
 void log_show(void *context, const char *text, size_t len);

@@ -111,7 +111,7 @@ static void show_rule(const struct explain *e)
 static void show_found(struct explain *e)
 {
 	struct field rule;
-	render_line(stdout, e->text, e->len, e->log->colour);
+	render_line(stdout, e->text, e->len, e->log->colour, log_day(e->log));
 	putchar('\n');
 	render_full(stdout, e->text, e->len);
 	if (field_find(e->text, e->len, "rule", &rule))
@@ -128,7 +128,7 @@ static void show_before(struct explain *e)
 	for (size_t i = first; i < e->n_before; i++) {
 		const char *text = e->before[i % BEFORE].text;
 		if (text)
-			render_line(stdout, text, e->before[i % BEFORE].len, e->log->colour);
+			render_line(stdout, text, e->before[i % BEFORE].len, e->log->colour, log_day(e->log));
 	}
 }
 

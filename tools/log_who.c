@@ -216,7 +216,7 @@ static void show_about(void *context, const char *text, size_t len)
 		log_put(text, len);
 		putchar('\n');
 	} else {
-		render_line(stdout, text, len, w->log->colour);
+		render_line(stdout, text, len, w->log->colour, log_day(w->log));
 	}
 }
 

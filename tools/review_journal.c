@@ -193,7 +193,7 @@ static void print_row(const struct row *r, const struct review_call *c)
 		return;
 	}
 	printf("%-6s %-5s %4ux ", id, r->mark, r->count);
-	render_line(stdout, r->text, strlen(r->text), false);
+	render_line(stdout, r->text, strlen(r->text), false, NULL);
 	if (r->said[0])
 		printf("%18s %s\n", "", r->said);
 }

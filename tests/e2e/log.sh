@@ -434,4 +434,14 @@ else
 	chmod 700 "$T/closed"
 fi
 
+# A session of several days: what is of another day than its first says of which.
+mkdir "$T/days"
+say() { echo "{\"seq\":$1,\"time\":\"2026-11-$2T22:00:00.000000Z\",\"prev\":\"$(printf '%064d' 0)\",\"type\":\"call\",\"pid\":5,\"tid\":5,\"exe\":\"/bin/a\",\"call\":\"openat\",\"op\":[\"read\"],\"object\":\"/x\",\"verdict\":\"deny\",\"rule\":\"a:1\",\"result\":\"EACCES\"}"; }
+{ say 1 20; say 2 20; say 3 21; say 4 22; say 5 20; } >"$T/days/journal-000001.jsonl"
+days() { "$USHER" log "$T/days" "$@" | grep -oE '^[0-9]+ [^ ]+' | tr '\n' ' '; }
+same "log shows the day where it is not the first" "1 22:00:00.000 2 22:00:00.000 3 2026-11-21T22:00:00.000Z 4 2026-11-22T22:00:00.000Z 5 22:00:00.000 " "$(days)"
+same "a query that finds no other day's, too" "4 2026-11-22T22:00:00.000Z " "$(days denied since:2026-11-22)"
+same "who-touched as well" "3 2026-11-21T22:00:00.000Z " "$(days who-touched /x | grep -oE '3 [^ ]+ ')"
+same "and explain" "3 2026-11-21T22:00:00.000Z " "$(days explain 3 | grep -oE '^3 [^ ]+ ')"
+
 finish
