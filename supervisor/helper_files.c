@@ -2,6 +2,8 @@
 #include "supervisor/helper_files.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,11 +12,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WORDS_MOST 32
+#include "rules/cleanup.h"
+
+#define WORDS_MOST 512 /* of one text */
+#define DIRS_MOST 8
+#define CHAIN_MOST 4      /* interpreters of interpreters that the kernel follows */
+#define FIRST_LINE_MOST 256 /* of a script, as the kernel reads it */
 
 struct looking {
 	int (*each)(void *context, const char *file);
 	void *context;
+	char *dir[DIRS_MOST]; /* that a word has named: what follows may be said from there (cd DIR && ./helper) */
+	unsigned dirs;
+	unsigned chain;       /* scripts whose first lines are being read */
 };
 
 /* A word as it is read: what stands in it for others is one byte, or what a variable has. One that is too long is cut: there is no such file. */
@@ -56,7 +66,7 @@ static size_t put_variable(struct word *w, const char *p)
 /* The next word of *AT, without its quotes, into TEXT; false at the end. */
 static bool next_word(const char **at, char text[PATH_MAX])
 {
-	static const char between[] = " \t\n;|&()<>=";
+	static const char between[] = " \t\n;|&()<>=`";
 	const char *p = *at + strspn(*at, between);
 	struct word word = { .text = text };
 	char quote = 0;
@@ -75,9 +85,10 @@ static bool next_word(const char **at, char text[PATH_MAX])
 			quote = 0;
 			continue;
 		}
-		if (*p == '\\' && quote != '\'' && p[1])
-			p++;
-		put(&word, p, 1);
+		bool escapes = *p == '\\' && quote != '\'' && p[1];
+		p += escapes;
+		if (!escapes || *p != '\n') /* a line that goes on */
+			put(&word, p, 1);
 	}
 	text[word.n] = '\0';
 	bool some = p != *at + strspn(*at, between);
@@ -115,8 +126,17 @@ static bool may_be_put(const char *file)
 	return access(dir, W_OK) == 0 || access(file, W_OK) == 0;
 }
 
+static int look_at_script(struct looking *l, const char *file);
+
+static int look_at_file(struct looking *l, const char *file)
+{
+	int rc = l->each(l->context, file);
+
+	return rc < 0 ? rc : look_at_script(l, file);
+}
+
 /* Where the shell looks for WORD: what was put into a directory before the one that has it would be run for it. */
-static int look_in_path(const struct looking *l, const char *word)
+static int look_in_path(struct looking *l, const char *word)
 {
 	const char *dir = getenv("PATH"), *again = dir;
 	char file[2 * PATH_MAX];
@@ -126,34 +146,100 @@ static int look_in_path(const struct looking *l, const char *word)
 
 	for (; !found && next_in_path(&dir, word, file); places++)
 		found = is_program(file);
+	if (found)
+		rc = look_at_script(l, file);
 	for (; found && rc == 0 && places && next_in_path(&again, word, file); places--)
 		rc = may_be_put(file) ? l->each(l->context, file) : 0;
 	return rc;
 }
 
-static int look(const struct looking *l, const char *word)
+static int keep_dir(struct looking *l, const char *dir)
+{
+	if (l->dirs == DIRS_MOST)
+		return 0;
+	l->dir[l->dirs] = strdup(dir);
+	return l->dir[l->dirs] ? (l->dirs++, 0) : -ENOMEM;
+}
+
+static int look_at(struct looking *l, const char *name)
+{
+	struct stat st;
+
+	if (stat(name, &st) < 0)
+		return 0;
+	if (S_ISDIR(st.st_mode))
+		return keep_dir(l, name);
+	return S_ISREG(st.st_mode) ? look_at_file(l, name) : 0;
+}
+
+static int look(struct looking *l, const char *word)
 {
 	const char *home = getenv("HOME");
-	char file[2 * PATH_MAX];
-	struct stat st;
+	char name[2 * PATH_MAX];
+	unsigned before = l->dirs;
 
 	if (!word[0])
 		return 0;
 	if (!strncmp(word, "~/", 2) && home)
-		snprintf(file, sizeof(file), "%.*s%s", PATH_MAX, home, word + 1);
+		snprintf(name, sizeof(name), "%.*s%s", PATH_MAX, home, word + 1);
 	else
-		snprintf(file, sizeof(file), "%s", word);
-	int rc = stat(file, &st) == 0 && S_ISREG(st.st_mode) ? l->each(l->context, file) : 0;
+		snprintf(name, sizeof(name), "%s", word);
+	int rc = look_at(l, name);
+	for (unsigned i = 0; rc == 0 && name[0] != '/' && i < before; i++) {
+		snprintf(name, sizeof(name), "%.*s/%s", PATH_MAX, l->dir[i], word);
+		rc = look_at(l, name);
+	}
 	return rc < 0 || strchr(word, '/') ? rc : look_in_path(l, word);
+}
+
+static int look_at_words(struct looking *l, const char *text)
+{
+	CLEANUP_FREE char *word = malloc(PATH_MAX);
+	int rc = word ? 0 : -ENOMEM;
+
+	for (unsigned n = 0; rc == 0 && n < WORDS_MOST && next_word(&text, word); n++)
+		rc = look(l, word);
+	return rc;
+}
+
+/* Who runs a script reads it for it: its interpreter, and the program that `env` is to find. */
+static int look_at_script(struct looking *l, const char *file)
+{
+	char line[FIRST_LINE_MOST + 1];
+
+	int fd CLEANUP_FD = l->chain < CHAIN_MOST ? open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+	ssize_t n = fd < 0 ? 0 : read(fd, line, FIRST_LINE_MOST);
+	if (n < 2 || memcmp(line, "#!", 2) != 0)
+		return 0;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	l->chain++;
+	int rc = look_at_words(l, line + 2);
+	l->chain--;
+	return rc;
+}
+
+/* What stands in quotes may be a command, too: the words of `sh -c '...'`, of `eval`, of a substitution. */
+static int look_into_quotes(struct looking *l, const char *command)
+{
+	static const char quotes[] = "'\"`\\";
+	CLEANUP_FREE char *bare = command[strcspn(command, quotes)] ? strdup(command) : NULL;
+
+	if (!bare)
+		return command[strcspn(command, quotes)] ? -ENOMEM : 0;
+	for (char *p = bare; *(p += strcspn(p, quotes));)
+		*p = ' ';
+	return look_at_words(l, bare);
 }
 
 int helper_files(const char *command, int (*each)(void *context, const char *file), void *context)
 {
-	const struct looking l = { each, context };
-	char word[PATH_MAX];
-	int rc = 0;
+	struct looking l = { .each = each, .context = context };
 
-	for (unsigned n = 0; rc == 0 && n < WORDS_MOST && next_word(&command, word); n++)
-		rc = look(&l, word);
+	int rc = look_at_words(&l, command);
+	if (rc == 0)
+		rc = look_into_quotes(&l, command);
+	while (l.dirs)
+		free(l.dir[--l.dirs]);
 	return rc;
 }

@@ -371,5 +371,16 @@ forged "by a variable" 'exec:$HERE/helper' helper
 forged "by one in braces and quotes" 'exec:sh "${HERE}"/helper' helper
 forged "found by PATH" exec:helper bin/helper
 forged "in a directory that is looked in before" exec:helper first/helper
-rm -f helper helper.new bin/helper* first/helper* link.sh*
+forged "in words for another shell" "exec:sh -c './helper x'" helper
+forged "in a substitution in quotes" 'exec:sh -c "$(cat helper)"' helper
+forged "in backquotes" 'exec:sh -c "`cat helper`"' helper
+forged "behind cd" 'exec:cd bin && ./helper' bin/helper
+forged "behind many words" "exec:true $(seq -s ' ' 40); ./helper" helper
+forged "over two lines" $'exec:./hel\\\nper' helper
+printf '#!%s\n' "$T/w/bin/helper" >runs; chmod 755 runs
+forged "a script's interpreter" exec:./runs bin/helper
+printf '#!/usr/bin/env helper\n' >runs
+forged "one that env finds by PATH" exec:./runs bin/helper
+forged "one that env would find before" exec:./runs first/helper
+rm -f helper helper.new bin/helper* first/helper* link.sh* runs
 finish
