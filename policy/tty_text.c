@@ -136,6 +136,14 @@ static void draw_small(struct pen *p)
 	text_add(p->t, "\033[J");
 }
 
+/* What comes of A unanswered. */
+static const char *silence(const struct asked *a)
+{
+	if (a->verdict.unanswered == VERDICT_ALLOW)
+		return "allowed";
+	return a->verdict.unanswered == VERDICT_KILL ? "all is killed" : "denied";
+}
+
 bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, bool armed, struct text_buffer *t)
 {
 	char line[256], body[24 * 1024];
@@ -163,7 +171,7 @@ bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	pen_more(&p);
 	p.last = f->dumb ? 10000 : f->rows;
 	text_start(&l, line, sizeof(line));
-	text_add(&l, "  denied in %u s if nobody answers", seconds_left(a));
+	text_add(&l, "  %s in %u s if nobody answers", silence(a), seconds_left(a));
 	pen_text(&p, line);
 	if (!f->dumb) {
 		pen_text(&p, armed ? KEYS : "  ...");

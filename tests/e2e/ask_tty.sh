@@ -17,13 +17,16 @@ cat >"$T/etc/ask.rules" <<'R'
 default allow
 ask read **/secret* timeout=30s reason="a secret is read"
 ask read **/brief timeout=2s
+ask read **/let timeout=5s else=allow
+ask read **/ends timeout=5s else=kill
+ask connect tcp:127.0.0.1:*
 R
 chmod 600 "$T/etc/ask.rules"
 mkdir -p "$T/w"
 cd "$T/w" || exit 1
 export XDG_CONFIG_HOME=$T/config
 mkdir -p "$XDG_CONFIG_HOME"
-for f in secret secret2 brief; do echo "content of $f" >$f; done
+for f in secret secret2 brief let ends; do echo "content of $f" >$f; done
 seq 1 500 >numbers
 
 "${TM[@]}" new-session -d -s t -x 90 -y 30 "env PS1='\$ ' bash --norc --noprofile" || exit 1
@@ -250,7 +253,18 @@ see_not "all of it" "survived"
 
 begin
 run "cat brief"
+see "what silence brings about is said" "denied in"
 see "silence denies" "Permission denied"
+
+# What the rule says of silence is said as it is: who believes that it denies may leave.
+begin
+run "cat let"
+see "with else=allow it is said that silence allows" "  allowed in"
+see "and it does" "content of let"
+begin
+run "sh -c 'cat ends; echo sur''vived'"
+see "with else=kill it is said that silence ends all" "  all is killed in"
+see "and it does, too" "Killed"
 
 begin
 run "sh -c 'sleep 1; cat secret; read -r line; echo got \$line'"
