@@ -17,7 +17,7 @@ static char *put_hex(char *out, const uint8_t *bytes, size_t n)
 	return out + 2 * n;
 }
 
-static size_t make_head(struct journal *j, uint64_t now, unsigned flags, char head[HEAD_MAX])
+static size_t make_head(struct journal *j, uint64_t now, unsigned flags, uint64_t after, char head[HEAD_MAX])
 {
 	char *o = put_literal(head, "{\"seq\":");
 	o = put_number(o, j->seq + 1);
@@ -38,6 +38,11 @@ static size_t make_head(struct journal *j, uint64_t now, unsigned flags, char he
 	}
 	if (flags & APPEND_INTENT)
 		o = put_literal(o, "\"intent\":true,");
+	if (after && after < j->seq) {
+		o = put_literal(o, "\"after\":");
+		o = put_number(o, after);
+		*o++ = ',';
+	}
 	return (size_t)(o - head);
 }
 
@@ -99,11 +104,11 @@ static int put_line(struct journal *j, const char *head, size_t head_len, const 
 	return 0;
 }
 
-int append_line(struct journal *j, const char *body, size_t len, unsigned flags)
+int append_line(struct journal *j, const char *body, size_t len, unsigned flags, uint64_t after)
 {
 	char head[HEAD_MAX];
 	uint64_t now = stamp_now();
-	size_t head_len = make_head(j, now, flags, head);
+	size_t head_len = make_head(j, now, flags, after, head);
 	int rc = make_room(j, head_len + len + 1, flags & APPEND_RESERVED);
 	if (rc == 0)
 		rc = put_line(j, head, head_len, body, len);
@@ -123,7 +128,7 @@ int append_seal(struct journal *j, bool final)
 	int rc = make_room(j, SEAL_MAX, final);
 	if (rc != 0)
 		return journal_stop(j, rc);
-	size_t head_len = make_head(j, stamp_now(), 0, line);
+	size_t head_len = make_head(j, stamp_now(), 0, 0, line);
 	size_t n = epoch_seal(j->epoch, line, head_len, final);
 	j->first_unsealed = 0;
 	j->unsealed = 0;

@@ -27,6 +27,7 @@ struct inflight {
 	char *map; /* NULL: written with pwrite() */
 	_Atomic uint64_t used[WORDS];
 	size_t reserved[INFLIGHT_SLOTS]; /* each belongs to the slot's owner */
+	uint64_t after[INFLIGHT_SLOTS];
 	uint16_t len[INFLIGHT_SLOTS];
 	atomic_bool grown;               /* all slots are there, not only the first */
 };
@@ -138,14 +139,16 @@ int inflight_put(struct inflight *f, const char *head, size_t head_len, const ch
 	return 0;
 }
 
-void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes)
+void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes, uint64_t after)
 {
 	f->reserved[slot] = bytes;
+	f->after[slot] = after;
 }
 
-size_t inflight_release(struct inflight *f, uint32_t slot)
+size_t inflight_release(struct inflight *f, uint32_t slot, uint64_t *after)
 {
 	size_t bytes = f->reserved[slot];
+	*after = f->after[slot];
 	f->reserved[slot] = 0;
 	return bytes;
 }

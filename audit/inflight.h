@@ -32,9 +32,9 @@ bool inflight_grown(const struct inflight *f);
  */
 int inflight_put(struct inflight *f, const char *head, size_t head_len, const char *body, size_t body_len, uint32_t *slot);
 
-/* Bytes of the journal that were set aside for the slot's final record: a note its owner keeps here. */
-void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes);
-size_t inflight_release(struct inflight *f, uint32_t slot);
+/* Notes that the slot's owner keeps here: bytes of the journal that were set aside for the final record, and the last record's number at the time. */
+void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes, uint64_t after);
+size_t inflight_release(struct inflight *f, uint32_t slot, uint64_t *after);
 
 /* Empties the slot for the next. */
 void inflight_clear(struct inflight *f, uint32_t slot);

@@ -251,7 +251,7 @@ static int refusal(const struct journal *j, unsigned flags)
 }
 
 /* RESERVED bytes were set aside for this record: they are its own until it is in. */
-static int append(struct journal *j, const struct record *r, unsigned flags, size_t reserved, uint64_t *seq)
+static int append(struct journal *j, const struct record *r, unsigned flags, size_t reserved, uint64_t after, uint64_t *seq)
 {
 	size_t len = record_finish(r);
 	if (!len || len > RECORD_MAX) {
@@ -261,7 +261,7 @@ static int append(struct journal *j, const struct record *r, unsigned flags, siz
 	pthread_mutex_lock(&j->lock);
 	int rc = refusal(j, flags);
 	if (rc == 0)
-		rc = append_line(j, r->buf + 1, len, flags);
+		rc = append_line(j, r->buf + 1, len, flags, after);
 	j->reserved -= reserved;
 	uint64_t number = j->seq;
 	pthread_mutex_unlock(&j->lock);
@@ -274,28 +274,31 @@ static int append(struct journal *j, const struct record *r, unsigned flags, siz
 
 int journal_append(struct journal *j, struct record *r, uint64_t *seq)
 {
-	return append(j, r, 0, 0, seq);
+	return append(j, r, 0, 0, 0, seq);
 }
 
 /* The bytes that were set aside for the final record of the intent in SLOT. */
-static size_t take_reserved(const struct journal *j, uint32_t slot)
+static size_t take_reserved(const struct journal *j, uint32_t slot, uint64_t *after)
 {
-	return slot & JOURNAL_IN_CHAIN ? slot & ~JOURNAL_IN_CHAIN : inflight_release(j->inflight, slot);
+	*after = 0; /* of what stands in the chain everybody sees what is behind it */
+	return slot & JOURNAL_IN_CHAIN ? slot & ~JOURNAL_IN_CHAIN : inflight_release(j->inflight, slot, after);
 }
 
 int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq)
 {
-	int rc = append(j, r, APPEND_RESERVED, take_reserved(j, slot), seq);
+	uint64_t after;
+	size_t reserved = take_reserved(j, slot, &after);
+	int rc = append(j, r, APPEND_RESERVED, reserved, after, seq);
 	if (rc == 0 && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 	return rc;
 }
 
 /* What comes before an intent's fields in its slot. */
-static size_t intent_head(const struct journal *j, struct record_memo *memo, char head[INTENT_HEAD])
+static size_t intent_head(uint64_t after, struct record_memo *memo, char head[INTENT_HEAD])
 {
 	char *o = put_literal(head, "{\"intent\":true,\"after\":");
-	o = put_number(o, j->seq);
+	o = put_number(o, after);
 	o = put_literal(o, ",\"time\":\"");
 	if (memo)
 		stamp_write_memo(&memo->stamp, o, stamp_now());
@@ -321,7 +324,7 @@ static int intent_in_chain(struct journal *j, const struct record *r, size_t nee
 	int rc = reserve(j, need);
 	if (rc != 0)
 		return journal_stop(j, rc);
-	rc = append(j, r, APPEND_INTENT, 0, NULL);
+	rc = append(j, r, APPEND_INTENT, 0, 0, NULL);
 	if (rc != 0)
 		j->reserved -= need;
 	*slot = JOURNAL_IN_CHAIN | (uint32_t)need;
@@ -337,7 +340,8 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 	if (j->failed)
 		return j->failed;
 	size_t need = len + HEAD_MAX + RESERVE_EXTRA;
-	int rc = inflight_put(j->inflight, head, intent_head(j, r->memo, head), r->buf + 1, len, slot);
+	uint64_t after = j->seq; /* read before anything is done */
+	int rc = inflight_put(j->inflight, head, intent_head(after, r->memo, head), r->buf + 1, len, slot);
 	if (rc == -EMSGSIZE || rc == -EBUSY) /* rare: the chain itself is a slot for everybody */
 		return intent_in_chain(j, r, need, slot);
 	if (rc != 0)
@@ -349,13 +353,14 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 		inflight_clear(j->inflight, *slot);
 		return journal_stop(j, rc);
 	}
-	inflight_reserve(j->inflight, *slot, need);
+	inflight_reserve(j->inflight, *slot, need, after);
 	return 0;
 }
 
 void journal_intent_done(struct journal *j, uint32_t slot)
 {
-	j->reserved -= take_reserved(j, slot);
+	uint64_t after;
+	j->reserved -= take_reserved(j, slot, &after);
 	if (!j->failed && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 }
@@ -369,7 +374,7 @@ static int conclude(struct journal *j, struct record *r)
 	size_t len = r ? record_finish(r) : 0;
 	int rc = refusal(j, APPEND_RESERVED);
 	if (len && rc == 0)
-		append_line(j, r->buf + 1, len, APPEND_RESERVED);
+		append_line(j, r->buf + 1, len, APPEND_RESERVED, 0);
 	struct checkpoint c = { 0 };
 	if (rc == 0)
 		rc = refusal(j, APPEND_RESERVED);

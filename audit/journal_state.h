@@ -87,8 +87,11 @@ enum append_flags {
 	APPEND_INTENT = 2,   /* an intent that found no slot */
 };
 
-/* append.c; each with j->lock held. BODY is an object without its opening brace. FINAL: the last seal. */
-int append_line(struct journal *j, const char *body, size_t len, unsigned flags);
+/*
+ * append.c; each with j->lock held. BODY is an object without its opening brace. AFTER: the last record's number when what BODY
+ * is about began, or 0; it is told where others have come in between. FINAL: the last seal.
+ */
+int append_line(struct journal *j, const char *body, size_t len, unsigned flags, uint64_t after);
 int append_seal(struct journal *j, bool final);
 
 /* Makes the journal refuse from now on; keeps the first reason. Returns RC. */

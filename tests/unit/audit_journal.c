@@ -165,6 +165,45 @@ static uint64_t slots_in_use(const char *dir)
 	return n;
 }
 
+/* What record SEQ of DIR says of "after"; 0 when nothing. */
+static int64_t after_of(const char *dir, uint64_t seq)
+{
+	struct reader *r;
+	struct line l;
+	struct field f;
+	int64_t n = 0;
+	assert_int_equal(reader_open(dir, &r), 0);
+	for (uint64_t at = 1; reader_next(r, &l) == 1; at++)
+		if (at == seq && field_find(l.bytes, l.len, "after", &f))
+			assert_true(field_number(&f, &n));
+	reader_close(r);
+	return n;
+}
+
+/* Two that overlap are recorded in one order, and may have happened in the other: the record that can mislead says since when it was under way. */
+static void an_overlap_is_told(void **state)
+{
+	char dir[64], buf[256], buf2[256];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record long_one, short_one;
+	uint32_t slot, slot2;
+	uint64_t before, seq, alone;
+	assert_int_equal(append_note(j, "before", &before), 0);
+	note(&long_one, buf, sizeof buf, "long");
+	assert_int_equal(journal_intent(j, &long_one, &slot), 0);
+	note(&short_one, buf2, sizeof buf2, "short");
+	assert_int_equal(journal_intent(j, &short_one, &slot2), 0);
+	assert_int_equal(journal_append_final(j, &short_one, slot2, &alone), 0);
+	assert_int_equal(journal_append_final(j, &long_one, slot, &seq), 0);
+	close_with_end(j);
+	assert_int_equal(after_of(dir, seq), before);
+	assert_int_equal(after_of(dir, alone), 0); /* nothing came in between */
+	assert_int_equal(after_of(dir, before), 0);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	remove_dir(dir);
+}
+
 static void the_helper_may_come_later(void **state)
 {
 	char dir[64];
@@ -425,6 +464,7 @@ int main(void)
 		cmocka_unit_test(lines_of_every_length),
 		cmocka_unit_test(threads_share),
 		cmocka_unit_test(rotates),
+		cmocka_unit_test(an_overlap_is_told),
 		cmocka_unit_test(the_helper_may_come_later),
 		cmocka_unit_test(intents_come_and_go),
 		cmocka_unit_test(reads_beside_the_writer),
