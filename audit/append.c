@@ -125,6 +125,8 @@ int append_line(struct journal *j, const char *body, size_t len, unsigned flags,
 int append_seal(struct journal *j, bool final)
 {
 	char line[SEAL_MAX];
+	if (j->unsealed_for_good)
+		return j->failed;
 	int rc = make_room(j, SEAL_MAX, final);
 	if (rc != 0)
 		return journal_stop(j, rc);
@@ -133,6 +135,7 @@ int append_seal(struct journal *j, bool final)
 	j->first_unsealed = 0;
 	j->unsealed = 0;
 	rc = put_line(j, line, head_len, line + head_len, n - head_len);
+	j->unsealed_for_good = rc != 0;
 	if (rc == 0 && j->anchors) {
 		struct digest leaf;
 		merkle_leaf(&leaf, line, n);

@@ -77,6 +77,7 @@ struct journal {
 	pthread_mutex_t tended; /* held while the keeper works */
 	_Atomic uint64_t first_unsealed; /* time of the oldest record without a seal, 0: none */
 	_Atomic uint32_t unsealed;       /* records since the last seal */
+	bool unsealed_for_good;          /* a seal found no room, and the key that signed it is gone; with lock held */
 	atomic_bool dirty;               /* SYNC_BATCH: something to flush */
 	uint64_t next_flush;             /* SYNC_BATCH: the keeper's */
 	_Atomic uint64_t program_due;    /* when to hash the program, 0: never or done */

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A journal that is written instead of mapped, as on btrfs. fstatfs() and pwritev() are ours here: no file system is one that may be mapped, and
+ * the test says which line finds no room.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "audit_util.h"
+
+static const char *no_room_for; /* what the line holds; NULL: all find some */
+
+int fstatfs(int fd, struct statfs *st)
+{
+	memset(st, 0, sizeof *st);
+	return 0;
+}
+
+ssize_t pwritev(int fd, const struct iovec *part, int n, off_t at)
+{
+	for (int i = 0; no_room_for && i < n; i++) {
+		if (memmem(part[i].iov_base, part[i].iov_len, no_room_for, strlen(no_room_for))) {
+			errno = EDQUOT;
+			return -1;
+		}
+	}
+	return syscall(SYS_pwritev, fd, part, n, at, 0);
+}
+
+/* The next seal would be another epoch's: there is none any more, and what is on its way is recorded all the same. */
+static void a_seal_without_room_is_the_last(void **state)
+{
+	char dir[64], buf[256];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record r;
+	uint32_t slot;
+	uint64_t seq;
+	assert_int_equal(append_note(j, "sealed", NULL), 0);
+	seal_now(j);
+	note(&r, buf, sizeof buf, "on its way");
+	assert_int_equal(journal_intent(j, &r, &slot), 0);
+	no_room_for = "\"type\":\"seal\"";
+	pthread_mutex_lock(&j->lock);
+	assert_int_equal(append_seal(j, false), -EDQUOT);
+	pthread_mutex_unlock(&j->lock);
+	no_room_for = NULL;
+	assert_int_equal(journal_append_final(j, &r, slot, &seq), 0);
+	assert_int_equal(append_note(j, "refused", NULL), -EDQUOT);
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
+	assert_false(p.closed);
+	assert_true(p.ended);
+	assert_int_equal(p.seals, 1);
+	assert_true(p.records > seq);
+	remove_dir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_seal_without_room_is_the_last),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
