@@ -17,6 +17,7 @@
 #include "rules/user.h"
 #include "supervisor/helper_files.h"
 #include "supervisor/mounts.h"
+#include "supervisor/unwind_lib.h"
 
 #define MAX_PINNED 2048 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
 #define MAX_LINKS 64
@@ -236,27 +237,35 @@ static int pin_anchor(struct pins *p, struct links *links, const struct run_opti
 	return stat(file, &st) == 0 && !S_ISREG(st.st_mode) ? 0 : pin_name(p, links, file);
 }
 
-struct helper_pins {
+struct named_pins {
 	struct pins *pins;
 	struct links *links;
 };
 
-static int pin_helper(void *context, const char *file)
+static int pin_named(void *context, const char *file)
 {
-	struct helper_pins *h = context;
+	struct named_pins *h = context;
 
 	return pin_name(h->pins, h->links, file);
+}
+
+/* A place that the user chose may be one where the command could write. */
+static int pin_libraries(struct pins *p, struct links *links)
+{
+	struct named_pins h = { p, links };
+
+	return unwind_lib_files(pin_named, &h);
 }
 
 /* What answers for the person, or keeps the heads, is run by usher, outside: a tree that could change it would answer its own questions. */
 static int pin_helpers(struct pins *p, struct links *links, const struct run_options *o)
 {
 	const char *ask = o->ask ? strstr(o->ask, HELPER) : NULL; /* it stands last */
-	struct helper_pins h = { p, links };
+	struct named_pins h = { p, links };
 
-	int rc = ask ? helper_files(ask + strlen(HELPER), pin_helper, &h) : 0;
+	int rc = ask ? helper_files(ask + strlen(HELPER), pin_named, &h) : 0;
 	if (rc == 0 && o->anchor && strncmp(o->anchor, HELPER, strlen(HELPER)) == 0)
-		rc = helper_files(o->anchor + strlen(HELPER), pin_helper, &h);
+		rc = helper_files(o->anchor + strlen(HELPER), pin_named, &h);
 	return rc;
 }
 
@@ -342,6 +351,8 @@ int policy_setup(const struct run_options *o, const char *executable, const char
 		rc = pin_anchor(&program, &links, o);
 	if (rc == 0)
 		rc = pin_helpers(&program, &links, o);
+	if (rc == 0)
+		rc = pin_libraries(&program, &links);
 	if (rc == 0)
 		rc = pin_files(&pins, &links, o);
 	size_t given = pins.n;

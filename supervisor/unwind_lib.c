@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gnu/libc-version.h>
+#include <link.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,4 +86,28 @@ struct unwind_lib *unwind_lib_load(struct voice *voice)
 	voice_say(voice, "usher: no stacks in the journal: %s\n", u ? dlerror() : "out of memory");
 	free(u);
 	return NULL;
+}
+
+struct loaded {
+	int (*each)(void *context, const char *file);
+	void *context;
+};
+
+/* The vdso has a name without a slash, usher none. */
+static int take_name(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const struct loaded *l = data;
+
+	(void)size;
+	return info->dlpi_name && strchr(info->dlpi_name, '/') ? l->each(l->context, info->dlpi_name) : 0;
+}
+
+int unwind_lib_files(int (*each)(void *context, const char *file), void *context)
+{
+	struct loaded l = { each, context };
+
+	if (!getenv("LD_LIBRARY_PATH"))
+		return 0;
+	free(unwind_lib_load(NULL)); /* why it cannot be loaded is said by unwind_init() */
+	return dl_iterate_phdr(take_name, &l);
 }

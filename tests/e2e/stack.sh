@@ -162,6 +162,13 @@ mkdir "$T/etc/broken"; : >"$T/etc/broken/libunwind-$(uname -m).so.8"
 LD_LIBRARY_PATH=$T/etc/broken run cat secret >/dev/null 2>"$T/err"
 check "a libunwind that cannot be loaded is said" grep -q 'no stacks in the journal: .*libunwind' "$T/err"
 check "and what is refused is recorded without" grep -q '"unwind":"none"' <<<"$(last '"verdict":"deny"')"
+# One that the user chose is part of usher, who runs outside: what writes into it would run there.
+chosen=$(readlink -f "$(gcc -print-file-name="libunwind-$(uname -m).so.8")")
+mkdir "$P/own" && cp "$chosen" "$P/own/libunwind-$(uname -m).so.8" && cp "$P/own"/* "$T/etc/"
+change() { (cd "$P" && LD_LIBRARY_PATH=$P/own "$@" sh -c 'for f in own/lib*; do echo >>"$f"; cp /bin/true new; mv -f new "$f"; done; cat secret') >/dev/null 2>&1; cmp -s "$P/own"/* "$T/etc"/libunwind-* && echo kept; }
+same "a chosen libunwind is not changed below usher" kept "$(change run)"
+check "which has loaded it" grep -q '"unwind":"complete"' <<<"$(last '"verdict":"deny"')"
+same "control: natively it is" "" "$(change env)"
 # usher is linked statically and loads libunwind with the system's C library, which has to be of its own version.
 if is_root && unshare -m true 2>/dev/null; then
 	loader=$(LC_ALL=C sed -n 's/.*interpreter: \(.*\)\]/\1/p' <<<"$(readelf -lW /bin/true)")
