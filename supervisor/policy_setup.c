@@ -20,7 +20,7 @@
 #include "supervisor/unwind_lib.h"
 
 #define MAX_PINNED 2048 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
-#define MAX_LINKS 64
+#define MAX_LINKS 256
 #define PLACES 3
 #define HELPER "exec:"
 
@@ -209,6 +209,15 @@ static int pin_mounts(struct pins *p)
 	return rc < 0 ? rc : m.rc;
 }
 
+static bool is_pinned(const struct pins *p, const char *real)
+{
+	for (size_t i = 0; i < p->n; i++) {
+		if (!strcmp(p->name[i], real))
+			return true;
+	}
+	return false;
+}
+
 /* FILE, which may have to be made yet: nobody else makes it. */
 static int pin_name(struct pins *p, struct links *links, const char *file)
 {
@@ -217,11 +226,15 @@ static int pin_name(struct pins *p, struct links *links, const char *file)
 	int rc = absolute(file, whole);
 	if (rc == 0 && real_name(whole, real) < 0)
 		rc = -ENAMETOOLONG;
-	if (rc < 0 || p->n == MAX_PINNED)
-		return rc < 0 ? rc : -E2BIG;
-	if (!(p->name[p->n] = strdup(real)))
-		return -ENOMEM;
-	p->n++;
+	if (rc < 0)
+		return rc;
+	if (!is_pinned(p, real)) { /* a helper's command may name it again and again */
+		if (p->n == MAX_PINNED)
+			return -E2BIG;
+		if (!(p->name[p->n] = strdup(real)))
+			return -ENOMEM;
+		p->n++;
+	}
 	find_links(links, file, real);
 	return 0;
 }

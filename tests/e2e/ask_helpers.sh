@@ -383,4 +383,7 @@ printf '#!/usr/bin/env helper\n' >runs
 forged "one that env finds by PATH" exec:./runs bin/helper
 forged "one that env would find before" exec:./runs first/helper
 rm -f helper helper.new bin/helper* first/helper* link.sh* runs
+mkdir many && for i in {1..450}; do printf '#!/bin/sh\n' >"many/many$i"; done; chmod 755 many/*
+PATH=$PWD/first:$PWD/bin:$PWD/many:$PATH asked "exec:: '' $(cd many && echo *); echo '{\"answer\":\"allow\"}'" cat q1
+same "a long command of many programs is no obstacle" "content one" "$(cat "$T/out")"
 finish
