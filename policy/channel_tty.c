@@ -238,7 +238,9 @@ static void answer(struct tty_channel *c, const struct asked *a, struct settleme
 		asked_shown(text, t.len, s->answer.shown);
 	}
 	int rc = question_answer(c->qs, a->of->id, s);
-	if (rc != -EINVAL && rc != -ENOTDIR && rc != -ENOMEM) /* else it is asked again: what was typed does not fit */
+	if (rc == -EINVAL || rc == -ENOTDIR)
+		tty_tell(c, a, s->answer.kind == VERDICT_REWRITE ? "  nothing that this can be led to: Enter goes back " : "  this does not fit the question: Enter goes back ");
+	else if (rc != -ENOMEM) /* else it is asked again, too */
 		drop(c, a->of->id);
 }
 

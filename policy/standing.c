@@ -21,7 +21,7 @@
 #include "rules/ruleset.h"
 #include "rules/strbuf.h"
 
-static void write_pattern(struct strbuf *to, const struct object *o, const struct settlement *s)
+void standing_pattern(struct strbuf *to, const struct object *o, const struct settlement *s)
 {
 	struct span directory = s->directory;
 	char endpoint[128];
@@ -72,7 +72,7 @@ static void write_rule(struct strbuf *to, const struct asked *a, uint32_t object
 	struct span argv = call_argv(&a->call, &a->call.object[object]);
 
 	strbuf_printf(to, "%s %s", verdict_name(s->answer.kind), op_name(bit));
-	write_pattern(to, &a->call.object[object], s);
+	standing_pattern(to, &a->call.object[object], s);
 	if (a->call.by.image.exe.len)
 		write_option(to, "by", a->call.by.image.exe);
 	if ((1u << bit) == OP_EXEC && argv.len)

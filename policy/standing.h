@@ -5,6 +5,7 @@
 
 #include "policy/asked.h"
 #include "policy/channel.h"
+#include "rules/strbuf.h"
 
 #define STANDING_TEXT 16384
 
@@ -14,6 +15,9 @@
  * written, -ENOSPC when it does not fit, -ENOMEM.
  */
 int standing_rule(struct policy *p, const struct asked *a, const struct settlement *s, char *out, size_t cap);
+
+/* Writes a blank and the pattern that a rule on O has by S. */
+void standing_pattern(struct strbuf *to, const struct object *o, const struct settlement *s);
 
 /*
  * Where FILE's directory would have no place to be ("~/.config" is missing): makes that place, with mode 0700, so that nobody in the

@@ -82,24 +82,58 @@ static bool agree(struct tty_channel *c, const struct asked *a, const char *word
 	return read_line(c, a, words, line, sizeof(line)) && strcmp(line, "y") == 0;
 }
 
-/* What is typed stands for more than this object: a directory with all below it, or any pattern. It starts as the directory. */
-static bool read_scope(struct tty_channel *c, const struct asked *a, struct pick *k)
+void tty_tell(struct tty_channel *c, const struct asked *a, const char *words)
+{
+	agree(c, a, words);
+}
+
+/* The directory that NAME lies in. */
+static struct span directory_of(struct span name)
+{
+	uint32_t len = name.len;
+	while (len > 1 && name.bytes[len - 1] != '/')
+		len--;
+	return (struct span){ name.bytes, len > 1 ? len - 1 : len };
+}
+
+/* What a pattern begins as: the directory with all below it, or the address itself. False where that has no room. */
+static bool scope_start(const struct object *o, char *out, size_t cap)
+{
+	struct settlement wide = { .directory = o->kind == OBJECT_FILE ? directory_of(o->name) : (struct span){ 0 } };
+	struct strbuf text = { 0 };
+	CLEANUP_FREE char *rule = NULL;
+	size_t n = 0;
+	standing_pattern(&text, o, &wide); /* a star in a name stands for itself */
+	if (strbuf_end(&text, &rule, &n) < 0 || n > cap)
+		return false;
+	size_t quoted = n > 2 && rule[1] == '"'; /* what is typed is put between quotes */
+	memcpy(out, rule + 1 + quoted, n - 1 - 2 * quoted);
+	out[n - 1 - 2 * quoted] = '\0';
+	return true;
+}
+
+/* Whether the pattern of S would answer A. */
+static bool covers(struct tty_channel *c, const struct asked *a, struct settlement s)
+{
+	CLEANUP_FREE char *rule = malloc(STANDING_TEXT);
+	s.answer.kind = VERDICT_ALLOW;
+	return rule && standing_rule(questions_policy(c->qs), a, &s, rule, STANDING_TEXT) == 0;
+}
+
+/* What is typed stands for more than this object. Sets the pattern of S, or none. */
+static void read_scope(struct tty_channel *c, const struct asked *a, struct settlement *s, struct pick *k)
 {
 	const struct object *o = &a->call.object[a->verdict.object < a->call.n_objects ? a->verdict.object : 0];
-	uint32_t len = o->name.len;
-	while (len > 0 && o->name.bytes[len - 1] != '/')
-		len--;
-	struct strbuf text = { 0 };
-	CLEANUP_FREE char *quoted = NULL;
-	size_t n = 0;
-	if (o->kind != OBJECT_FILE)
-		return false;
-	guard_pattern(&text, "", (struct span){ o->name.bytes, len }, "**"); /* a star in a name stands for itself */
-	if (strbuf_end(&text, &quoted, &n) < 0 || n - 3 >= sizeof(k->pattern))
-		return false;
-	memcpy(k->pattern, quoted + 2, n - 3); /* without the blank and the quotes */
-	k->pattern[n - 3] = '\0';
-	return read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) && k->pattern[0];
+	s->pattern = NULL;
+	if (!scope_start(o, k->pattern, sizeof(k->pattern)))
+		k->pattern[0] = '\0';
+	if (!read_line(c, a, "  for which names, then a key above: ", k->pattern, sizeof(k->pattern)) || !k->pattern[0])
+		return;
+	s->pattern = k->pattern;
+	if (covers(c, a, *s))
+		return;
+	s->pattern = NULL;
+	tty_tell(c, a, "  no pattern that covers what is asked: Enter goes back ");
 }
 
 /* How many rows of COLS columns TEXT takes, its last line included. */
@@ -125,11 +159,15 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	struct text_buffer t;
 	s->answer.scope = SCOPE_ALWAYS;
 	if (!standing_writable(file)) {
-		agree(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
+		tty_tell(c, a, "  the file of grants cannot be written by this user: Enter goes back ");
 		return false;
 	}
-	if (!rule || !screen || standing_rule(questions_policy(c->qs), a, s, rule, STANDING_TEXT) < 0)
+	if (!rule || !screen)
 		return false;
+	if (standing_rule(questions_policy(c->qs), a, s, rule, STANDING_TEXT) < 0) { /* of a program that gets one empty argument, say */
+		tty_tell(c, a, "  no rule says exactly this: Enter goes back ");
+		return false;
+	}
 	text_start(&t, screen, 2 * STANDING_TEXT);
 	text_add(&t, "%s  to ", c->frame.dumb ? "" : "\033[H\033[2J");
 	text_show(&t, (struct span){ file, (uint32_t)strlen(file) }, 0);
@@ -137,7 +175,7 @@ static bool read_always(struct tty_channel *c, const struct asked *a, struct set
 	for (const char *at = rule; *at; at++)
 		text_add(&t, *at == '\n' ? "\r\n" : "%c", *at);
 	if (!c->frame.dumb && rows_of(screen, c->frame.cols) > c->frame.rows - 1) { /* what has scrolled away nobody has seen; the last row is for the answer */
-		agree(c, a, "  no room for all of the rule; Enter: ");
+		tty_tell(c, a, "  no room for all of the rule; Enter: ");
 		return false;
 	}
 	tty_write(c, &t);
@@ -166,13 +204,15 @@ static bool read_target(struct tty_channel *c, const struct asked *a, char *out,
 		return false;
 	long n = show_unescape(line, out, cap - 1);
 	out[n > 0 ? n : 0] = '\0';
-	return n > 0 && !memchr(out, '\0', (size_t)n);
+	if (n > 0 && memchr(out, '\0', (size_t)n))
+		out[0] = '\0';
+	return line[0]; /* what is no name is refused as an answer, which is said */
 }
 
 bool tty_read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k)
 {
 	if (key == 'p') {
-		s->pattern = read_scope(c, a, k) ? k->pattern : NULL;
+		read_scope(c, a, s, k);
 		return false;
 	}
 	s->answer.kind = key == 'D' ? VERDICT_DENY : VERDICT_ALLOW;

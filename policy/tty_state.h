@@ -43,6 +43,9 @@ bool tty_disturbed(struct tty_channel *c, const struct asked *a);
 /* One line at the bottom: WORDS and what was typed so far. */
 void tty_show_line(struct tty_channel *c, const char *words, const char *typed);
 
+/* Says WORDS at the bottom, until Enter: what is typed meanwhile answers nothing. */
+void tty_tell(struct tty_channel *c, const struct asked *a, const char *words);
+
 /* KEY, for those keys that need more than themselves. True when *s is an answer then; *k holds what its pattern points to. */
 bool tty_read_more(struct tty_channel *c, const struct asked *a, int key, struct settlement *s, struct pick *k);
 

@@ -20,6 +20,7 @@ ask read **/brief timeout=2s
 ask read **/let timeout=5s else=allow
 ask read **/ends timeout=5s else=kill
 ask connect tcp:127.0.0.1:*
+ask exec **/echo
 R
 chmod 600 "$T/etc/ask.rules"
 mkdir -p "$T/w"
@@ -28,6 +29,11 @@ export XDG_CONFIG_HOME=$T/config
 mkdir -p "$XDG_CONFIG_HOME"
 for f in secret secret2 brief let ends; do echo "content of $f" >$f; done
 seq 1 500 >numbers
+cat >knock.py <<'P'
+import socket
+for port in 9, 10: print(socket.socket().connect_ex(("127.0.0.1", port)), flush=True)
+print("knocked on both")
+P
 
 "${TM[@]}" new-session -d -s t -x 90 -y 30 "env PS1='\$ ' bash --norc --noprofile" || exit 1
 keys() { "${TM[@]}" send-keys -t t "$@"; }
@@ -175,7 +181,44 @@ see "a pattern allows" "content of secret2"
 see "to the end" "end"
 
 begin
+run "python3 knock.py"
+wait_text "$ARMED"
+keys p
+see "p proposes an address as rules have it" "above: tcp:127.0.0.1:9"
+keys BSpace
+keys '*'
+wait_text "tcp:127.0.0.1:*"
+keys Enter
+wait_text "for: tcp:127.0.0.1:*"
+keys s
+see "and the edited one allows" "knocked on both"
+
+# What was typed and does not fit is no answer, and that is said: what is typed on answers nothing until Enter.
+begin
 run "cat secret"
+wait_text "$ARMED"
+keys p
+wait_text "$T/w/**"
+keys C-u
+keys -l "$T/etc/*"
+wait_text "above: $T/etc/*"
+keys Enter
+see "a pattern that does not match is refused, with a word" "no pattern that covers what is asked"
+keys s
+sleep 0.3
+see_not "and what is typed then is no answer" "content of secret"
+keys Enter
+wait_gone "no pattern that"
+keys r
+wait_text "the object instead:"
+keys -l secret2
+wait_text "instead: secret2"
+keys Enter
+see "so is what is no object" "nothing that this can be led to"
+keys t
+sleep 0.3
+see_not "nor then" "content of secret"
+keys Enter
 wait_text "$ARMED"
 keys r
 wait_text "the object instead:"
@@ -183,6 +226,16 @@ keys -l "$T/w/brief"
 sleep 0.3
 keys Enter
 see "r leads elsewhere" "content of brief"
+
+begin
+run '/bin/echo '"''"
+wait_text "$ARMED"
+keys a
+see "where no rule says just this, it is said" "no rule says exactly this"
+keys Enter
+wait_text "$ARMED"
+keys d
+wait_gone "$ARMED"
 
 # Letters beyond ASCII are typed as they are on the keyboard, and shown as names are.
 echo "content of the other" >"gr$(printf '\303\274')n"
