@@ -25,18 +25,18 @@ same "UDP under an ask" "made made" "$(supervise agent python3 -c "$udp" | xargs
 # The manual's rules for servers that listen on all addresses, as they stand there.
 { grep '^rewrite bind tcp' "$DOCS/man/usher.1"; echo "include builtin:agent"; } | rules listen.rules
 listen='import socket
-for host, family in ("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6):
+for host, family, ports in ((h, f, p) for h, f in (("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)) for p in (range(21890, 21990), [0])):
 	s = socket.socket(family)
 	if ":" in host: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-	for port in range(21890, 21990):
+	for port in ports:
 		try: s.bind((host, port)); break
 		except PermissionError: print("refused", end=" "); break
 		except OSError: pass
 	else: raise SystemExit("no port")
 	s.listen(); print(s.getsockname()[0], end=" ")
 	if s.getsockname()[1]: socket.create_connection(("127.0.0.1", s.getsockname()[1]), 5)'
-same "all addresses natively" "0.0.0.0 :: " "$(python3 -c "$listen")"
-same "all addresses, rewritten to this machine's own, nobody asked" "127.0.0.1 ::ffff:127.0.0.1 " "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
+same "all addresses natively, a port and one that is free" "0.0.0.0 0.0.0.0 :: :: " "$(python3 -c "$listen")"
+same "all addresses, rewritten to this machine's own, nobody asked" "127.0.0.1 127.0.0.1 ::ffff:127.0.0.1 ::ffff:127.0.0.1 " "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
 check "without these rules it is a question" grep -q refused <<<"$(supervise agent python3 -c "$listen" 2>&1)"
 
 # Isolation
