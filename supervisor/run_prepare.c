@@ -238,6 +238,10 @@ static int open_terminal(struct run *run, const struct run_options *o)
 		outlets_close(steal_pointer(&run->outlets));
 		return unattended_refused(run->s.policy, stderr);
 	}
+	if (rc == -ENOTTY) {
+		fprintf(stderr, "usher: --ask=%s: there is no terminal here to ask on; --ask=desk asks at another one ('usher desk'), --ask=deny nobody\n", o->ask);
+		return rc;
+	}
 	if (rc < 0)
 		return run_complain("make a terminal for the command", rc, NULL);
 	/* From here on the real terminal is a person's: the guard layer keeps the tree from opening it. */

@@ -20,6 +20,10 @@ check "nothing ran" test ! -s "$T/out"
 alone -p "$T/etc/ask.rules" --ask=deny -- cat secret
 same "unless --ask=deny says so" 1 $?
 check "which rules ask is said" grep -q "ask.rules:2 would ask is denied" "$T/err"
+alone -p "$T/etc/ask.rules" --ask=any:desk,tty -- cat secret
+same "nor where a terminal is named, and there is none" 125 $?
+check "which says what helps" grep -q "^usher: --ask=any:desk,tty: there is no terminal here to ask on; --ask=desk" "$T/err"
+alone -p "$T/etc/ask.rules" --ask=deny -- cat secret
 check "what went unanswered is a rule at the end" grep -qx "allow read \"$T/w/secret\" by=\".*cat\"" "$T/err"
 { echo default allow; grep '^allow ' "$T/err"; } >"$T/etc/more.rules"
 chmod 600 "$T/etc/more.rules"
