@@ -56,6 +56,7 @@ int inflight_create(int dir, struct inflight **out)
 	f->used[0] = NOT_THERE;
 	int rc = prepare(f);
 	if (rc != 0) {
+		unlinkat(dir, INFLIGHT_NAME, 0);
 		close(f->fd);
 		return rc;
 	}

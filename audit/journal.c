@@ -168,6 +168,21 @@ static int flush_names(const struct journal *j)
 	return parent >= 0 && fsync(j->dirfd) == 0 && fsync(parent) == 0 ? 0 : -errno;
 }
 
+/* No session began: without its files none seems to have been killed, and a full disk is not filled by trying again. */
+static void undo(const struct journal *j, bool made)
+{
+	char first[SEGMENT_NAME_MAX];
+	segment_name(first, 1);
+	if (j->seg)
+		unlinkat(j->dirfd, first, 0);
+	if (j->inflight)
+		unlinkat(j->dirfd, INFLIGHT_NAME, 0);
+	if (j->anchor >= 0)
+		unlinkat(j->dirfd, "anchor", 0);
+	if (made && j->dir)
+		(void)rmdir(j->dir);
+}
+
 int journal_create(const struct journal_options *options, struct journal **out, const char **why)
 {
 	*why = "cannot start libsodium";
@@ -178,7 +193,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	if (!j)
 		return -ENOMEM;
 	j->sync = options->sync;
-	bool made;
+	bool made = false;
 	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, &made, why);
 	if (rc == 0)
 		rc = open_parts(j, options, why);
@@ -188,8 +203,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	}
 	if (rc != 0) {
 		keeper_stop(j);
-		if (made && j->dir)
-			(void)rmdir(j->dir); /* what came to hold something stays */
+		undo(j, made);
 		release(j);
 		return rc;
 	}

@@ -13,6 +13,14 @@
 #include "audit_util.h"
 
 static const char *no_room_for; /* what the line holds; NULL: all find some */
+static _Thread_local int until_full = -1; /* so many calls go well, of this thread; -1: all */
+
+static bool is_full(void)
+{
+	if (until_full < 0)
+		return false;
+	return until_full-- == 0;
+}
 
 int fstatfs(int fd, struct statfs *st)
 {
@@ -28,7 +36,20 @@ ssize_t pwritev(int fd, const struct iovec *part, int n, off_t at)
 			return -1;
 		}
 	}
+	if (is_full()) {
+		errno = ENOSPC;
+		return -1;
+	}
 	return syscall(SYS_pwritev, fd, part, n, at, 0);
+}
+
+int fsync(int fd)
+{
+	if (is_full()) {
+		errno = ENOSPC;
+		return -1;
+	}
+	return 0;
 }
 
 /* The next seal would be another epoch's: there is none any more, and what is on its way is recorded all the same. */
@@ -60,10 +81,45 @@ static void a_seal_without_room_is_the_last(void **state)
 	remove_dir(dir);
 }
 
+static struct journal *begin(const char *dir)
+{
+	struct journal *j = NULL;
+	const char *why;
+	int rc = journal_create(&(struct journal_options){ .dir = dir, .sync = SYNC_BATCH }, &j, &why);
+	assert_int_equal(rc, j ? 0 : -ENOSPC);
+	return j;
+}
+
+/* Wherever the disk is full: what would look like a session that was killed is taken back. */
+static void what_cannot_begin_leaves_nothing(void **state)
+{
+	char dir[64];
+	struct journal *j = NULL;
+	int calls = 0;
+	for (;; calls++) {
+		fresh_dir(dir);
+		until_full = calls;
+		j = begin(dir);
+		until_full = -1;
+		if (j)
+			break;
+		assert_int_equal(access(dir, F_OK), -1);
+		assert_int_equal(mkdir(dir, 0700), 0); /* one that was there stays, and is empty */
+		until_full = calls;
+		assert_null(begin(dir));
+		until_full = -1;
+		assert_int_equal(rmdir(dir), 0);
+	}
+	assert_true(calls >= 4); /* segment, operations in flight, the names of files and directory */
+	close_with_end(j);
+	remove_dir(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_seal_without_room_is_the_last),
+		cmocka_unit_test(what_cannot_begin_leaves_nothing),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
