@@ -100,9 +100,13 @@ static void unclaim(struct inflight *f, uint32_t slot)
 
 static int write_at(int fd, const char *bytes, size_t n, off_t at)
 {
-	if (pwrite(fd, bytes, n, at) == (ssize_t)n)
-		return 0;
-	return errno ? -errno : -EIO;
+	ssize_t done;
+	do
+		done = pwrite(fd, bytes, n, at);
+	while (done < 0 && errno == EINTR);
+	if (done < 0)
+		return -errno;
+	return (size_t)done == n ? 0 : -EIO;
 }
 
 static int put_written(struct inflight *f, uint32_t slot, const char *head, size_t head_len, const char *body, size_t body_len)

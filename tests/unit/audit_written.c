@@ -43,6 +43,19 @@ ssize_t pwritev(int fd, const struct iovec *part, int n, off_t at)
 	return syscall(SYS_pwritev, fd, part, n, at, 0);
 }
 
+static _Thread_local int pwrite_says; /* an errno, once; -1: a part is written, of every write */
+
+ssize_t pwrite(int fd, const void *bytes, size_t n, off_t at)
+{
+	int error = pwrite_says;
+	if (error > 0) {
+		pwrite_says = 0;
+		errno = error;
+		return -1;
+	}
+	return syscall(SYS_pwrite64, fd, bytes, error && n > 1 ? n / 2 : n, at);
+}
+
 int fsync(int fd)
 {
 	if (is_full()) {
@@ -78,6 +91,30 @@ static void a_seal_without_room_is_the_last(void **state)
 	assert_true(p.ended);
 	assert_int_equal(p.seals, 1);
 	assert_true(p.records > seq);
+	remove_dir(dir);
+}
+
+/* A write of an intent that a signal interrupts (FUSE) is made again; of one that went half way the reason is not that of some call before. */
+static void an_intent_is_written_whole(void **state)
+{
+	char dir[64], buf[256];
+	struct journal *j = make_journal(fresh_dir(dir));
+	struct record r;
+	uint32_t slot;
+	uint64_t seq;
+	note(&r, buf, sizeof buf, "interrupted");
+	pwrite_says = EINTR;
+	assert_int_equal(journal_intent(j, &r, &slot), 0);
+	assert_int_equal(pwrite_says, 0);
+	assert_int_equal(journal_append_final(j, &r, slot, &seq), 0);
+	note(&r, buf, sizeof buf, "half");
+	pwrite_says = -1;
+	errno = EBADF;
+	assert_int_equal(journal_intent(j, &r, &slot), -EIO);
+	pwrite_says = 0;
+	close_with_end(j);
+	struct proof p = prove(dir);
+	assert_whole(&p);
 	remove_dir(dir);
 }
 
@@ -120,6 +157,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_seal_without_room_is_the_last),
 		cmocka_unit_test(what_cannot_begin_leaves_nothing),
+		cmocka_unit_test(an_intent_is_written_whole),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
