@@ -156,7 +156,7 @@ bool tty_draw(const struct tty_frame *f, const struct asked *a, unsigned of, boo
 	text_start(&l, line, sizeof(line));
 	text_add(&l, "== usher asks [%s] ==", f->mark);
 	if (of > 1)
-		text_add(&l, " %u more wait ==", of - 1);
+		text_add(&l, " %u more wait%s ==", of - 1, of == 2 ? "s" : "");
 	pen_line(&p, line, f->dumb || l.len < f->cols ? l.len : f->cols);
 	text_start(&b, body, sizeof(body));
 	asked_text(a, f->cols, &b);

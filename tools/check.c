@@ -130,11 +130,6 @@ static void print_findings(const struct check *c)
 	puts("\n]");
 }
 
-static const char *plural(size_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
 static void summary(const struct check *c)
 {
 	size_t warnings = 0, rules = 0, expects = 0;
@@ -148,8 +143,8 @@ static void summary(const struct check *c)
 			expects += e->depth == 0;
 	}
 	if (!c->json)
-		printf("%zu rule%s, %zu expectation%s: %zu error%s, %zu warning%s\n", rules, plural(rules), expects, plural(expects),
-		       c->found.errors, plural(c->found.errors), warnings, plural(warnings));
+		printf("%zu rule%s, %zu expectation%s: %zu error%s, %zu warning%s\n", rules, tool_plural(rules), expects, tool_plural(expects),
+		       c->found.errors, tool_plural(c->found.errors), warnings, tool_plural(warnings));
 }
 
 static int run(struct check *c)

@@ -12,6 +12,7 @@
 
 #include "tools/desk_screen_state.h"
 #include "tools/desk_text.h"
+#include "tools/tool.h"
 
 #define LABEL_COLUMN 10 /* where values stand in the details */
 
@@ -47,10 +48,11 @@ static const char help[] =
 	"y n reviews: it was right, it was wrong (N: with a message)\n"
 	"q   leave; questions wait on\n";
 
-static const char *page_name(enum page p)
+/* What the rows of P are, N of them. */
+static const char *page_name(enum page p, size_t n)
 {
-	static const char *const names[PAGES] = { "questions", "grants", "reviews", "history" };
-	return names[p];
+	static const char *const names[PAGES] = { "questions", "grants", "reviews", "history" }, *const one[PAGES] = { "question", "grant", "review", "history" };
+	return n == 1 ? one[p] : names[p];
 }
 
 /* At most WIDTH characters of TEXT: its beginning and its end. */
@@ -204,7 +206,7 @@ static void draw_head(const struct screen_desk *d)
 {
 	attron(A_BOLD);
 	mvprintw(0, 0, "%-*.*s", COLS, COLS, "");
-	mvprintw(0, 0, "usher desk: %u session%s, %zu %s", d->all.count, d->all.count == 1 ? "" : "s", d->n_rows, page_name(d->page));
+	mvprintw(0, 0, "usher desk: %u session%s, %zu %s", d->all.count, tool_plural(d->all.count), d->n_rows, page_name(d->page, d->n_rows));
 	if (d->all.more)
 		printw(", %llu more when some of these are answered", (unsigned long long)d->all.more);
 	if (d->all.refused)

@@ -10,3 +10,8 @@ bool tool_help(int argc, char **argv)
 			return true;
 	return false;
 }
+
+const char *tool_plural(unsigned long long n)
+{
+	return n == 1 ? "" : "s";
+}

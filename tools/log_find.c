@@ -16,6 +16,7 @@
 #include "audit/redact.h"
 #include "audit/stamp.h"
 #include "tools/log.h"
+#include "tools/tool.h"
 
 int log_walk(const char *dir, bool intents, log_fn each, void *context)
 {
@@ -176,8 +177,8 @@ void log_tell_redacted(const char *dir)
 	a.query = q;
 	if (log_find(dir, q, count, &a) == 0 && n)
 		fprintf(stderr,
-			"usher log: %zu records are about names with a redacted value in them, which are not found by that value: "
+			"usher log: %zu record%s about names with a redacted value in them, which are not found by that value: "
 			"'usher log %s \"%s\"' shows them, '--prove SEQ' what was there\n",
-			n, dir, word);
+			n, n == 1 ? " is" : "s are", dir, word);
 	log_query_free(q);
 }

@@ -24,6 +24,7 @@
 #include "rules/cleanup.h"
 #include "tools/log.h"
 #include "tools/rule_files.h"
+#include "tools/tool.h"
 
 static bool is_ours(const char *name)
 {
@@ -184,6 +185,6 @@ int log_prune(struct log *l)
 	}
 	time_t before = time(NULL) - age;
 	int rc = l->dir ? prune_place(l->dir, before, &removed) : prune_places(before, &removed);
-	printf("%u sessions removed\n", removed);
+	printf("%u session%s removed\n", removed, tool_plural(removed));
 	return rc;
 }

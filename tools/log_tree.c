@@ -11,6 +11,7 @@
 #include "audit/stamp.h"
 #include "tools/log.h"
 #include "tools/log_lives.h"
+#include "tools/tool.h"
 
 #define DEPTH_MAX 200
 
@@ -110,7 +111,7 @@ static void print_sum(const struct tree *t, const struct log_process *p, unsigne
 {
 	const char *red = t->log->colour ? "\033[31m" : "", *plain = t->log->colour ? "\033[0m" : "";
 
-	printf("  (%lu records", (unsigned long)p->records);
+	printf("  (%lu record%s", (unsigned long)p->records, tool_plural(p->records));
 	for (unsigned bit = 0; bit < OP_COUNT; bit++)
 		if (p->did[bit])
 			printf(", %s %lu", op_name(bit), (unsigned long)p->did[bit]);

@@ -18,6 +18,9 @@ bool tool_help(int argc, char **argv);
 /* Says that WORD of NAME's arguments is none of them, and where they are told. NAME may have two words ("desk review"). */
 void tool_unexpected(const char *name, const char *word);
 
+/* What stands behind a word of which there are N. */
+const char *tool_plural(unsigned long long n);
+
 extern const struct tool tool_run, tool_check, tool_fmt, tool_rules, tool_desk, tool_log, tool_verify, tool_doctor;
 
 #endif

@@ -55,7 +55,8 @@ static void print_counts(const struct proof *p)
 	char head[DIGEST_HEX + 1] = "", key[DIGEST_HEX + 1] = "";
 	hex_write(head, p->head.bytes, DIGEST_BYTES);
 	hex_write(key, p->key, sizeof p->key);
-	printf("%" PRIu64 " records, %" PRIu64 " seals; signed up to record %" PRIu64 "\n", p->records, p->seals, p->proven);
+	printf("%" PRIu64 " record%s, %" PRIu64 " seal%s; signed up to record %" PRIu64 "\n", p->records, tool_plural(p->records), p->seals,
+	       tool_plural(p->seals), p->proven);
 	if (p->records) {
 		printf("first key %s\n", key);
 		printf("head %" PRIu64 ":%s\n", p->records, head);

@@ -277,9 +277,11 @@ if command -v tmux >/dev/null; then
 	back() { takes_key "$1" && grep -qF "[q]uit" "$T/screen"; } # the last line is the keys' again
 	screen_row() { screen | grep -q "^[0-9]*:[0-9]* .* $1 *\$"; }
 	press() { "${TM[@]}" send-keys -t t "$@"; }
+	one_of_each() { screen | grep -q "^usher desk: 1 session, 1 question *$"; }
 	check "the full-screen desk" wait_for shows "usher desk: 0 sessions"
 	session m sh -c 'cat q1; cat q2; echo end'
 	check "it shows what comes" wait_for takes_key q1
+	check "one of each is counted as one" wait_for one_of_each
 	press o
 	check "o answers" wait_for says m "content 1"
 	check "the next comes" wait_for takes_key q2

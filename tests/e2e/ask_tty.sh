@@ -459,6 +459,7 @@ see "Ctrl-C at a question reaches the program" "status 130"
 begin
 run "sh -c 'cat secret & cat secret2 & wait; echo bo''th'"
 wait_text "$ARMED"
+see "that one more waits is said" "== 1 more waits =="
 keys o
 sleep 0.3
 wait_text "$ARMED"

@@ -149,7 +149,7 @@ same "secrets are not in the journal" 0 "$(cat "$T"/s/* | grep -acE 'zq4711qz|hu
 [ "$(stat -c %a "$T/s.salts")" = 600 ] && ok "salts are their owner's alone" || not_ok "salts are their owner's alone"
 seq=$(records "$T/s" | grep -a '"object":"/usr/bin/true"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
 for w in "who-touched $T/project/x-token=zebra" "/**/x-token=zebra"; do
-	log "$T/s" $w >"$T/out"; has "a name that was redacted is told of ($w)" "usher log: 1 records are about names with a redacted value" "$T/out"
+	log "$T/s" $w >"$T/out"; has "a name that was redacted is told of ($w)" "usher log: 1 record is about names with a redacted value" "$T/out"
 	log "$T/a" $w >"$T/out"; same "and none where there is none" 0 "$(grep -c redacted "$T/out")"
 done
 same "and is in the list" 1 "$(log "$T/s" 'path:**<redacted:**' | grep -c "$T/project/x-token=<redacted:")"
@@ -404,7 +404,7 @@ sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T
 # A line for which there is not room enough leaves nothing that would stop the next.
 mkdir "$T/full"; cp -r "$T/a" "$T/full/one"; cp -r "$T/a" "$T/full/two"; touch -d '40 days ago' "$T"/full/*/*
 (ulimit -f 1; log prune --keep 30d "$T/full" >"$T/out" 2>&1); same "prune with room for one line" 1 "$(find "$T/full" -name 'journal-*' | wc -l)"
-log prune --keep 30d "$T/full" >"$T/out" 2>&1; same "goes on when there is room" "1 sessions removed" "$(tail -1 "$T/out")"
+log prune --keep 30d "$T/full" >"$T/out" 2>&1; same "goes on when there is room" "1 session removed" "$(tail -1 "$T/out")"
 "$USHER" verify "$T/full/pruned.jsonl" >"$T/out" 2>&1; has "and its lines verify" "2 removed sessions" "$T/out"
 
 # Of several sessions the newest is asked: what is not found there may be in another, so it is named.

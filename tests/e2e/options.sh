@@ -41,8 +41,9 @@ no 2 'go together' log "$J" --tree --json
 for n in 0 +1 1x 18446744073709551615 9223372036854775808; do no 2 'number of one record' log "$J" explain $n; done
 yes '"type":"start"' log "$J" --json type:start
 yes '"record":{' log "$J" prove 1 --json
+yes 'records, 1 seal;' verify "$J"
 yes 'type *start' log "$J" explain 1
-yes '1 sessions removed' log prune --keep 1d "$P"
+yes '1 session removed' log prune --keep 1d "$P"
 no 2 'goes without' verify --closed "$P/pruned.jsonl"
 no 2 'goes without' verify --anchor 1:00 "$P/pruned.jsonl"
 yes 'whole:' verify "$P/pruned.jsonl"
