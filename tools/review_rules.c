@@ -25,6 +25,7 @@
 #include "tools/review_lot.h"
 #include "tools/review_names.h"
 #include "tools/rule_files.h"
+#include "tools/tool.h"
 
 /* Of a process, or a terminal, whose number is another one next time. */
 static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*", TERMINAL[] = "/dev/pts/[0-9]*";
@@ -203,6 +204,18 @@ static op_set ops_in(const struct field *list, bool done)
 	return done && (ops & OP_CREATE) ? ops | OP_MODIFY : ops;
 }
 
+/* What O_TMPFILE made goes by its number until it gets a name: another one next time. */
+static void unnumber_nameless(const char *text, size_t len, char *name)
+{
+	struct field deleted;
+	char *last = strrchr(name, '/');
+
+	if (!last || last[1] != '#' || !isdigit((unsigned char)last[2]) || last[2 + strspn(last + 2, "0123456789")] || !field_find(text, len, "deleted", &deleted))
+		return;
+	last[2] = REVIEW_NUMBER;
+	last[3] = '\0';
+}
+
 /* The members "op" and "object" of the record, or of one of its objects. NULL: no rule is on it. */
 static struct done_to *add_object(struct review_rules *r, const char *text, size_t len, op_set *ops, bool done)
 {
@@ -221,6 +234,7 @@ static struct done_to *add_object(struct review_rules *r, const char *text, size
 	/* Of a name with a byte that here means something else there is no rule. */
 	if (strlen(name) != (size_t)n || strchr(name, REVIEW_NUMBER))
 		*name = '\0';
+	unnumber_nameless(text, len, name);
 	return want(r, name, *ops, done);
 }
 
@@ -483,7 +497,8 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
 			  "# and any letters or digits where some at the end of the name of what was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
-		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu calls, which these rules do not allow.\n", r->unnamed);
+		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu call%s, which these rules do not allow.\n", r->unnamed,
+			      tool_plural(r->unnamed));
 	put_all(&b, &r->names);
 	strbuf_puts(&b, "default deny\n");
 	if (r->names.failed || strbuf_end(&b, &text, &len) < 0)

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -92,6 +92,10 @@ for d in (lot, "4/d." + lot[-6:] + "0Z"): os.mkdir(d); put(d + "/in"); os.mkdir(
 s = socket.socket(socket.AF_UNIX); os.mkdir(lot); s.bind(lot + "/s"); s.listen(); socket.socket(socket.AF_UNIX).connect(lot + "/s"); os.unlink(lot + "/s"); os.rmdir(lot)
 for lot in ("3/phpabcdef", "3/phpzZ9yY8"): put(lot); os.unlink(lot)
 lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot); os.unlink(lot)
+# A file without a name that gets one when it is whole: the data base of mpd.
+try: nameless = os.open("7", os.O_TMPFILE | os.O_RDWR)
+except OSError as e: assert e.errno in (21, 95), e # not on every file system
+else: os.link("/proc/self/fd/%d" % nameless, "7/whole", src_dir_fd=nameless, follow_symlinks=True); os.unlink("7/whole")
 import pty, tempfile
 kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
 print(os.isatty(pty.openpty()[1]), end=" ")
@@ -142,6 +146,7 @@ refused "a name that would be known by nothing but its length" /bin/sh -c 'echo 
 same "what looks like words has no rule beside one for letters like these" 1 "$(grep -c "/own/3/php" "$T/etc/learnt.rules")"
 same "nor has a directory that is drawn by lot its name in them" 0 "$(grep -cE 'tmpa8s_7d6f|/d[.]s_7d6f0Z' "$T/etc/learnt.rules")"
 refused "as many letters behind another stem, that may be words" /bin/sh -c 'echo >own/6/tmp/top9abcdefg'
+check "nor the number of a file without a name" sh -c '! grep -q "/own/7/.x23[0-9]" "$T/etc/learnt.rules"'
 refused "seven letters where six were drawn by lot" /bin/sh -c 'echo >own/5/tmp_obj_k0nncZZ'
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
