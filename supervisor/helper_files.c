@@ -172,14 +172,13 @@ static int look_at(struct looking *l, const char *name)
 	return S_ISREG(st.st_mode) ? look_at_file(l, name) : 0;
 }
 
-static int look(struct looking *l, const char *word)
+/* As it is said: from where usher was started, from a directory named before, or from the home. */
+static int look_from_all(struct looking *l, const char *word)
 {
 	const char *home = getenv("HOME");
 	char name[2 * PATH_MAX];
 	unsigned before = l->dirs;
 
-	if (!word[0])
-		return 0;
 	if (!strncmp(word, "~/", 2) && home)
 		snprintf(name, sizeof(name), "%.*s%s", PATH_MAX, home, word + 1);
 	else
@@ -189,6 +188,18 @@ static int look(struct looking *l, const char *word)
 		snprintf(name, sizeof(name), "%.*s/%s", PATH_MAX, l->dir[i], word);
 		rc = look_at(l, name);
 	}
+	return rc;
+}
+
+static int look(struct looking *l, const char *word)
+{
+	bool option = word[0] == '-' && word[1] && word[2]; /* -fFILE */
+
+	if (!word[0])
+		return 0;
+	int rc = look_from_all(l, word);
+	if (rc == 0 && option)
+		rc = look_from_all(l, word + 2);
 	return rc < 0 || strchr(word, '/') ? rc : look_in_path(l, word);
 }
 

@@ -7,7 +7,7 @@
 #define USHER_SUPERVISOR_HELPER_FILES_H
 
 /*
- * Calls EACH with the name of every file that a word of COMMAND may mean, also one in quotes (sh -c '...'): as it is said (from where usher was started, from
+ * Calls EACH with the name of every file that a word of COMMAND may mean, also one in quotes (sh -c '...') or behind an option's letter (-fFILE): as it is said (from where usher was started, from
  * a directory that a word before it names, and from the home behind '~'), and, of a word without a slash, in each directory of $PATH up to the one that has it,
  * where it may be missing and the user could make it. So with the words of a script's first line. Stops at a negative
  * answer and returns it, else 0. Words beyond the 512th are not looked at.

@@ -376,6 +376,7 @@ forged "in a substitution in quotes" 'exec:sh -c "$(cat helper)"' helper
 forged "in backquotes" 'exec:sh -c "`cat helper`"' helper
 forged "behind cd" 'exec:cd bin && ./helper' bin/helper
 forged "behind many words" "exec:true $(seq -s ' ' 40); ./helper" helper
+forged "behind an option's letter" "exec:env -S./helper" helper
 forged "over two lines" $'exec:./hel\\\nper' helper
 printf '#!%s\n' "$T/w/bin/helper" >runs; chmod 755 runs
 forged "a script's interpreter" exec:./runs bin/helper
