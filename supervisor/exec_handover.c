@@ -11,13 +11,13 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
-#include <time.h>
 
 #include "supervisor/exec_plan.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
+#include "supervisor/soon.h"
 #include "supervisor/walk.h"
 
 #define ROUND_NS (5 * 1000 * 1000)
@@ -47,7 +47,7 @@ int handovers_new(struct handovers **out)
 	if (!h)
 		return -ENOMEM;
 	pthread_mutex_init(&h->lock, NULL);
-	pthread_cond_init(&h->change, NULL);
+	soon_init(&h->change);
 	*out = h;
 	return 0;
 }
@@ -145,17 +145,12 @@ static int await(struct job *j)
 static bool taken(struct job *j)
 {
 	struct handovers *h = procs_handovers(j->session->procs);
-	struct timespec until;
 	bool given;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += ROUND_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&h->lock);
 	struct handover *e = find_locked(h, j);
 	if (e->state == HANDOVER_AWAITED)
-		pthread_cond_timedwait(&h->change, &h->lock, &until);
+		soon_wait(&h->change, &h->lock, ROUND_NS);
 	given = e->state == HANDOVER_GIVEN;
 	if (given)
 		j->notif.id = e->id;

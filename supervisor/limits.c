@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "audit/journal.h"
@@ -18,6 +17,7 @@
 #include "supervisor/clock.h"
 #include "supervisor/limits_measure.h"
 #include "supervisor/limits_plan.h"
+#include "supervisor/soon.h"
 
 #define PERIOD_NS (100 * 1000 * 1000)
 
@@ -216,11 +216,7 @@ static void *limits_main(void *arg)
 	bool done = false;
 
 	while (!done) {
-		struct timespec at;
-		clock_gettime(CLOCK_MONOTONIC, &at);
-		at.tv_nsec += PERIOD_NS;
-		at.tv_sec += at.tv_nsec / 1000000000;
-		at.tv_nsec %= 1000000000;
+		struct timespec at = soon_at(PERIOD_NS);
 		pthread_mutex_lock(&l->lock);
 		while (!l->stopping && pthread_cond_timedwait(&l->wake, &l->lock, &at) != ETIMEDOUT)
 			;
@@ -270,7 +266,6 @@ static int write_note(struct limits *l)
 int limits_new(struct session *s, struct limits **out)
 {
 	struct limits *l = calloc(1, sizeof(*l));
-	pthread_condattr_t monotonic;
 
 	*out = NULL;
 	if (!l)
@@ -284,9 +279,7 @@ int limits_new(struct session *s, struct limits **out)
 	pthread_mutex_init(&l->lock, NULL);
 	pthread_mutex_init(&l->look, NULL);
 	atomic_init(&l->forks, (long)l->limit[LIMIT_PROCESSES] - 1);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&l->wake, &monotonic);
+	soon_init(&l->wake);
 	limits_group(l->limit, &l->group);
 	*out = l;
 	return 0;

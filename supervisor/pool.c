@@ -11,6 +11,7 @@
 #include "rules/pages.h"
 #include "supervisor/creds.h"
 #include "supervisor/session.h"
+#include "supervisor/soon.h"
 #include "supervisor/stall.h"
 #include "supervisor/together.h"
 #include "supervisor/watch.h"
@@ -57,7 +58,7 @@ int pool_start(struct session *s)
 	p->session = s;
 	arrange_init(&p->arrangement, s->together.held ? &s->together.now : NULL);
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_cond_init(&p->spare, NULL);
+	soon_init(&p->spare);
 	pthread_mutex_init(&p->hashes.lock, NULL);
 	pthread_mutex_init(&p->contents.lock, NULL);
 	stacks_init(&p->stacks, s->voice);

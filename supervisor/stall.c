@@ -18,6 +18,7 @@
 #include "supervisor/procs.h"
 #include "supervisor/reply.h"
 #include "supervisor/session.h"
+#include "supervisor/soon.h"
 #include "supervisor/watch.h"
 
 #define ROUND_NS (10 * 1000 * 1000)
@@ -59,7 +60,7 @@ static struct stalls *stalls_of(struct pool *p)
 	if (!s)
 		return NULL;
 	s->pool = p;
-	pthread_cond_init(&s->wake, NULL);
+	soon_init(&s->wake);
 	if (pthread_create(&thread, NULL, stall_main, s)) {
 		free(s);
 		return NULL;
@@ -418,17 +419,10 @@ static void look_for_missed(struct stalls *s)
 /* Threads that were killed wait for their tracer to collect them, and their parents and processes with them. */
 static void collect_locked(struct stalls *s)
 {
-	struct timespec at;
 	pid_t tid;
 	int status;
 
-	clock_gettime(CLOCK_REALTIME, &at);
-	at.tv_nsec += ROUND_NS;
-	if (at.tv_nsec >= 1000000000) {
-		at.tv_nsec -= 1000000000;
-		at.tv_sec++;
-	}
-	pthread_cond_timedwait(&s->wake, &s->pool->lock, &at);
+	soon_wait(&s->wake, &s->pool->lock, ROUND_NS);
 	pthread_mutex_unlock(&s->pool->lock);
 	while (s->traced && report(s, &tid, &status)) {
 	}

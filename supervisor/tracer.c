@@ -20,6 +20,7 @@
 #include "supervisor/exec_trace.h"
 #include "supervisor/memory.h"
 #include "supervisor/session.h"
+#include "supervisor/soon.h"
 #include "supervisor/thread_state.h"
 
 #define NAP_LAST_NS (1000 * 1000)
@@ -45,7 +46,7 @@ struct tracer {
 void tracers_init(struct tracers *all)
 {
 	pthread_mutex_init(&all->lock, NULL);
-	pthread_cond_init(&all->change, NULL);
+	soon_init(&all->change);
 }
 
 void tracers_note_seize(struct tracers *all, pid_t tid)
@@ -90,13 +91,7 @@ void tracer_nap(struct timespec *t)
 
 static void wait_locked(struct tracers *all)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_nsec += WAIT_NS;
-	until.tv_sec += until.tv_nsec / 1000000000;
-	until.tv_nsec %= 1000000000;
-	pthread_cond_timedwait(&all->change, &all->lock, &until);
+	soon_wait(&all->change, &all->lock, WAIT_NS);
 }
 
 static struct tracer *find_locked(struct tracers *all, pid_t tid)

@@ -10,8 +10,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "supervisor/soon.h"
 
 #define WAITING_MAX ((size_t)64 * 1024)
 
@@ -29,15 +30,12 @@ struct voice {
 struct voice *voice_new(int fd)
 {
 	struct voice *v = calloc(1, sizeof(*v));
-	pthread_condattr_t monotonic;
 
 	if (!v)
 		return NULL;
 	v->fd = fd;
 	pthread_mutex_init(&v->lock, NULL);
-	pthread_condattr_init(&monotonic);
-	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&v->said, &monotonic);
+	soon_init(&v->said);
 	pthread_cond_init(&v->more, NULL);
 	return v;
 }
@@ -138,18 +136,6 @@ void voice_say(struct voice *v, const char *format, ...)
 	free(text);
 }
 
-static struct timespec from_now(unsigned ms)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_sec += ms / 1000;
-	at.tv_nsec += (long)(ms % 1000) * 1000000;
-	at.tv_sec += at.tv_nsec / 1000000000;
-	at.tv_nsec %= 1000000000;
-	return at;
-}
-
 bool voice_finish(struct voice *v, unsigned patience_ms)
 {
 	bool heard = true;
@@ -160,9 +146,8 @@ bool voice_finish(struct voice *v, unsigned patience_ms)
 	if (v->len)
 		start_locked(v);
 	while ((v->len || v->speaking) && heard) {
-		struct timespec at = from_now(patience_ms);
 		unsigned long pieces = v->pieces;
-		int rc = pthread_cond_timedwait(&v->said, &v->lock, &at);
+		int rc = soon_wait(&v->said, &v->lock, patience_ms * UINT64_C(1000000));
 		heard = rc != ETIMEDOUT || v->pieces != pieces;
 	}
 	pthread_mutex_unlock(&v->lock);

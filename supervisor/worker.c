@@ -22,6 +22,7 @@
 #include "supervisor/refill.h"
 #include "supervisor/rest.h"
 #include "supervisor/session.h"
+#include "supervisor/soon.h"
 #include "supervisor/table.h"
 #include "supervisor/voice.h"
 #include "supervisor/walk.h"
@@ -178,17 +179,8 @@ static struct parked *take_answered_locked(struct pool *p)
 /* Until there may be something to do; false where that has taken a while. RESTED: then as long as it takes. */
 static bool wait_as_spare_locked(struct pool *p, bool rested)
 {
-	struct timespec until;
-	int rc;
-
 	p->spares++;
-	if (rested) {
-		rc = pthread_cond_wait(&p->spare, &p->lock);
-	} else {
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += REST_AFTER_S;
-		rc = pthread_cond_timedwait(&p->spare, &p->lock, &until);
-	}
+	int rc = rested ? pthread_cond_wait(&p->spare, &p->lock) : soon_wait(&p->spare, &p->lock, REST_AFTER_S * UINT64_C(1000000000));
 	p->spares--;
 	return rc == 0;
 }
