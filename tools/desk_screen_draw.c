@@ -55,6 +55,10 @@ static const char *page_name(enum page p, size_t n)
 	return n == 1 ? one[p] : names[p];
 }
 
+/* What a page without rows says. */
+static const char *const nothing[PAGES] = { "nothing waits for an answer", "none in a session that runs; 'usher desk grants' lists answers for ever, too",
+					    "none in a session that runs", "none in a session that runs" };
+
 /* At most WIDTH characters of TEXT: its beginning and its end. */
 static void put_cut(int y, int x, const char *text, int width)
 {
@@ -121,7 +125,7 @@ static void draw_rows(struct screen_desk *d, int top, int height)
 			attroff(A_REVERSE);
 	}
 	if (!d->n_rows)
-		mvaddnstr(top, 2, d->page == PAGE_QUESTIONS ? "nothing waits for an answer" : "none", COLS - 2);
+		mvaddnstr(top, 2, nothing[d->page], COLS - 2);
 }
 
 /* One line of the details, folded under its value. Counts lines in *n; those before d->scroll are not drawn. */

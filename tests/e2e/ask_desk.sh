@@ -279,6 +279,10 @@ if command -v tmux >/dev/null; then
 	press() { "${TM[@]}" send-keys -t t "$@"; }
 	one_of_each() { screen | grep -q "^usher desk: 1 session, 1 question *$"; }
 	check "the full-screen desk" wait_for shows "usher desk: 0 sessions"
+	press 2
+	check "its page of grants says what is not on it" wait_for shows "none in a session that runs; 'usher desk grants' lists answers for ever, too"
+	press 1
+	wait_for shows "nothing waits for an answer"
 	session m sh -c 'cat q1; cat q2; echo end'
 	check "it shows what comes" wait_for takes_key q1
 	check "one of each is counted as one" wait_for one_of_each
