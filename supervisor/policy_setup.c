@@ -17,7 +17,7 @@
 #include "rules/user.h"
 #include "supervisor/helper_files.h"
 #include "supervisor/mounts.h"
-#include "supervisor/unwind_lib.h"
+#include "supervisor/unwind_files.h"
 
 #define MAX_PINNED 2048 /* files of rules; mounts of control groups and, as root, of what the kernel is changed by */
 #define MAX_LINKS 256

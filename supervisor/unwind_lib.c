@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/unwind_files.h"
 #include "supervisor/voice.h"
 
 #define TEXT_OF(x) #x

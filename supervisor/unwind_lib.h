@@ -27,11 +27,4 @@ struct unwind_lib {
  */
 struct unwind_lib *unwind_lib_load(struct voice *voice);
 
-/*
- * Loads it where LD_LIBRARY_PATH says from where, and calls EACH with every file that then is part of usher: what is written into one that is mapped runs in usher.
- * Elsewhere libraries are the system's, and loaded later. Stops at an answer that is not 0 and returns it, else 0. For the thread that
- * starts usher, in the user's directory.
- */
-int unwind_lib_files(int (*each)(void *context, const char *file), void *context);
-
 #endif
