@@ -219,6 +219,7 @@ keys t
 sleep 0.3
 see_not "nor then" "content of secret"
 keys Enter
+wait_gone "nothing that this"
 wait_text "$ARMED"
 keys r
 wait_text "the object instead:"
@@ -233,6 +234,7 @@ wait_text "$ARMED"
 keys a
 see "where no rule says just this, it is said" "no rule says exactly this"
 keys Enter
+wait_gone "no rule says"
 wait_text "$ARMED"
 keys d
 wait_gone "$ARMED"
