@@ -39,11 +39,29 @@ static void seek_to(struct reader *r, uint64_t offset)
 	r->pos = r->len = 0;
 }
 
+const char *reader_error(int rc)
+{
+	return rc == READER_NO_FILE ? "a segment of it is no file but a link, a directory or the like; 'usher verify' names it" : strerror(-rc);
+}
+
+/* A descriptor, or as reader_open(). */
+static int open_plain(const struct reader *r, const char *name)
+{
+	struct stat st;
+	int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ELOOP || errno == ENXIO ? READER_NO_FILE : -errno; /* ENXIO: a socket */
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fd;
+	close(fd);
+	return READER_NO_FILE;
+}
+
 static int open_file(struct reader *r)
 {
-	int fd = openat(r->dir, r->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int fd = open_plain(r, r->name);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	if (r->fd >= 0)
 		close(r->fd);
 	r->fd = fd;
@@ -224,14 +242,14 @@ static int take_line(struct reader *r, struct line *out)
 	return 1;
 }
 
-/* Whether segment N has something in it: one that was made ahead of use is blank. 1, 0, or a negative errno. */
+/* Whether segment N has something in it: one that was made ahead of use is blank. 1 (of what is no file, too), 0, or a negative errno. */
 static int begun(const struct reader *r, uint32_t n)
 {
 	char name[SEGMENT_NAME_MAX], first = '\n';
 	segment_name(name, n);
-	CLEANUP_FD int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	CLEANUP_FD int fd = open_plain(r, name);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
+		return fd == READER_NO_FILE ? 1 : fd == -ENOENT ? 0 : fd;
 	return pread(fd, &first, 1, 0) == 1 && first != '\n';
 }
 

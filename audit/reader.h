@@ -6,6 +6,7 @@
 #ifndef USHER_AUDIT_READER_H
 #define USHER_AUDIT_READER_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -41,7 +42,13 @@ struct tail {
 	uint64_t size; /* of the last file */
 };
 
-/* Opens the journal in DIR. Returns 0, -ENOENT when there is no segment in it, or a negative errno. */
+/* What goes by a segment's name is a link, a directory or the like: it may say something else to whoever reads it next. */
+#define READER_NO_FILE (-EMEDIUMTYPE)
+
+/* What a person is told of RC, an error of a call below. */
+const char *reader_error(int rc);
+
+/* Opens the journal in DIR. Returns 0, -ENOENT when there is no segment in it, READER_NO_FILE, or another negative errno. */
 int reader_open(const char *dir, struct reader **out);
 /* The same from OFFSET in segment SEGMENT on, where a line ends or begins (0: from the start). Line numbers count from there. */
 int reader_open_at(const char *dir, uint32_t segment, uint64_t offset, struct reader **out);
@@ -54,7 +61,7 @@ int reader_stat(const struct reader *r, struct stat *out);
 uint32_t segment_after(int dirfd, uint32_t n);
 
 /*
- * The next line that is not blank: 1, 0 at the present end (call again later: a live journal grows), or a negative
+ * The next line that is not blank: 1, 0 at the present end (call again later: a live journal grows), READER_NO_FILE (reader_tail() names it), or another negative
  * errno. A record that is being written, or was left torn, is no line: see reader_tail().
  */
 int reader_next(struct reader *r, struct line *out);

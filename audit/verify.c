@@ -321,6 +321,24 @@ static int check_last(struct state *s, struct reader *r, const struct line *l, c
 	return 1;
 }
 
+static const char is_no_file[] = "it is no file but a link, a directory or the like, which may say something else to whoever reads it next";
+
+static void no_file(struct state *s, const struct reader *r)
+{
+	struct tail tail;
+	reader_tail(r, &tail);
+	damage(s, &(struct line){ .file = tail.file }, "%s", is_no_file);
+}
+
+/* The same of the first one: there is no reader of it. */
+static void first_is_no_file(struct state *s, const char *dir)
+{
+	char name[SEGMENT_NAME_MAX];
+	CLEANUP_FD int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	segment_name(name, at < 0 ? 1 : segment_after(at, 0));
+	damage(s, &(struct line){ .file = name }, "%s", is_no_file);
+}
+
 static int walk(struct state *s, struct reader *r, char *last)
 {
 	struct line l = { 0 }, place = { 0 };
@@ -338,6 +356,8 @@ static int walk(struct state *s, struct reader *r, char *last)
 		memcpy(last, l.bytes, len);
 		check_line(s, &l);
 	}
+	if (rc == READER_NO_FILE && !s->proof->damaged)
+		return no_file(s, r), 0;
 	if (rc < 0)
 		return s->proof->damaged ? 0 : rc;
 	if (check_last(s, r, &place, last, len, records) == 0)
@@ -390,6 +410,8 @@ int verify_journal(const char *dir, const struct anchor *anchors, size_t n, stru
 		return -ENOSYS;
 	out->writer = journal_writer(dir);
 	int rc = reader_open(dir, &r);
+	if (rc == READER_NO_FILE)
+		return first_is_no_file(&s, dir), 0;
 	if (rc != 0)
 		return rc;
 	CLEANUP_FREE char *last = malloc(RECORD_MAX + HEAD_MAX);

@@ -116,11 +116,14 @@ def check_anchor(directory, key):
 
 def verify(directory):
     names = sorted(glob.glob(os.path.join(glob.escape(directory), "journal-[0-9]*.jsonl")))
+    for n in names:
+        if os.path.islink(n) or not os.path.isfile(n):
+            raise Damage(os.path.basename(n) + " is no file")
     data = [open(n, "rb").read() for n in names]
     while len(data) > 1 and data[-1][:1] in (b"", b"\n"):  # made ahead of use
         data.pop(), names.pop()
     for stray in set(glob.glob(os.path.join(glob.escape(directory), "journal-*.jsonl"))) - set(names):
-        if os.path.islink(stray) or re.search(rb"^\{", open(stray, "rb").read(), re.M):
+        if os.path.islink(stray) or not os.path.isfile(stray) or re.search(rb"^\{", open(stray, "rb").read(), re.M):
             raise Damage(os.path.basename(stray) + " is no part of the journal")
     seq, head, key, leaves, epoch, first, closed, last = 0, bytes(32), None, [], 1, 1, False, None
     for i, content in enumerate(data):

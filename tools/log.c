@@ -288,7 +288,7 @@ static int log_main(int argc, char **argv)
 	if (rc == -ENOENT && l.dir && shown)
 		fprintf(stderr, "usher log: %s: no journal there; what concerns it 'usher log path:%s' tells\n", shown, shown);
 	else if (rc < 0)
-		fprintf(stderr, "usher log: %s: %s\n", shown ? shown : "", strerror(-rc));
+		fprintf(stderr, "usher log: %s: %s\n", shown ? shown : "", reader_error(rc));
 	log_query_free(l.query);
 	free(l.words);
 	return rc == 0 ? 0 : USAGE;

@@ -203,7 +203,7 @@ static int verify_main(int argc, char **argv)
 	rc = verify_journal(a.dir, anchors, n, &proof);
 	if (rc != 0) {
 		CLEANUP_FREE char *shown = shown_name(a.dir);
-		fprintf(stderr, "usher verify: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : strerror(-rc));
+		fprintf(stderr, "usher verify: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : reader_error(rc));
 		return UNREADABLE;
 	}
 	return report(&a, &proof);

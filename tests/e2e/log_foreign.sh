@@ -41,6 +41,14 @@ plain "prove" log "$F" prove 1
 check "which proves what is there" grep -q '^{"record":{"seq":1,' "$T/out"
 plain "diff" log diff "$F" "$T/other"
 plain "verify" verify "$F"
+# What has the name of a segment and is no file is named, and is damage.
+mkdir "$T/odd"
+ln -s "$F/journal-000001.jsonl" "$T/odd/journal-000001.jsonl"
+"$USHER" verify "$T/odd" >"$T/out" 2>&1
+same "a link in the place of a segment is damage" 1 $?
+check "which is named" grep -q 'odd/journal-000001.jsonl, record 1: it is no file' "$T/out"
+"$USHER" log "$T/odd" >"$T/out" 2>&1
+check "usher log says what it cannot read" grep -q "odd: a segment of it is no file but a link, .*'usher verify' names it" "$T/out"
 # The names of its files are its maker's, too.
 "$USHER" run -p builtin:audit --journal "$T/whole" -- true 2>/dev/null
 : >"$T/whole/journal-x.jsonl"

@@ -201,6 +201,28 @@ static void no_blank_segment_comes_between(void **state)
 	(void)state;
 }
 
+/* A link to the very records, a directory, a FIFO: in the place of a segment, or made ahead as the next. */
+static void segments_are_files(void **state)
+{
+	struct two *s = two_sessions();
+	const size_t cut[] = { 0, 5, 10, s->a.n };
+	for (unsigned which = 1; which <= 4; which++) {
+		for (unsigned kind = 0; kind < 3; kind++) {
+			char path[128], away[128], name[64];
+			for (unsigned i = 0; i < 3; i++)
+				put_segment(s->dir, i + 1, &s->a, cut[i], cut[i + 1], 0);
+			snprintf(name, sizeof name, "journal-%06u.jsonl", which);
+			snprintf(path, sizeof path, "%s/%s", s->dir, name);
+			snprintf(away, sizeof away, "%s/records", s->dir);
+			assert_int_equal(rename(path, away), which == 4 ? -1 : 0);
+			assert_int_equal(kind == 0 ? symlink("records", path) : kind == 1 ? mkdir(path, 0700) : mkfifo(path, 0600), 0);
+			assert_beside(s, true, name);
+		}
+	}
+	drop(s);
+	(void)state;
+}
+
 static void keys_cannot_move(void **state)
 {
 	struct two *s = two_sessions();
@@ -439,7 +461,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(segments_cannot_move),		     cmocka_unit_test(nothing_stands_beside),
-		cmocka_unit_test(no_blank_segment_comes_between),
+		cmocka_unit_test(no_blank_segment_comes_between),   cmocka_unit_test(segments_are_files),
 		cmocka_unit_test(keys_cannot_move),		     cmocka_unit_test(records_stay_with_their_anchor),
 		cmocka_unit_test(ends_cannot_be_forged),	     cmocka_unit_test(anchors_tell_of_a_journal_set_back),
 		cmocka_unit_test(proofs_cannot_be_forged),	     cmocka_unit_test(tombstones_cannot_be_forged),
