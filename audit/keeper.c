@@ -14,6 +14,7 @@
 
 #include "audit/journal_state.h"
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 
 #define KEEPER_STACK ((size_t)256 << 10)
 #define LARGE_SEGMENTS 4 /* 256 MB */
@@ -23,9 +24,7 @@
 /* The clock that records are stamped with may be set back while a flush or a seal is due. */
 uint64_t keeper_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* Small while the session is small, then ahead of any burst. With grow held. */

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "audit/put.h"
+#include "rules/clock.h"
 #include "rules/date.h"
 
 #define NS_PER_S UINT64_C(1000000000)
@@ -77,7 +78,5 @@ bool stamp_read(const char *t, size_t len, uint64_t *ns)
 
 uint64_t stamp_now(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_REALTIME, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_REALTIME);
 }

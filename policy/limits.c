@@ -7,13 +7,13 @@
 
 #include <time.h>
 
+#include "rules/clock.h"
+
 #define NS 1000000000ull
 
 uint64_t clock_now_ns(void)
 {
-	struct timespec ts;
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * NS + (uint64_t)ts.tv_nsec;
+	return clock_ns(CLOCK_BOOTTIME);
 }
 
 static uint64_t token_cost(uint32_t limit, uint32_t period_s)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "supervisor/arrange.h"
-#include "supervisor/clock.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "rules/clock.h"
 
 #define STAY_FROM 3   /* calls: a short program makes no more after its exec */
 #define STAY_CALLS 64 /* a caller that was moved is followed after so many calls at the latest */

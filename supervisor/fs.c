@@ -18,6 +18,7 @@
 
 #include "audit/put.h"
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 #include "supervisor/place.h"
 #include "supervisor/proc_text.h"
 #include "supervisor/procs.h"
@@ -145,10 +146,7 @@ bool fs_cwd_holds(struct job *j, const char *name)
 
 static uint64_t coarse_now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
 }
 
 /* What was seen to hold is believed for a while, for the same process and the same name. */

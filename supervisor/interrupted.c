@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 #include "rules/pages.h"
 #include "supervisor/disposition.h"
 #include "supervisor/filter.h"
@@ -30,10 +31,7 @@
 
 static uint64_t now(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 void interruptions_free(struct interruptions *all)

@@ -4,7 +4,8 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "supervisor/clock.h"
+#include "rules/clock.h"
+
 
 #define LAP_WAITED 30000 /* nanoseconds */
 

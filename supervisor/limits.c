@@ -13,8 +13,8 @@
 
 #include "audit/journal.h"
 #include "policy/policy.h"
+#include "rules/clock.h"
 #include "supervisor/cgroup.h"
-#include "supervisor/clock.h"
 #include "supervisor/limits_measure.h"
 #include "supervisor/limits_plan.h"
 #include "supervisor/soon.h"

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rules/clock.h"
 #include "supervisor/proc_text.h"
 
 /* A note: 32 bits of the count of moves, 22 of the thread's number, 9 of the value, one that is always set. */
@@ -127,10 +128,7 @@ bool moves_none_since(struct moves *m, uint64_t before)
 
 static uint64_t coarse_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 /* Looking costs microseconds for each that is pending: now and then is enough. */

@@ -11,7 +11,7 @@
 
 #include "policy/desk_peer.h"
 #include "rules/cleanup.h"
-#include "supervisor/clock.h"
+#include "rules/clock.h"
 
 /* COOKIE is the asked socket's own (SO_COOKIE): an answer that comes late is not taken for another's. */
 struct finding {

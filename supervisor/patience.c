@@ -4,7 +4,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#include "supervisor/clock.h"
+#include "rules/clock.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"

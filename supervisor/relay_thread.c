@@ -15,7 +15,7 @@
 
 #include "policy/wait_for.h"
 #include "rules/cleanup.h"
-#include "supervisor/clock.h"
+#include "rules/clock.h"
 #include "supervisor/relay_state.h"
 #include "supervisor/vfork_stop.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/clock.h"
+#include "rules/clock.h"
 #include "supervisor/exec_trace.h"
 #include "supervisor/patience.h"
 #include "supervisor/pool.h"

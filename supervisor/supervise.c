@@ -18,7 +18,7 @@
 #include "audit/journal.h"
 #include "policy/wait_for.h"
 #include "rules/cleanup.h"
-#include "supervisor/clock.h"
+#include "rules/clock.h"
 #include "supervisor/guardian.h"
 #include "supervisor/launch.h"
 #include "supervisor/limits.h"

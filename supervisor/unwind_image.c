@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 #include "rules/pages.h"
 #include "supervisor/elf_note.h"
 #include "supervisor/resolve.h"
@@ -301,10 +302,7 @@ static int open_file(const char *name, uint64_t ino, struct stat *st)
 
 uint64_t thread_ran_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 int image_file_get(struct image_files *c, const char *name, uint64_t ino, uint64_t *took_ns, struct image_file **out)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "rules/clock.h"
 #include "supervisor/elf_note.h"
 
 #define MAPS_LINES 4096
@@ -26,10 +27,7 @@
 
 static uint64_t now_ns(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* The limit is of time that this thread ran: on a busy machine one turn of somebody else's lasts as long. */

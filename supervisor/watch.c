@@ -19,8 +19,8 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 #include "supervisor/ask.h"
-#include "supervisor/clock.h"
 #include "supervisor/crowd.h"
 #include "supervisor/listeners.h"
 #include "supervisor/memory.h"

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "audit/journal.h"
+#include "rules/clock.h"
 #include "supervisor/session.h"
 #include "supervisor/table.h"
 #include "supervisor/voice.h"
@@ -18,10 +19,7 @@
 
 static uint64_t now_ms(void)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
 void watchdog_rouse(struct pool *p)

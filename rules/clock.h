@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef USHER_SUPERVISOR_CLOCK_H
-#define USHER_SUPERVISOR_CLOCK_H
+/* What a clock says, as a number. */
+#ifndef USHER_RULES_CLOCK_H
+#define USHER_RULES_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
