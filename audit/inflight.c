@@ -26,8 +26,7 @@ struct inflight {
 	int fd;
 	char *map; /* NULL: written with pwrite() */
 	_Atomic uint64_t used[WORDS];
-	size_t reserved[INFLIGHT_SLOTS]; /* each belongs to the slot's owner */
-	uint64_t after[INFLIGHT_SLOTS];
+	struct inflight_note note[INFLIGHT_SLOTS]; /* each belongs to the slot's owner */
 	uint16_t len[INFLIGHT_SLOTS];
 	atomic_bool grown;               /* all slots are there, not only the first */
 };
@@ -126,7 +125,7 @@ int inflight_put(struct inflight *f, const char *head, size_t head_len, const ch
 	if (!claim(f, &s))
 		return -EBUSY;
 	f->len[s] = (uint16_t)(head_len + body_len);
-	f->reserved[s] = 0;
+	f->note[s] = (struct inflight_note){ 0 };
 	if (f->map) {
 		char *at = f->map + (size_t)s * INFLIGHT_SLOT;
 		memcpy(at + 1, head + 1, head_len - 1);
@@ -144,18 +143,16 @@ int inflight_put(struct inflight *f, const char *head, size_t head_len, const ch
 	return 0;
 }
 
-void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes, uint64_t after)
+void inflight_reserve(struct inflight *f, uint32_t slot, struct inflight_note note)
 {
-	f->reserved[slot] = bytes;
-	f->after[slot] = after;
+	f->note[slot] = note;
 }
 
-size_t inflight_release(struct inflight *f, uint32_t slot, uint64_t *after)
+struct inflight_note inflight_release(struct inflight *f, uint32_t slot)
 {
-	size_t bytes = f->reserved[slot];
-	*after = f->after[slot];
-	f->reserved[slot] = 0;
-	return bytes;
+	struct inflight_note note = f->note[slot];
+	f->note[slot] = (struct inflight_note){ 0 };
+	return note;
 }
 
 /* The whole line goes, not only its '{': what is left in the file are blank lines. */

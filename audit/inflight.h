@@ -32,9 +32,14 @@ bool inflight_grown(const struct inflight *f);
  */
 int inflight_put(struct inflight *f, const char *head, size_t head_len, const char *body, size_t body_len, uint32_t *slot);
 
-/* Notes that the slot's owner keeps here: bytes of the journal that were set aside for the final record, and the last record's number at the time. */
-void inflight_reserve(struct inflight *f, uint32_t slot, size_t bytes, uint64_t after);
-size_t inflight_release(struct inflight *f, uint32_t slot, uint64_t *after);
+/* What the slot's owner keeps here for the final record: bytes of the journal that were set aside for it, and the last record's number at the time. */
+struct inflight_note {
+	size_t reserved;
+	uint64_t after;
+};
+
+void inflight_reserve(struct inflight *f, uint32_t slot, struct inflight_note note);
+struct inflight_note inflight_release(struct inflight *f, uint32_t slot);
 
 /* Empties the slot for the next. */
 void inflight_clear(struct inflight *f, uint32_t slot);

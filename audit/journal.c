@@ -264,10 +264,10 @@ static int refusal(const struct journal *j, unsigned flags)
 	return full && flags & APPEND_RESERVED ? 0 : failed;
 }
 
-/* RESERVED bytes were set aside for this record: they are its own until it is in. */
-static int append(struct journal *j, const struct record *r, unsigned flags, size_t reserved, uint64_t after, uint64_t *seq)
+/* NOTE: what was kept for this record (NULL: nothing); the bytes that were set aside for it are its own until it is in. */
+static int append(struct journal *j, const struct record *r, unsigned flags, const struct inflight_note *note, uint64_t *seq)
 {
-	size_t len = record_finish(r);
+	size_t len = record_finish(r), reserved = note ? note->reserved : 0;
 	if (!len || len > RECORD_MAX) {
 		j->reserved -= reserved;
 		return -EMSGSIZE;
@@ -275,7 +275,7 @@ static int append(struct journal *j, const struct record *r, unsigned flags, siz
 	pthread_mutex_lock(&j->lock);
 	int rc = refusal(j, flags);
 	if (rc == 0)
-		rc = append_line(j, r->buf + 1, len, flags, after);
+		rc = append_line(j, r->buf + 1, len, flags, note ? note->after : 0);
 	j->reserved -= reserved;
 	uint64_t number = j->seq;
 	pthread_mutex_unlock(&j->lock);
@@ -288,21 +288,21 @@ static int append(struct journal *j, const struct record *r, unsigned flags, siz
 
 int journal_append(struct journal *j, struct record *r, uint64_t *seq)
 {
-	return append(j, r, 0, 0, 0, seq);
+	return append(j, r, 0, NULL, seq);
 }
 
-/* The bytes that were set aside for the final record of the intent in SLOT. */
-static size_t take_reserved(const struct journal *j, uint32_t slot, uint64_t *after)
+/* What was kept for the final record of the intent in SLOT. Of one that stands in the chain everybody sees what is behind it. */
+static struct inflight_note take_note(const struct journal *j, uint32_t slot)
 {
-	*after = 0; /* of what stands in the chain everybody sees what is behind it */
-	return slot & JOURNAL_IN_CHAIN ? slot & ~JOURNAL_IN_CHAIN : inflight_release(j->inflight, slot, after);
+	if (slot & JOURNAL_IN_CHAIN)
+		return (struct inflight_note){ .reserved = slot & ~JOURNAL_IN_CHAIN };
+	return inflight_release(j->inflight, slot);
 }
 
 int journal_append_final(struct journal *j, struct record *r, uint32_t slot, uint64_t *seq)
 {
-	uint64_t after;
-	size_t reserved = take_reserved(j, slot, &after);
-	int rc = append(j, r, APPEND_RESERVED, reserved, after, seq);
+	struct inflight_note note = take_note(j, slot);
+	int rc = append(j, r, APPEND_RESERVED, &note, seq);
 	if (rc == 0 && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 	return rc;
@@ -338,7 +338,7 @@ static int intent_in_chain(struct journal *j, const struct record *r, size_t nee
 	int rc = reserve(j, need);
 	if (rc != 0)
 		return journal_stop(j, rc);
-	rc = append(j, r, APPEND_INTENT, 0, 0, NULL);
+	rc = append(j, r, APPEND_INTENT, NULL, NULL);
 	if (rc != 0)
 		j->reserved -= need;
 	*slot = JOURNAL_IN_CHAIN | (uint32_t)need;
@@ -367,14 +367,13 @@ int journal_intent(struct journal *j, const struct record *r, uint32_t *slot)
 		inflight_clear(j->inflight, *slot);
 		return journal_stop(j, rc);
 	}
-	inflight_reserve(j->inflight, *slot, need, after);
+	inflight_reserve(j->inflight, *slot, (struct inflight_note){ need, after });
 	return 0;
 }
 
 void journal_intent_done(struct journal *j, uint32_t slot)
 {
-	uint64_t after;
-	j->reserved -= take_reserved(j, slot, &after);
+	j->reserved -= take_note(j, slot).reserved;
 	if (!j->failed && !(slot & JOURNAL_IN_CHAIN))
 		inflight_clear(j->inflight, slot);
 }

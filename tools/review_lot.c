@@ -158,3 +158,12 @@ struct unsteady review_unsteady(const char *name)
 
 	return u.digits || u.lot ? u : before_suffix(name, len, suffix_of(name, len));
 }
+
+char *review_nameless(char *name)
+{
+	char *last = strrchr(name, '/');
+
+	if (!last || last[1] != '#' || !isdigit((unsigned char)last[2]) || last[2 + strspn(last + 2, "0123456789")])
+		return NULL;
+	return last + 2;
+}

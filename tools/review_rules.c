@@ -204,22 +204,10 @@ static op_set ops_in(const struct field *list, bool done)
 	return done && (ops & OP_CREATE) ? ops | OP_MODIFY : ops;
 }
 
-/* What O_TMPFILE made goes by its number until it gets a name: another one next time. */
-static void unnumber_nameless(const char *text, size_t len, char *name)
-{
-	struct field deleted;
-	char *last = strrchr(name, '/');
-
-	if (!last || last[1] != '#' || !isdigit((unsigned char)last[2]) || last[2 + strspn(last + 2, "0123456789")] || !field_find(text, len, "deleted", &deleted))
-		return;
-	last[2] = REVIEW_NUMBER;
-	last[3] = '\0';
-}
-
 /* The members "op" and "object" of the record, or of one of its objects. NULL: no rule is on it. */
 static struct done_to *add_object(struct review_rules *r, const char *text, size_t len, op_set *ops, bool done)
 {
-	struct field op, object;
+	struct field op, object, deleted;
 
 	if (!field_find(text, len, "op", &op) || op.kind != FIELD_LIST || !field_find(text, len, "object", &object) || object.kind != FIELD_STRING)
 		return NULL;
@@ -234,7 +222,11 @@ static struct done_to *add_object(struct review_rules *r, const char *text, size
 	/* Of a name with a byte that here means something else there is no rule. */
 	if (strlen(name) != (size_t)n || strchr(name, REVIEW_NUMBER))
 		*name = '\0';
-	unnumber_nameless(text, len, name);
+	char *number = field_find(text, len, "deleted", &deleted) ? review_nameless(name) : NULL;
+	if (number) {
+		number[0] = REVIEW_NUMBER;
+		number[1] = '\0';
+	}
 	return want(r, name, *ops, done);
 }
 
