@@ -76,6 +76,7 @@ struct object {
 	struct inet_endpoint inet;
 	bool trusted;       /* exec, where a rule asks: it and all directories above it are root's, and nobody else's to write */
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
+	bool vacant;        /* connect: nobody listens there, where a rule asks; likewise */
 	enum makes makes;   /* create */
 	bool own_argv;      /* exec: a script's interpreter, what a loader is told to run: it gets other arguments than the call's */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */

@@ -38,7 +38,7 @@ struct range {
 struct conditions {
 	const struct glob *by, *tree, *argv, *env, *sha256;
 	uint32_t n_by, n_tree, n_argv, n_env, n_sha256;
-	bool has_by, has_tree, has_argv, has_env, has_sha256, has_trusted, has_own, has_uid, has_depth, has_makes;
+	bool has_by, has_tree, has_argv, has_env, has_sha256, has_trusted, has_own, has_vacant, has_uid, has_depth, has_makes;
 	enum makes makes;
 	struct range uid, depth;
 };

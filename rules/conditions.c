@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* by=, tree=, argv=, env=, sha256=, trusted, own, makes=, uid=, depth=. What is not known does not hold. */
+/* by=, tree=, argv=, env=, sha256=, trusted, own, vacant, makes=, uid=, depth=. What is not known does not hold. */
 #include <string.h>
 
 #include "rules/compiled.h"
@@ -80,6 +80,8 @@ bool conditions_hold(const struct conditions *when, const struct call *call, con
 	if (when->has_trusted && !object->trusted)
 		return false;
 	if (when->has_own && !object->own)
+		return false;
+	if (when->has_vacant && !object->vacant)
 		return false;
 	if (when->has_makes && (!(object->ops & OP_CREATE) || object->makes != when->makes))
 		return false;

@@ -126,6 +126,12 @@ static int opt_own(struct target *t)
 	return 0;
 }
 
+static int opt_vacant(struct target *t)
+{
+	t->when->has_vacant = true;
+	return 0;
+}
+
 static int opt_makes(struct target *t)
 {
 	t->when->has_makes = true;
@@ -308,6 +314,7 @@ static const struct option {
 	{ NAME("sha256="), V_ANY, "", opt_sha256 },
 	{ NAME("trusted"), V_ANY, "", opt_trusted },
 	{ NAME("own"), V(VERDICT_ALLOW), "allow", opt_own }, /* not known of every name at first: only an allow may wait for it */
+	{ NAME("vacant"), V(VERDICT_DENY), "deny", opt_vacant }, /* somebody may listen there a moment later: only a refusal is right then, too */
 	{ NAME("stack"), V_ANY, "", opt_stack },
 	{ NAME("hash"), V_ANY, "", opt_hash },
 	{ NAME("firm"), V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
@@ -394,6 +401,14 @@ static bool addresses_only(const struct compiled_rule *rule)
 	return all;
 }
 
+static bool tcp_only(const struct compiled_rule *rule)
+{
+	bool all = addresses_only(rule);
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		all = all && rule->pattern[i].inet.proto == PROTO_TCP;
+	return all;
+}
+
 static bool leads_here(const struct compiled_rule *rule)
 {
 	bool all = !(rule->pub.ops & ~(op_set)(OP_CONNECT | OP_SEND));
@@ -434,6 +449,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
 		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)) && !leads_here(rule))
 			return parser_fail(p, w->from, "own speaks of terminals and of sockets that somebody has bound; it belongs to rules on files, or on connect and send, with tcp: and unix: paths alone");
+		if (o->parse == opt_vacant && (rule->pub.ops != OP_CONNECT || !tcp_only(rule)))
+			return parser_fail(p, w->from, "vacant speaks of ports that nobody listens on; it belongs to rules on connect alone, with tcp: addresses alone");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (needs_question(o) && rule_asks_nobody(&rule->pub))

@@ -138,13 +138,15 @@ static int set_tree(struct asked *a, const char *text)
 	return 0;
 }
 
-/* own, by X, tree X, uid X, makes X, argv X...; with '=' instead of the blank as well. Moves *index on. */
+/* own, vacant, by X, tree X, uid X, makes X, argv X...; with '=' instead of the blank as well. Moves *index on. */
 static int set_detail(struct asked *a, size_t *index)
 {
 	static const char *const keys[] = { "by", "tree", "uid", "makes", "argv" };
 	const struct word *w = &a->line->word[*index];
-	if (word_is(w, "own")) {
-		a->call->object[0].own = true;
+	bool own = word_is(w, "own"), vacant = word_is(w, "vacant");
+	if (own || vacant) {
+		a->call->object[0].own |= own;
+		a->call->object[0].vacant |= vacant;
 		++*index;
 		return 0;
 	}

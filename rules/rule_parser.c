@@ -99,15 +99,15 @@ static int parse_rewrite(struct parser *p, const struct line *line, struct compi
 
 static bool any_condition(const struct conditions *c)
 {
-	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_uid || c->has_depth ||
-	       c->has_makes;
+	return c->has_by || c->has_tree || c->has_argv || c->has_env || c->has_sha256 || c->has_trusted || c->has_own || c->has_vacant || c->has_uid ||
+	       c->has_depth || c->has_makes;
 }
 
 static unsigned wanted(const struct conditions *c)
 {
 	return (c->has_by ? WANTS_BY : 0U) | (c->has_tree ? WANTS_TREE : 0U) | (c->has_uid ? WANTS_UID : 0U) |
 	       (c->has_depth ? WANTS_DEPTH : 0U) | (c->has_env ? WANTS_ENV : 0U) | (c->has_sha256 ? WANTS_SHA256 : 0U) |
-	       (c->has_trusted ? WANTS_TRUSTED : 0U) | (c->has_own ? WANTS_OWN : 0U) |
+	       (c->has_trusted ? WANTS_TRUSTED : 0U) | (c->has_own ? WANTS_OWN : 0U) | (c->has_vacant ? WANTS_VACANT : 0U) |
 	       (c->has_argv ? WANTS_ARGV : 0U);
 }
 

@@ -113,7 +113,7 @@ const struct rule *ruleset_restricts(const struct ruleset *rs);
 enum wanted {
 	WANTS_BY = 1, WANTS_TREE = 2, WANTS_UID = 4, WANTS_DEPTH = 8,
 	WANTS_ENV = 16, WANTS_SHA256 = 32, WANTS_TRUSTED = 64, WANTS_OWN = 128,
-	WANTS_ARGV = 256,
+	WANTS_ARGV = 256, WANTS_VACANT = 512,
 };
 
 unsigned ruleset_wants(const struct ruleset *rs);
@@ -275,7 +275,7 @@ struct expectation {
 /* The expect lines in order: INDEX from 0; NULL past the end. */
 const struct expectation *ruleset_expectation(const struct ruleset *rs, size_t index);
 
-/* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [own] [argv WORD...]". */
+/* A question put in words, for explain: "OP OBJECT [by EXE] [tree EXE] [uid N] [own] [vacant] [argv WORD...]". */
 struct query {
 	struct call call; /* one object, names as written */
 	bool uid;         /* it says whose call it is; 0 else */

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/netlink.h>
 #include <linux/rtnetlink.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
@@ -18,6 +17,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
+#include "supervisor/sock_diag.h"
 
 #define ANSWER 1024
 #define MOST 4096 /* beyond these the oldest is forgotten */
@@ -37,34 +37,21 @@ struct bound {
 
 struct bound_names {
 	pthread_mutex_t lock;
-	int asker; /* one question at a time; -1: none yet */
-	size_t n;  /* ever added */
+	struct sock_diag *diag;
+	size_t n; /* ever added */
 	struct bound item[MOST];
 };
 
-int bound_names_new(struct bound_names **out)
+int bound_names_new(struct sock_diag *diag, struct bound_names **out)
 {
 	struct bound_names *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return -ENOMEM;
 	pthread_mutex_init(&b->lock, NULL);
-	b->asker = -1;
+	b->diag = diag;
 	*out = b;
 	return 0;
-}
-
-int bound_names_asker(void)
-{
-	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-
-	return fd < 0 ? -errno : fd;
-}
-
-void bound_names_ask(struct bound_names *b, int fd)
-{
-	if (b)
-		b->asker = fd;
 }
 
 struct question {
@@ -88,32 +75,25 @@ static bool about(int sock, struct question *q)
 	return true;
 }
 
-/* What the kernel says of SOCK: the bytes that are there, or a negative errno. It has answered when it has taken the question. */
-static ssize_t ask(int asker, int sock, struct nlmsghdr *answer, size_t cap)
+/* What the kernel says of SOCK: the bytes that are there, or a negative errno. */
+static ssize_t ask(struct sock_diag *diag, int sock, struct nlmsghdr *answer, size_t cap)
 {
 	struct question q;
 
-	if (!about(sock, &q) || send(asker, &q, sizeof(q), 0) < 0)
+	if (!about(sock, &q))
 		return -errno;
-	ssize_t n = recv(asker, answer, cap, MSG_DONTWAIT);
+	ssize_t n = sock_diag_ask(diag, &q.head, answer, cap);
 	if (n < 0)
-		return -errno;
-	if ((size_t)n < sizeof(*answer) || answer->nlmsg_len > (size_t)n)
-		return -EPROTO;
-	if (answer->nlmsg_type == NLMSG_ERROR && (size_t)n >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
-		return ((const struct nlmsgerr *)NLMSG_DATA(answer))->error;
+		return n;
 	return answer->nlmsg_type == SOCK_DIAG_BY_FAMILY && (size_t)n >= NLMSG_LENGTH(sizeof(struct unix_diag_msg)) ? n : -EPROTO;
 }
 
-int bound_names_told(void)
+int bound_names_told(struct sock_diag *diag)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER];
-	int asker CLEANUP_FD = bound_names_asker();
 	int sock CLEANUP_FD = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	ssize_t n = sock < 0 ? -errno : ask(diag, sock, (struct nlmsghdr *)answer, sizeof(answer));
 
-	if (asker < 0)
-		return asker;
-	ssize_t n = sock < 0 ? -errno : ask(asker, sock, (struct nlmsghdr *)answer, sizeof(answer));
 	return n < 0 ? (int)n : 0;
 }
 
@@ -132,21 +112,14 @@ static bool found_in(const struct nlmsghdr *h, uint32_t *ino)
 	return false;
 }
 
-/* The number of the file that the kernel finds SOCK by: its own word, whatever has the name by now. */
-static bool file_of(int asker, int sock, uint32_t *ino)
-{
-	_Alignas(struct nlmsghdr) char answer[ANSWER];
-
-	return ask(asker, sock, (struct nlmsghdr *)answer, sizeof(answer)) > 0 && found_in((const struct nlmsghdr *)answer, ino);
-}
-
+/* Whether INO is the number of the file that the kernel finds SOCK by: its own word, whatever has the name by now. */
 static bool is_file_of(struct bound_names *b, int sock, uint64_t ino)
 {
+	_Alignas(struct nlmsghdr) char answer[ANSWER];
 	uint32_t found;
 
-	if (b->asker < 0)
-		b->asker = bound_names_asker();
-	return b->asker >= 0 && file_of(b->asker, sock, &found) && found == (uint32_t)ino;
+	return ask(b->diag, sock, (struct nlmsghdr *)answer, sizeof(answer)) > 0 && found_in((const struct nlmsghdr *)answer, &found) &&
+	       found == (uint32_t)ino;
 }
 
 static void handle_of(int dir, const char *leaf, int flags, struct handle *h)

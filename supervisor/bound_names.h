@@ -11,18 +11,13 @@
 #include <stdbool.h>
 
 struct bound_names;
+struct sock_diag;
 
-/* 0 or -ENOMEM. Lives as long as the session. */
-int bound_names_new(struct bound_names **out);
-
-/* A socket that asks the kernel about unix sockets of the calling thread's network namespace, or a negative errno. Async-signal-safe. */
-int bound_names_asker(void);
+/* DIAG is asked, and outlives it. 0 or -ENOMEM. Lives as long as the session. */
+int bound_names_new(struct sock_diag *diag, struct bound_names **out);
 
 /* Whether the kernel tells of the unix sockets here: 0, -ENOENT where it has no unix_diag, or another negative errno. */
-int bound_names_told(void);
-
-/* FD, of bound_names_asker(), is B's now: the tree has another network namespace than usher. Before the first add. B may be NULL. */
-void bound_names_ask(struct bound_names *b, int fd);
+int bound_names_told(struct sock_diag *diag);
 
 /* SOCK, which a process of the tree has, was bound to LEAF in DIR just now. Forgotten where the kernel does not say that it is that file. B may be NULL. Any thread. */
 void bound_names_add(struct bound_names *b, int sock, int dir, const char *leaf);

@@ -28,7 +28,7 @@
 /* Reports on the status socket, from the guardian and, until its exec, from the command. */
 enum report_kind {
 	REPORT_COMMAND = 1, /* value: the command's pid */
-	REPORT_ASKER,       /* value: bound_names_asker() of the command's network namespace, a number in the shared descriptor table */
+	REPORT_ASKER,       /* value: sock_diag_asker() of the command's network namespace, a number in the shared descriptor table */
 	REPORT_LISTENER,    /* value: the listener's number in the shared descriptor table */
 	REPORT_FAILED,      /* value: errno; step: what was tried */
 	REPORT_EXEC_FAILED, /* value: errno of the command's own exec */

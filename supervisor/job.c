@@ -163,6 +163,7 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.argv = job_span(j, t->argv),
 		.trusted = t->trusted,
 		.own = t->own,
+		.vacant = t->vacant,
 		.makes = t->makes,
 		.identified = (t->exists && t->ino != 0) || t->named_device,
 		.dev = is.dev,

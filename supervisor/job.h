@@ -67,6 +67,7 @@ struct target {
 	struct text argv;
 	bool trusted;
 	bool own;          /* a terminal of the tree's, where rules ask */
+	bool vacant;       /* see struct object */
 	enum makes makes;  /* create */
 	dev_t dev;
 	ino_t ino;

@@ -14,10 +14,10 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/ahead.h"
-#include "supervisor/bound_names.h"
 #include "supervisor/harden.h"
 #include "supervisor/hidden.h"
 #include "supervisor/rescue.h"
+#include "supervisor/sock_diag.h"
 
 #define PATIENCE_MS 100
 #define GUARDIAN_STACK ((size_t)128 * 1024)
@@ -219,7 +219,7 @@ static int await_start(struct session *s, struct report *report)
 		else if (report->kind == REPORT_LISTENER)
 			s->listener = report->value;
 		else if (report->kind == REPORT_ASKER)
-			bound_names_ask(s->bound_names, report->value);
+			sock_diag_use(s->diag, report->value);
 		else if (report->kind == REPORT_FAILED)
 			return report->value > 0 ? -report->value : -EPERM;
 		else

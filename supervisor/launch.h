@@ -38,7 +38,7 @@ struct launch_options {
 	struct ahead *ahead;           /* the three are made before the rules are read, and the command waits to be told; NULL: all is known */
 	int floor;                     /* floor_ruleset(); -1: none */
 	const struct isolation *isolation;
-	bool names_asked;              /* session.bound_names is there */
+	bool sockets_asked;            /* session.diag is there */
 	const struct cover *cover;     /* NULL: none */
 	const struct limits *limits;   /* NULL: none */
 	const struct rescue *rescue;   /* the real terminal, given back when usher is killed; NULL: none */

@@ -16,7 +16,6 @@
 #include "rules/pages.h"
 #include "supervisor/addressed.h"
 #include "supervisor/ahead.h"
-#include "supervisor/bound_names.h"
 #include "supervisor/cover.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -26,6 +25,7 @@
 #include "supervisor/outlets.h"
 #include "supervisor/path_search.h"
 #include "supervisor/privileges.h"
+#include "supervisor/sock_diag.h"
 
 /* For its names and paths; execvpe(3) of a script without a first line copies the arguments there as well. */
 #define STACK ((size_t)1024 * 1024)
@@ -170,7 +170,7 @@ static _Noreturn void command_main(const struct launch_options *o, pid_t guardia
 		errno = -rc;
 		launch_fail(status, "enter the network namespace");
 	}
-	int asker = o->names_asked && isolate_describe(o->isolation) ? bound_names_asker() : -1;
+	int asker = o->sockets_asked && isolate_describe(o->isolation) ? sock_diag_asker() : -1;
 	if (asker >= 0 && report_send(status, REPORT_ASKER, asker, NULL) < 0)
 		_exit(125);
 	rc = cover_enter(o->cover);

@@ -40,6 +40,11 @@ bool likeness_own(const struct policy *policy)
 	return wants(policy, WANTS_OWN);
 }
 
+bool likeness_vacant(const struct policy *policy)
+{
+	return wants(policy, WANTS_VACANT);
+}
+
 bool likeness_env(const struct policy *policy)
 {
 	return wants(policy, WANTS_ENV);

@@ -15,6 +15,7 @@ bool likeness_holds(const struct policy *policy);
 
 /* Whether some rule speaks of the tree's own terminals (own). */
 bool likeness_own(const struct policy *policy);
+bool likeness_vacant(const struct policy *policy);
 
 /* Whether some rule asks for a program's content (sha256=), or whether others could change it (trusted). */
 bool likeness_content(const struct policy *policy);

@@ -21,6 +21,7 @@
 #include "supervisor/patience.h"
 #include "supervisor/pool.h"
 #include "supervisor/session.h"
+#include "supervisor/sock_diag.h"
 #include "supervisor/watch.h"
 #include "supervisor/worker.h"
 
@@ -38,6 +39,15 @@ enum {
 static int own_listener(const struct job *j, const struct target *t)
 {
 	return t->kind == OBJECT_INET ? listeners_hold(j->session->listeners, j->session->procs, &t->inet, j->sock) : -1;
+}
+
+/* Who listens where T leads to: the tree, nobody, or as far as is known others. */
+static void find_listener(const struct job *j, struct target *t)
+{
+	int own CLEANUP_FD = own_listener(j, t);
+
+	t->own = own >= 0;
+	t->vacant = !t->own && j->session->asks_vacant && sock_diag_vacant(j->session->diag, &t->inet, j->sock);
 }
 
 int net_connect_resolve(struct job *j)
@@ -60,10 +70,8 @@ int net_connect_resolve(struct job *j)
 	if (rc < 0)
 		return rc;
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
-	if (index >= 0 && j->session->listeners) {
-		int own CLEANUP_FD = own_listener(j, &j->target[index]);
-		j->target[index].own |= own >= 0;
-	}
+	if (index >= 0 && j->target[index].kind == OBJECT_INET && j->session->diag)
+		find_listener(j, &j->target[index]);
 	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;
 }
@@ -194,6 +202,7 @@ int net_connect_redirect(struct job *j, uint32_t index, const struct object *to)
 	if (j->n_targets != 1 || index + 1 != j->word[WORD_TARGET])
 		return -EPERM;
 	j->target[index].own = false; /* elsewhere */
+	j->target[index].vacant = false;
 	int rc = net_socket(j, (int)j->arg[0], &kind);
 	if (rc == 0)
 		rc = net_swap_prepare(j, &kind, to);

@@ -177,7 +177,7 @@ static int start_command(struct run *run, const struct run_options *o)
 	run->launch.floor = floor_ruleset(run->floor);
 	run->launch.network_stays = run->s.privileged && run->network_restricted;
 	run->launch.isolation = &run->isolation;
-	run->launch.names_asked = run->s.bound_names;
+	run->launch.sockets_asked = run->s.diag;
 	run->launch.cover = run->cover;
 	run->launch.limits = run->s.limits;
 	run->launch.rescue = run->relay ? relay_rescue(run->relay) : NULL;

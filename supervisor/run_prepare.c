@@ -44,6 +44,7 @@
 #include "supervisor/relay.h"
 #include "supervisor/require.h"
 #include "supervisor/session.h"
+#include "supervisor/sock_diag.h"
 #include "supervisor/spaces.h"
 #include "supervisor/terminals.h"
 #include "supervisor/unattended.h"
@@ -294,6 +295,21 @@ static int insist_on_calls(void)
 	return rc < 0 ? run_complain(call, rc, "a filter around usher refuses it, and nothing works without (in a container: docker run --cap-add=SYS_PTRACE gives process_vm_readv and ptrace)") : 0;
 }
 
+/* What rules on own and vacant sockets and terminals go by. */
+static int prepare_own(const struct run *run, struct session *s)
+{
+	const bool own = likeness_own(s->policy);
+
+	s->asks_vacant = likeness_vacant(s->policy);
+	int rc = own || s->asks_vacant ? sock_diag_new(&s->diag) : 0;
+	if (rc < 0 || !own)
+		return rc;
+	rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals);
+	if (rc == 0)
+		rc = listeners_new(&s->listeners);
+	return rc < 0 ? rc : bound_names_new(s->diag, &s->bound_names);
+}
+
 int run_prepare(struct run *run, const struct run_options *o)
 {
 	struct session *s = &run->s;
@@ -367,9 +383,8 @@ int run_prepare(struct run *run, const struct run_options *o)
 		return -1;
 	if (open_terminal(run, o) < 0 || free_reads(run, o) < 0)
 		return -1;
-	if (likeness_own(s->policy) && ((rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals)) < 0 ||
-					(rc = listeners_new(&s->listeners)) < 0 ||
-					(rc = bound_names_new(&s->bound_names)) < 0))
+	rc = prepare_own(run, s);
+	if (rc < 0)
 		return run_complain("remember what is the command's own", rc, NULL);
 	/* Last: its strings are those of the policy that stays. */
 	rc = environment_make(s->policy, environ, &run->environment);

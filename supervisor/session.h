@@ -26,6 +26,7 @@ struct procs;
 struct pool;
 struct bound_names;
 struct listeners;
+struct sock_diag;
 struct terminals;
 struct cover;
 struct limits;
@@ -48,6 +49,7 @@ struct session {
 	bool pins_content;       /* some rule asks for a program's content */
 	bool asks_trust;         /* some rule asks whether others could change a program */
 	bool asks_people;        /* somebody may be asked: what a process looks up is remembered */
+	bool asks_vacant;        /* some rule asks whether nobody listens */
 	bool asks_uid;           /* some rule asks for the caller's user */
 	uid_t uid;               /* usher's effective user, and that of every process that has not changed its own */
 	struct root_loaders root_loaders; /* of an ordinary user in a user namespace of usher's */
@@ -78,6 +80,7 @@ struct session {
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
 	struct listeners *listeners; /* likewise */
+	struct sock_diag *diag;      /* NULL: no rule asks whose or nobody's a socket is */
 	struct bound_names *bound_names; /* likewise */
 	struct policy *policy;
 	struct questions *questions;

@@ -25,7 +25,7 @@ static int usage(void)
 	printf(
 		"usage: usher check %s\n\n"
 		"Reads rule files as 'usher run -p' would, each a layer. Without FILE: builtin:agent.\n\n"
-		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [own] [makes KIND] [argv WORD...]'\n"
+		"  --explain 'OP OBJECT [by EXE] [tree EXE] [uid N] [own] [vacant] [makes KIND] [argv WORD...]'\n"
 		"                 name the rule that decides, what it beat, and each layer's verdict;\n"
 		"                 answers for ever, from the file of grants, count as in a session\n"
 		"  --plan         show where each system call is decided under these rules\n"

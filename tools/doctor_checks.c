@@ -17,6 +17,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/bound_names.h"
+#include "supervisor/sock_diag.h"
 #include "supervisor/cgroup.h"
 #include "supervisor/filter.h"
 #include "supervisor/floor.h"
@@ -261,10 +262,21 @@ static void check_own_directory(struct report *r)
 	      "a thread can have a working directory of its own");
 }
 
+static int unix_told(void)
+{
+	struct sock_diag *diag = NULL;
+	int rc = sock_diag_new(&diag);
+
+	if (rc == 0)
+		rc = bound_names_told(diag);
+	sock_diag_free(diag);
+	return rc;
+}
+
 static void check_unix_names(struct report *r)
 {
 	tried(add(r, "unix-names", false, "no unix socket with a name is own to a rule: builtin:agent asks before programs connect to their own in /tmp (the kernel needs unix_diag: modprobe unix_diag)"),
-	      -bound_names_told(), "the kernel tells which file a unix socket was bound to");
+	      -unix_told(), "the kernel tells which file a unix socket was bound to");
 }
 
 size_t doctor_examine(struct finding out[DOCTOR_MAX])

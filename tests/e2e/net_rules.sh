@@ -73,6 +73,47 @@ d, _ = s.accept(); d.send(b"met"); print(c.recv(9)); a, b = socket.socketpair();
 same "unix sockets natively" "bmet 1" "$(python3 -c "$unixes" | xargs)"
 same "unix sockets where no network can be allowed" "bmet 1" "$(supervise "$T/etc/unix.rules" python3 -c "$unixes" | xargs)"
 
+# Ports that nobody listens on
+cat >"$T/etc/vacant.py" <<'P'
+import errno, select, socket, sys
+def meets(host, port, *, waits=True):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET); s.setblocking(waits)
+    rc = s.connect_ex((host, port))
+    if rc == errno.EINPROGRESS:
+        select.select([], [s], [], 5); rc = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return errno.errorcode.get(rc, "met")
+def listens(host):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    if ":" in host: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.bind((host, PORT)); s.listen(); return s
+l = socket.socket(); l.bind(("127.0.0.1", 0)); PORT = l.getsockname()[1]
+def row(): print(*(meets(h, PORT) for h in ("127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::")), meets("127.0.0.1", PORT, waits=False))
+row(); l.listen(); row(); l.close(); row()
+for host in "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1":
+    l = listens(host); row(); l.close()
+P
+{ echo 'deny connect tcp:127.0.0.0/8:* tcp:[::1]:* vacant errno=ECONNREFUSED'; echo 'deny connect tcp:*:* errno=EHOSTDOWN'; echo 'default allow'; } | rules vacant.rules
+{ echo 'deny connect tcp:127.0.0.0/8:* tcp:[::1]:* vacant errno=ENETDOWN'; echo 'default allow'; } | rules found.rules
+vacant() { python3 "$T/etc/vacant.py"; }
+native=$(vacant)
+check "a port that nobody listens on natively" grep -q ECONNREFUSED <<<"$native"
+same "one that is vacant is refused, any other is decided on: each as the kernel finds a listener" "$(sed 's/met/EHOSTDOWN/g' <<<"$native")" "$(supervise "$T/etc/vacant.rules" python3 "$T/etc/vacant.py")"
+same "none is vacant that somebody listens on, and each else is" "$(sed 's/ECONNREFUSED/ENETDOWN/g' <<<"$native")" "$(supervise "$T/etc/found.rules" python3 "$T/etc/vacant.py")"
+check "by that rule" grep -q '"verdict":"deny".*found.rules:1"' <<<"$(journal)"
+tries="import socket, threading, time
+port = $(free_port)
+def serves():
+	time.sleep(0.3); s = socket.create_server(('127.0.0.1', port)); s.accept(); time.sleep(9)
+threading.Thread(target=serves, daemon=True).start()
+for i in range(600):
+	try: socket.create_connection(('127.0.0.1', port)); print('reached'); break
+	except ConnectionRefusedError: time.sleep(0.05)"
+same "a client that comes before its server, natively" reached "$(python3 -c "$tries")"
+same "under builtin:agent, nobody asked" reached "$(ASK=deny supervise agent python3 -c "$tries" 2>&1)"
+if unshare -Un true 2>/dev/null || { is_root && unshare -n true 2>/dev/null; }; then
+	same "in a namespace of its own" "$(sed 's/ECONNREFUSED/ENETDOWN/g' <<<"$native")" "$(OPTIONS=--isolate=net supervise "$T/etc/found.rules" python3 "$T/etc/vacant.py")"
+fi
+
 # A server outside, for what follows
 PORT=$(free_port)
 python3 -m http.server --bind 127.0.0.1 "$PORT" >/dev/null 2>&1 & server=$!

@@ -133,6 +133,12 @@ static void test_errors(void **state)
 	refused("allow exec /x sha256=00\n", 1, 22, "64 hexadecimal digits");
 	refused("allow exec /x sha256=*\n", 1, 22, "64 hexadecimal digits");
 	refused("allow read /x trusted\n", 1, 15, "belongs to exec");
+	refused("allow connect tcp:*:* vacant\n", 1, 23, "vacant belongs to deny");
+	refused("ask connect tcp:*:* vacant\n", 1, 21, "vacant belongs to deny");
+	refused("deny net tcp:*:* vacant\n", 1, 18, "rules on connect alone");
+	refused("deny connect udp:*:* vacant\n", 1, 22, "tcp: addresses alone");
+	refused("deny connect tcp:*:* unix:/x vacant\n", 1, 30, "tcp: addresses alone");
+	refused("deny connect tcp:*:* vacnt=1\n", 1, 22, "did you mean 'vacant'?");
 	refused("allow read /x review\n", 1, 15, "belongs to ask");
 	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
 	refused("ask read /x review review\n", 1, 20, "given twice");
@@ -404,6 +410,9 @@ static void test_endpoints(void **state)
 	decides("deny net tcp:169.254.169.254:* udp:*:*\nallow net tcp:*:*\n", "connect tcp:169.254.169.254:80", VERDICT_DENY);
 	decides("allow net tcp:*:*\ndeny net tcp:169.254.169.254:*\n", "connect tcp:169.254.169.254:80", VERDICT_ALLOW);
 	decides("deny net udp:*:53\nallow net udp:*:*\n", "send udp:192.0.2.1:54", VERDICT_ALLOW);
+	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80 vacant", VERDICT_DENY);
+	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80", VERDICT_ASK);
+	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80 own", VERDICT_ASK);
 	decides("allow connect unix:/run/pg/**\n", "connect unix:/run/pg/s", VERDICT_ALLOW);
 	decides("allow connect unix:/run/pg/**\n", "connect unix:@/run/pg/s", VERDICT_NONE);
 	decides("allow connect unix:@na?e\n", "connect unix:@name", VERDICT_ALLOW);

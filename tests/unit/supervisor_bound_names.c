@@ -17,6 +17,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/bound_names.h"
+#include "supervisor/sock_diag.h"
 
 #define ROUNDS 30000
 
@@ -45,11 +46,13 @@ static bool has(struct bound_names *b, const char *leaf, ino_t *ino)
 
 static void given_again(void **state)
 {
+	struct sock_diag *diag = NULL;
 	struct bound_names *b = NULL;
 	unsigned same = 0;
 	ino_t ours, others;
 
-	assert_int_equal(bound_names_new(&b), 0);
+	assert_int_equal(sock_diag_new(&diag), 0);
+	assert_int_equal(bound_names_new(diag, &b), 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		int s = made("ours");
 		bound_names_add(b, s, dir, "ours");
@@ -66,6 +69,7 @@ static void given_again(void **state)
 	if (!same)
 		skip();
 	free(b);
+	sock_diag_free(diag);
 }
 
 static int begin(void **state)
