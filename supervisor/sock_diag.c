@@ -18,12 +18,10 @@
 #define ANSWER 1024
 #define LOOPBACK 1 /* its number in every network namespace */
 
-enum told { TOLD_UNTRIED, TOLD_YES, TOLD_NO };
-
 struct sock_diag {
 	pthread_mutex_t lock;
-	int asker;      /* -1: none yet */
-	enum told inet; /* whether the kernel tells of TCP sockets: an unknown protocol and an unknown socket are one errno */
+	int asker; /* -1: none yet */
+	int told;  /* of TCP sockets; 1: not tried. That the kernel has no answer to give and that there is no such socket are one errno. */
 };
 
 int sock_diag_new(struct sock_diag **out)
@@ -34,6 +32,7 @@ int sock_diag_new(struct sock_diag **out)
 		return -ENOMEM;
 	pthread_mutex_init(&d->lock, NULL);
 	d->asker = -1;
+	d->told = 1;
 	*out = d;
 	return 0;
 }
@@ -102,15 +101,17 @@ static struct tcp_question tcp_question(int family, uint16_t flags)
 	};
 }
 
-static bool tells_of_tcp(struct sock_diag *d)
+int sock_diag_told(struct sock_diag *d)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER];
 	struct tcp_question q = tcp_question(AF_INET, NLM_F_DUMP);
 
 	pthread_mutex_lock(&d->lock);
-	if (d->inet == TOLD_UNTRIED)
-		d->inet = ask_locked(d, &q.head, (struct nlmsghdr *)answer, sizeof(answer)) > 0 ? TOLD_YES : TOLD_NO;
-	bool told = d->inet == TOLD_YES;
+	if (d->told > 0) {
+		ssize_t n = ask_locked(d, &q.head, (struct nlmsghdr *)answer, sizeof(answer));
+		d->told = n < 0 ? (int)n : 0;
+	}
+	int told = d->told;
 	pthread_mutex_unlock(&d->lock);
 	return told;
 }
@@ -127,7 +128,7 @@ bool sock_diag_vacant(struct sock_diag *d, const struct inet_endpoint *to, int c
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER];
 
-	if (!d || to->proto != PROTO_TCP || !inet_is_loopback(to) || !tells_of_tcp(d))
+	if (!d || to->proto != PROTO_TCP || !inet_is_loopback(to) || sock_diag_told(d) < 0)
 		return false;
 	const uint64_t where = namespace_of(client);
 	if (!where || where != namespace_of(d->asker))

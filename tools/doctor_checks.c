@@ -262,21 +262,27 @@ static void check_own_directory(struct report *r)
 	      "a thread can have a working directory of its own");
 }
 
-static int unix_told(void)
+static int asked(int (*told)(struct sock_diag *))
 {
 	struct sock_diag *diag = NULL;
 	int rc = sock_diag_new(&diag);
 
 	if (rc == 0)
-		rc = bound_names_told(diag);
+		rc = told(diag);
 	sock_diag_free(diag);
-	return rc;
+	return -rc;
+}
+
+static void check_vacant_ports(struct report *r)
+{
+	tried(add(r, "vacant-ports", false, "no port is vacant to a rule: builtin:agent asks before programs connect where nobody listens yet (the kernel needs inet_diag: modprobe tcp_diag)"),
+	      asked(sock_diag_told), "the kernel tells whether somebody listens on a port");
 }
 
 static void check_unix_names(struct report *r)
 {
 	tried(add(r, "unix-names", false, "no unix socket with a name is own to a rule: builtin:agent asks before programs connect to their own in /tmp (the kernel needs unix_diag: modprobe unix_diag)"),
-	      -unix_told(), "the kernel tells which file a unix socket was bound to");
+	      asked(bound_names_told), "the kernel tells which file a unix socket was bound to");
 }
 
 size_t doctor_examine(struct finding out[DOCTOR_MAX])
@@ -295,6 +301,7 @@ size_t doctor_examine(struct finding out[DOCTOR_MAX])
 	check_pidfd_thread(&r);
 	check_landlock(&r);
 	check_unix_names(&r);
+	check_vacant_ports(&r);
 	check_userns(&r);
 	check_spaces(&r);
 	check_cgroup(&r);

@@ -6,7 +6,7 @@ fresh
 out=$("$USHER" doctor 2>&1)
 rc=$?
 if [ $rc = 0 ]; then ok "status 0 on a kernel that has what run needs"; else not_ok "doctor exits $rc" "$out"; fi
-for w in unix-names filter landlock pidfd sync-wake-up wait-killable ptrace; do
+for w in unix-names vacant-ports filter landlock pidfd sync-wake-up wait-killable ptrace; do
 	if grep -qi -- "$w" <<<"$out"; then ok "names $w"; else not_ok "names $w" "$out"; fi
 done
 # In a pid namespace that has another's /proc each number leads to another process: run says what to do, and doctor.

@@ -79,6 +79,7 @@ is_root() { [ "$(id -u)" = 0 ]; }
 own_proc() { if is_root; then unshare -pf --mount-proc true; else unshare -rpf --mount-proc true; fi 2>/dev/null; }
 # Whether the kernel says which file a unix socket was bound to (unix_diag): one that is not built in, and has no modules, does not.
 unix_names() { "$USHER" doctor 2>/dev/null | grep -q '^ok *unix-names'; }
+vacant_ports() { "$USHER" doctor 2>/dev/null | grep -q '^ok *vacant-ports'; } # inet_diag, likewise
 # Whether a session of this user's, who could write it nowhere else, has its journal in /tmp: the default place is there as well.
 sessions_in_tmp() { compgen -G "/tmp/usher-$(id -u)/*/journal-000001.jsonl" >/dev/null; }
 
