@@ -68,12 +68,12 @@ static struct parked *parked_find(struct pool *p, uint64_t token)
 	return k;
 }
 
-/* STACK gets the caller's frames in words. */
-static void note_question(struct worker *w, const struct call *call, const struct verdict *verdict, const struct facts *facts,
+/* STACK gets the caller's frames in words. Returns the record's number. */
+static uint64_t note_question(struct worker *w, const struct call *call, const struct verdict *verdict, const struct facts *facts,
 			  char stack[STACK_TEXT])
 {
 	static const char *const names[] = { "host", "lookups" };
-	uint64_t seq;
+	uint64_t seq = 0;
 
 	record_begin(&w->evidence, w->record, sizeof(w->record), "note");
 	w->evidence.redactor = w->session->redactor;
@@ -89,6 +89,7 @@ static void note_question(struct worker *w, const struct call *call, const struc
 	int rc = journal_append(w->session->journal, &w->evidence, &seq);
 	if (rc < 0)
 		session_journal_failed(w->session, rc);
+	return seq;
 }
 
 /* Takes K back out after a question that could not be put. False when an answer was quicker. */
@@ -178,7 +179,7 @@ static int park(struct worker *w, const struct call *call)
 		return -EACCES;
 	atomic_store_explicit(&p->gathered, true, memory_order_relaxed);
 	facts_gather(&w->job, call, &facts);
-	note_question(w, call, &verdict, facts, stack);
+	uint64_t noted = note_question(w, call, &verdict, facts, stack);
 	facts_stack(facts, stack);
 	int rc = job_pack(&w->job, &p->squeezer, sizeof(struct parked), &block);
 	if (rc < 0) {
@@ -187,7 +188,7 @@ static int park(struct worker *w, const struct call *call)
 		return rc;
 	}
 	struct parked *k = block;
-	*k = (struct parked){ .stall = STALL_NONE };
+	*k = (struct parked){ .stall = STALL_NONE, .noted = noted };
 	k->image = proc_generation(parked_job(k)->proc);
 	pthread_mutex_lock(&p->lock);
 	uint64_t token = k->token = ++p->next_token;
@@ -330,6 +331,25 @@ int ask_note(void *context, const char *event, const char *text)
 	return rc;
 }
 
+void ask_withdrawn(struct session *s, const struct parked *k, const char *why)
+{
+	const struct job *j = parked_job(k);
+	char buf[NOTE_FRAME];
+	struct record r;
+	uint64_t seq;
+
+	record_begin(&r, buf, sizeof(buf), "note");
+	record_text(&r, "event", "withdrawn");
+	record_int(&r, "pid", proc_pid(j->proc));
+	record_int(&r, "tid", (int64_t)j->notif.pid);
+	record_int(&r, "asked", (int64_t)k->noted);
+	record_text(&r, "answer", "none");
+	record_text(&r, "text", why);
+	int rc = journal_append(s->journal, &r, &seq);
+	if (rc < 0)
+		session_journal_failed(s, rc);
+}
+
 static bool wants_out(struct parked *k)
 {
 	if (!k->asked || k->stall == STALL_MOVING)
@@ -373,7 +393,7 @@ static void withdraw(struct pool *p, uint64_t token)
 	/* As a native call that was interrupted: the kernel runs the handler, then restarts it or gives EINTR. */
 	if (!held)
 		reply_interrupted(parked_job(k));
-	ask_note(p->session, "withdrawn", "the caller was interrupted or ended before an answer came");
+	ask_withdrawn(p->session, k, "the caller was interrupted or ended before an answer came");
 	job_discard(parked_job(k));
 	parked_free(k);
 }

@@ -23,8 +23,12 @@ int ask_park(struct worker *w, const struct call *call);
 void ask_answered(void *context, uint64_t token, const struct answer *answer);
 int ask_note(void *context, const char *event, const char *text);
 
-/* K has its answer and a worker is to go on with it. With the pool's lock held. */
+/* Into the journal: K's question got no answer that reached its caller, and WHY. */
+struct session;
 struct parked;
+void ask_withdrawn(struct session *s, const struct parked *k, const char *why);
+
+/* K has its answer and a worker is to go on with it. With the pool's lock held. */
 void ask_deliver_locked(struct pool *p, struct parked *k);
 
 /* One round of the watch: a share of the parked calls, in turn. */

@@ -33,6 +33,7 @@ struct parked {
 	struct parked *prev;
 	struct parked *next;
 	uint64_t token;
+	uint64_t noted;         /* the record of what was asked */
 	enum stall_state stall; /* where its caller is held */
 	bool asked;             /* the job's question is valid */
 	bool gone;              /* its caller is no longer where it is held */

@@ -145,7 +145,7 @@ static bool same_call(const struct parked *k, const struct job *b)
 /* The answer found no call: a handler ran in between and the call was not restarted, or something else came first. */
 static void forget(struct session *s, struct parked *k)
 {
-	ask_note(s, "withdrawn", "the caller was interrupted before its answer could reach it");
+	ask_withdrawn(s, k, "the caller was interrupted before its answer could reach it");
 	if (k->answer && k->answer->kind == VERDICT_KILL)
 		session_kill(s);
 	job_discard(parked_job(k));

@@ -252,6 +252,10 @@ same "without another question" 3 "$(grep -c content "$T/l.out")"
 session i sh -c 'cat q1 & p=$!; sleep 0.5; kill $p; wait $p; echo end'
 wait_for says i end
 check "a killed caller's question is withdrawn" wait_for waits 0
+question() { "$USHER" log "$T/i.j" --json event:question | sed 's/^{"seq":\([0-9]*\),.*"pid":\([0-9]*\),"tid":\([0-9]*\),.*/\2 \3 \1/'; }
+withdrawn() { "$USHER" log "$T/i.j" --json asked | grep '"event":"withdrawn"' | sed 's/.*"pid":\([0-9]*\),"tid":\([0-9]*\),"asked":\([0-9]*\),.*/\1 \2 \3/'; }
+check "what was asked in vain is found as asked" wait_for sh -c '"$USHER" log "$T/i.j" asked | grep -q withdrawn'
+same "and says of whom, and of which question" "$(question)" "$(withdrawn)"
 
 "$USHER" run -p "$T/etc/ask.rules" --ask=chain:exec:true --journal "$T/k.j" -- cat q1 >"$T/k.out" 2>&1
 check "a helper without an answer denies" grep -q "Permission denied" "$T/k.out"
