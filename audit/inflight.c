@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/segment.h"
@@ -75,6 +76,13 @@ void inflight_grow(struct inflight *f)
 bool inflight_grown(const struct inflight *f)
 {
 	return f->grown;
+}
+
+bool inflight_gone(const struct inflight *f)
+{
+	struct stat st;
+
+	return fstat(f->fd, &st) == 0 && st.st_nlink == 0;
 }
 
 static bool claim(struct inflight *f, uint32_t *slot)

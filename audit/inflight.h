@@ -26,6 +26,9 @@ int inflight_create(int dir, struct inflight **out);
 void inflight_grow(struct inflight *f);
 bool inflight_grown(const struct inflight *f);
 
+/* Whether somebody has removed the file. */
+bool inflight_gone(const struct inflight *f);
+
 /*
  * Puts the line made of HEAD and BODY (neither is empty) into a free slot, lock free. Returns 0, -EMSGSIZE when it is longer than a
  * slot, -EBUSY when none is free, or the errno of the write.

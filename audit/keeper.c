@@ -166,14 +166,14 @@ static void seal(struct journal *j)
 		journal_anchor(j, &c, false);
 }
 
-/* Somebody removed the segment: what is written there now, nobody will ever read. */
+/* Somebody removed the segment, or the slots of what is under way: what is written there now, nobody will ever read. */
 static void miss(struct journal *j)
 {
 	struct stat st;
 	pthread_mutex_lock(&j->grow);
 	bool gone = fstat(j->seg->fd, &st) == 0 && st.st_nlink == 0;
 	pthread_mutex_unlock(&j->grow);
-	if (gone)
+	if (gone || inflight_gone(j->inflight))
 		journal_stop(j, -ENOENT);
 }
 

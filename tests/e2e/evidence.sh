@@ -102,6 +102,15 @@ wait_for gone $pid || { touch stop; not_ok "a session whose journal was removed 
 wait $pid; same "a session whose journal was removed refuses" 7 $?
 has "and the person is told" "cannot be written" "$T/out"
 
+# So where what is under way could be read by nobody any more, after a kill.
+fresh
+run --journal "$T/gone2" -- bash -c ': >begun; i=0; while [ ! -e stop ]; do : >f$i || exit 7; i=$((i+1)); sleep 0.1; done' >"$T/out" 2>&1 &
+pid=$!
+wait_for test -e begun; rm "$T/gone2/inflight.jsonl"
+wait_for gone $pid || touch stop
+wait $pid; same "nor without the file of what is under way" 7 $?
+"$USHER" verify "$T/gone2" >"$T/out" 2>&1; same "what was recorded until then is whole" 0 $?
+
 # No room: what runs is recorded, programs too.
 fresh
 (ulimit -f 100; run --journal "$T/small" -- bash -c 'i=0; while [ $i -lt 2000 ]; do i=$((i+1)); /bin/echo x >&3 || exit 9; done' 3>"$T/ran" 2>"$T/err")
