@@ -11,7 +11,8 @@
 /* The fields of one record that the line is made of, found in one walk. */
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
-		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified;
+		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified, deleted, inode,
+		flags, project, given, uid, check, raced, unverified, unseen;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -26,7 +27,10 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "after", &p->after },   { "event", &p->event }, { "argv0", &p->argv0 }, { "argv", &p->argv },
 		    { "to_argv", &p->to_argv }, { "mode", &p->mode },     { "owner", &p->owner },
 		    { "length", &p->length }, { "link", &p->link },	    { "attribute", &p->attribute }, { "value", &p->value },
-		    { "accessed", &p->accessed }, { "modified", &p->modified } };
+		    { "accessed", &p->accessed }, { "modified", &p->modified },
+		    { "deleted", &p->deleted }, { "inode", &p->inode },	    { "flags", &p->flags },   { "project", &p->project },
+		    { "given", &p->given },   { "uid", &p->uid },	    { "check", &p->check },   { "raced", &p->raced },
+		    { "unverified", &p->unverified }, { "failed", &p->unseen } };
 	struct fields f;
 	struct field one;
 	*p = (struct parts){ 0 };
@@ -100,11 +104,24 @@ static void put_ops(FILE *to, const struct field *ops)
 	}
 }
 
+/* What has the name now, if anything has, is another. */
+static void put_deleted(FILE *to, const struct field *deleted, const struct field *inode)
+{
+	if (!deleted->len)
+		return;
+	fputs(" (deleted", to);
+	if (inode->len) {
+		fputs(", inode ", to);
+		put(to, inode);
+	}
+	fputc(')', to);
+}
+
 /* The second object of a rename, a link, an exec; and what else the call touches. Of those that LED does not tell of, where they were led. */
 static void put_others(FILE *to, const struct field *objects, const struct field *led)
 {
 	struct fields f;
-	struct field one, name, there;
+	struct field one, name, there, gone, inode;
 	fields_begin(&f, objects->value, objects->len);
 	for (unsigned at = 0; fields_next(&f, &one); at++) {
 		if (at == 0 || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
@@ -113,6 +130,8 @@ static void put_others(FILE *to, const struct field *objects, const struct field
 			name = there;
 		fputs(at == 1 ? " -> " : " with ", to);
 		render_value(to, &name);
+		if (field_find(one.value, one.len, "deleted", &gone))
+			put_deleted(to, &gone, field_find(one.value, one.len, "inode", &inode) ? &inode : &(struct field){ 0 });
 	}
 }
 
@@ -124,7 +143,7 @@ static void put_one(FILE *to, const char *label, const struct field *f)
 	render_value(to, f);
 }
 
-/* The mode of what an open creates, and that it empties what is there, would stand in too many lines. */
+/* The mode of what an open creates, that it empties what is there, and the noreplace of each mv would stand in too many lines. */
 static void put_said(FILE *to, const struct parts *p)
 {
 	bool opens = p->call.len >= 4 && (!memcmp(p->call.value, "open", 4) || !memcmp(p->call.value, "crea", 4));
@@ -138,7 +157,21 @@ static void put_said(FILE *to, const struct parts *p)
 	put_one(to, " value ", &p->value);
 	put_one(to, " accessed ", &p->accessed);
 	put_one(to, " modified ", &p->modified);
+	if (!field_is(&p->flags, "noreplace"))
+		put_one(to, " flags ", &p->flags);
+	put_one(to, " project ", &p->project);
+	put_one(to, " given ", &p->given);
+	put_one(to, " uid ", &p->uid);
 	put_one(to, " as ", &p->argv0);
+}
+
+/* Of an exec whose result alone would say that the program ran, or why it did not. */
+static void put_ran(FILE *to, const struct parts *p)
+{
+	put_one(to, " check ", &p->check);
+	put_one(to, " raced ", &p->raced);
+	put_one(to, " unverified ", &p->unverified);
+	put_one(to, " failed ", &p->unseen);
 }
 
 static void put_argv(FILE *to, const char *label, const struct field *f)
@@ -162,6 +195,7 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 	fputc(' ', to);
 	if (p->object.len)
 		render_value(to, &p->object);
+	put_deleted(to, &p->deleted, &p->inode);
 	if (p->objects.kind == FIELD_LIST)
 		put_others(to, &p->objects, &p->to);
 	if (p->named.len) {
@@ -192,6 +226,7 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 		fputs(" = ", to);
 		put(to, &p->result);
 	}
+	put_ran(to, p);
 	/* In the chain: where it has an outcome, that is another record. */
 	const char *intent = p->seq.len ? " (about to happen)" : " (outcome not recorded)";
 	if (p->intent.len)

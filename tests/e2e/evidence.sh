@@ -223,6 +223,7 @@ if [ "$(python3 "$T/asks.py" /bin/true 2>&1)" != 0 ]; then
 else
 	same "an exec that only asks" 0 "$(run --journal "$T/check" -- python3 "$T/asks.py" /bin/true 2>"$T/err")"
 	same "says so in the journal" 1 "$(records "$T/check" | grep '"call":"execveat"' | grep -c '"check":"AT_EXECVE_CHECK"')"
+	same "so does its line" 1 "$("$USHER" log "$T/check" call:execveat | grep -c ' = 0 check AT_EXECVE_CHECK$')"
 	printf '#!/nonexistent/interpreter\n' >"$T/project/nothing"
 	printf '#!%s\n' "$T/project/itself" >"$T/project/itself"
 	chmod 755 "$T/project"/{nothing,itself}

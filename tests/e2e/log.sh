@@ -288,6 +288,9 @@ same "a record of a rename has its flags" "flags:exchange flags:noreplace flags:
 same "one of unlinkat that a directory is meant" "flags:directory" "$(flags unlinkat)"; same "one of an open that the file has no name" "flags:tmpfile" "$(flags openat)"
 if [ "$marked" = marked ]; then same "one of chattr what was set" nodump "$(flags ioctl | grep -o nodump)"; else skip "one of chattr what was set" "the file system has no such flags"; fi
 same "a record of a deleted file says so, and that it has another name" '"deleted":true,"links":1 "deleted":true' "$(grep '"call":"fchmod"' "$T/out" | grep -o '"deleted":true\(,"links":[0-9]*\)\?' | paste -sd' ')"
+log "$T/flags" >"$T/out.line"
+same "the line of each says it, too" "exchange tmpfile whiteout" "$(grep -E ': (renameat2|openat) ' "$T/out.line" | grep -o ' flags [a-z]*' | cut -d' ' -f3 | sort | xargs)"
+same "and what is meant by a name that was lost" "1 1" "$(grep ': fchmod ' "$T/out.line" | grep -c "/gone (deleted, inode [0-9]*) mode") $(grep ': fchmod ' "$T/out.line" | grep -c "/gone (deleted) mode")"
 same "others have no such word" 2 "$(grep -c '"deleted"' "$T/out")"
 
 # Which port, or name, the kernel gave where the program left it open.
@@ -308,6 +311,7 @@ port=$(grep -m1 '^tcp:127' out)
 same "one is found by it" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(log "$T/given" who-touched "$port" | grep -c bind)"
 check "an index of it is made" "$USHER" log "$T/given" index
 same "and by the index" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(log "$T/given" who-touched "$port" | grep -c bind)"
+same "their lines say it" "$(sort out)" "$(log "$T/given" op:bind | sed -n 's/.* given \([^ ]*\).*/\1/p' | sort)"
 same "records say which, and only of those" "$(sort out)" "$(log "$T/given" --json | grep -o '"given":"[^"]*"' | cut -d'"' -f4 | sort)"
 
 # As whom it was done: where a process of root's has become another user, records of what was done for it say so.
@@ -318,6 +322,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	same "records of what was done as another user say as whom" "2 2" "$(grep -c '"object":"[^"]*/theirs",.*"uid":1000,"result"' "$T/out") $(grep -c '"object":"[^"]*/theirs"' "$T/out")"
 	same "an exec by it, too" 1 "$(grep '"call":"execve"' "$T/out" | grep -c '/chmod",.*"uid":1000')"
 	same "others do not" 0 "$(grep 'mine"' "$T/out" | grep -c '"uid"')"
+	same "nor do their lines" "3 0" "$(log "$T/as" | grep -cE '/(theirs|chmod).* uid 1000 ') $(log "$T/as" path:**/mine | grep -c ' uid ')"
 fi
 
 # What a record cannot hold is refused: the longest value beside the longest names is none of that, and the record has its beginning.
