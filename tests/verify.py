@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """An independent verifier of usher's journals, after usher-journal(5) alone: verify.py DIR...
 
-Prints one line for each directory, "whole", "whole, not closed" or "damaged: PLACE: WHY", and exits with 1 when one
-is damaged. It shares no code with usher: the standard library's SHA-256, and Ed25519 (RFC 8032) spelled out below."""
+Prints one line for each directory, "whole", "whole, not closed", "damaged: PLACE: WHY" or "unreadable: WHY", and exits with 1 when one
+is damaged, else with 2 when one cannot be read. It shares no code with usher: the standard library's SHA-256, and Ed25519 (RFC 8032) spelled out below."""
 import glob, hashlib, json, os, re, sys
 
 P = 2**255 - 19
@@ -119,6 +119,8 @@ def verify(directory):
     for n in names:
         if os.path.islink(n) or not os.path.isfile(n):
             raise Damage(os.path.basename(n) + " is no file")
+    if not names:
+        raise OSError("no journal there")
     data = [open(n, "rb").read() for n in names]
     while len(data) > 1 and data[-1][:1] in (b"", b"\n"):  # made ahead of use
         data.pop(), names.pop()
@@ -170,14 +172,17 @@ def verify(directory):
 
 
 def main():
-    status = 0
+    damaged = unreadable = False
     for directory in sys.argv[1:]:
         try:
             print(verify(directory))
         except Damage as why:
             print("damaged: %s" % why)
-            status = 1
-    return status
+            damaged = True
+        except OSError as why:
+            print("unreadable: %s" % why)
+            unreadable = True
+    return 1 if damaged else 2 if unreadable else 0
 
 
 if __name__ == "__main__":

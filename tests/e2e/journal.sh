@@ -94,6 +94,8 @@ damage "an inserted copy of a line" 'sed -i 12p "$seg"'
 damage "the end cut off" 'sed -i "20,\$d" "$seg"'
 "$USHER" verify "$T/nothing" >"$T/out" 2>&1; same "verify of nothing" 2 $?
 grep -q . "$T/out" && ok "and says so" || not_ok "and says so"
+mkdir "$T/empty"; "$USHER" verify "$T/empty" >"$T/out" 2>&1; same "verify of a directory without a journal" 2 $?
+python3 "$VERIFY_PY" "$T/empty" "$JOURNAL" >"$T/out" 2>&1; same "the second verifier, too, calls that unreadable, and goes on" "2 unreadable: no journal there whole" "$? $(xargs <"$T/out")"
 
 # kill -9 at random moments: the journal verifies, and every effect on disk has its record.
 for i in 1 2 3 4 5 6 7 8; do
