@@ -117,21 +117,42 @@ static void put_deleted(FILE *to, const struct field *deleted, const struct fiel
 	fputc(')', to);
 }
 
+static void put_named(FILE *to, const struct field *named)
+{
+	fputs(" (named ", to);
+	render_value(to, named);
+	fputc(')', to);
+}
+
+/* One of a call's further objects behind WORD; where it was not found, what the program said. */
+static void put_other(FILE *to, const struct field *one, const char *word, const struct field *led)
+{
+	struct field name, there, gone, inode;
+
+	if (!field_find(one->value, one->len, "object", &name)) {
+		if (!field_find(one->value, one->len, "named", &name))
+			return;
+		fputs(word, to);
+		put_named(to, &name);
+		return;
+	}
+	if (field_find(one->value, one->len, "to", &there) && (there.len != led->len || memcmp(there.value, led->value, led->len) != 0))
+		name = there;
+	fprintf(to, "%s ", word);
+	render_value(to, &name);
+	if (field_find(one->value, one->len, "deleted", &gone))
+		put_deleted(to, &gone, field_find(one->value, one->len, "inode", &inode) ? &inode : &(struct field){ 0 });
+}
+
 /* The second object of a rename, a link, an exec; and what else the call touches. Of those that LED does not tell of, where they were led. */
 static void put_others(FILE *to, const struct field *objects, const struct field *led)
 {
 	struct fields f;
-	struct field one, name, there, gone, inode;
+	struct field one;
 	fields_begin(&f, objects->value, objects->len);
 	for (unsigned at = 0; fields_next(&f, &one); at++) {
-		if (at == 0 || one.kind != FIELD_OBJECT || !field_find(one.value, one.len, "object", &name))
-			continue;
-		if (field_find(one.value, one.len, "to", &there) && (there.len != led->len || memcmp(there.value, led->value, led->len) != 0))
-			name = there;
-		fputs(at == 1 ? " -> " : " with ", to);
-		render_value(to, &name);
-		if (field_find(one.value, one.len, "deleted", &gone))
-			put_deleted(to, &gone, field_find(one.value, one.len, "inode", &inode) ? &inode : &(struct field){ 0 });
+		if (at > 0 && one.kind == FIELD_OBJECT)
+			put_other(to, &one, at == 1 ? " ->" : " with", led);
 	}
 }
 
@@ -198,11 +219,8 @@ static void put_call(FILE *to, const struct parts *p, bool colour)
 	put_deleted(to, &p->deleted, &p->inode);
 	if (p->objects.kind == FIELD_LIST)
 		put_others(to, &p->objects, &p->to);
-	if (p->named.len) {
-		fputs(" (named ", to);
-		render_value(to, &p->named);
-		fputc(')', to);
-	}
+	if (p->named.len)
+		put_named(to, &p->named);
 	if (p->to.len) {
 		fputs(" -> ", to);
 		render_value(to, &p->to);

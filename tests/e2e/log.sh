@@ -281,6 +281,8 @@ try:
 except OSError: print("no")
 g = os.open("gone", os.O_CREAT | os.O_RDWR); os.link("gone", "kept"); os.unlink("gone"); open("gone", "w")
 os.fchmod(g, 0o604); os.unlink("kept"); os.fchmod(g, 0o604)
+try: os.rename("gone", "nowhere/there")
+except OSError: pass
 P
 marked=$(python3 -S flags.py); rm -rf a b c none gone kept d; session "$T/flags" 'python3 -S flags.py >out 2>err'
 log "$T/flags" --json >"$T/out"; flags() { grep "\"call\":\"$1\"" "$T/out" | grep -o '"flags":"[^"]*"' | sort | xargs; }
@@ -291,6 +293,7 @@ same "a record of a deleted file says so, and that it has another name" '"delete
 log "$T/flags" >"$T/out.line"
 same "the line of each says it, too" "exchange tmpfile whiteout" "$(grep -E ': (renameat2|openat) ' "$T/out.line" | grep -o ' flags [a-z]*' | cut -d' ' -f3 | sort | xargs)"
 same "and what is meant by a name that was lost" "1 1" "$(grep ': fchmod ' "$T/out.line" | grep -c "/gone (deleted, inode [0-9]*) mode") $(grep ': fchmod ' "$T/out.line" | grep -c "/gone (deleted) mode")"
+has "and where a rename should have led that failed before it was found" "/gone -> (named nowhere/there) (named gone)  none by native = ENOENT" "$T/out.line"
 same "others have no such word" 2 "$(grep -c '"deleted"' "$T/out")"
 
 # Which port, or name, the kernel gave where the program left it open.
