@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads a journal line by line with plain reads: a mapping would be lost (SIGBUS) when a
- * live session trims a segment. Reads go forward, so a '{' that is seen has its whole record behind it.
+ * live session trims a segment. A '{' that was seen has its whole record behind it in what is read from then on.
  */
 #include "audit/reader.h"
 
@@ -242,6 +242,27 @@ static int take_line(struct reader *r, struct line *out)
 	return 1;
 }
 
+/*
+ * Whether L was whole when it was copied. A copy need not go forward (the processor may fetch the second half of a few bytes before the first), so the
+ * brace may be newer than what stands behind it, with filling in its place: that ends the line early, and then no record begins behind it.
+ */
+static bool is_settled(const struct reader *r, const struct line *l)
+{
+	static const char begin[] = "{\"seq\":";
+	const char *behind = l->bytes + l->len + 1, *end = r->buf + r->len;
+	return l->bytes[l->len - 1] == '}' && end - behind >= (ptrdiff_t)sizeof begin - 1 && !memcmp(behind, begin, sizeof begin - 1);
+}
+
+/* The same, and of a record what was read when its brace had been seen. */
+static int take_whole(struct reader *r, struct line *out)
+{
+	int rc = take_line(r, out);
+	if (rc < 0 || out->bytes[0] != '{' || !out->ended || is_settled(r, out))
+		return rc;
+	seek_to(r, out->offset);
+	return take_line(r, out);
+}
+
 /* Whether segment N has something in it: one that was made ahead of use is blank. 1 (of what is no file, too), 0, or a negative errno. */
 static int begun(const struct reader *r, uint32_t n)
 {
@@ -321,7 +342,7 @@ int reader_next(struct reader *r, struct line *out)
 			seek_to(r, start);
 			continue;
 		}
-		rc = take_line(r, out);
+		rc = take_whole(r, out);
 		if (rc < 0)
 			return rc;
 		/* Within the slots of intents a line without its brace is one being written or taken away. */
@@ -341,7 +362,7 @@ int reader_next(struct reader *r, struct line *out)
 				seek_to(r, start);
 				continue;
 			}
-			rc = take_line(r, out);
+			rc = take_whole(r, out);
 			if (rc < 0)
 				return rc;
 		}
