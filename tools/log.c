@@ -124,7 +124,7 @@ const char *log_day(struct log *l)
 	return l->day[0] ? l->day : NULL;
 }
 
-/* Waits for more until the session is over. */
+/* Waits for more until the session is over; what was in flight then is told as without waiting. */
 static int follow(struct log *l)
 {
 	struct reader *r;
@@ -143,7 +143,7 @@ static int follow(struct log *l)
 			nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
 	}
 	reader_close(r);
-	return rc;
+	return rc == 0 ? log_walk_inflight(l->dir, log_show, l) : rc;
 }
 
 static int compile_query(struct log *l)

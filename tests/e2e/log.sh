@@ -366,6 +366,16 @@ wait_for test -e ready; wait_for sh -c "cat '$T'/long2/journal-* | grep -a 'inte
 log "$T/long2" in-flight >"$T/out"; same "what was not done when usher was killed is" "1 1" "$(wc -l <"$T/out") $(grep -c /fifo "$T/out")"
 "$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operations were in flight" "$T/out"
 
+# Who follows a session sees what who reads it afterwards sees, also of one that was killed in the middle of a call.
+fresh; mkfifo waits
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/followed" -- sh -c ': >a; mv a b; : >ready; : >waits' 2>/dev/null &
+pid=$!
+wait_for test -s "$T/followed/anchor"; "$USHER" log "$T/followed" --follow --json >"$T/follows" 2>"$T/err" & follower=$!
+wait_for test -e ready; wait_for sh -c "\"$USHER\" log '$T/followed' in-flight | grep -q /waits"; kill -KILL $pid; wait $pid 2>/dev/null
+wait $follower; same "--follow ends with a session that is killed" 0 $?
+same "control: a call was under way" 1 "$(log "$T/followed" in-flight | grep -c /waits)"
+same "--follow has shown all of it" "$(log "$T/followed" --json | sha256sum)" "$(sha256sum <"$T/follows")"
+
 # Nor a part of one, where long arguments are cut, of an exec and of the script beside a stack; nor in the names of a stack.
 fresh; echo no >no; printf 'try: open("no")\nexcept OSError: pass\n' >no.py; mkdir password=zebra2; cp no.py password=zebra2
 pad() { head -c "$1" /dev/zero | tr '\0' x; }
