@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/escape.h"
@@ -31,8 +32,9 @@ struct move {
 
 struct who {
 	struct log *log;
-	struct name *names; /* the first is the one that was asked for */
+	struct name *names; /* the first is the one that was asked for, and the second, perhaps, what that leads to */
 	size_t n_names;
+	size_t asked;       /* so many are those */
 	size_t cap;         /* no more names than this */
 	struct move *moves;
 	size_t n_moves;
@@ -220,23 +222,93 @@ static void show_about(void *context, const char *text, size_t len)
 	}
 }
 
-/* The absolute form of NAME, escaped as records are; sockets (tcp:..., unix:...) stay as they are. */
-static char *as_recorded(const char *name)
+/* Sockets (tcp:..., unix:...) are no names of files. */
+static bool is_endpoint(const char *name)
+{
+	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
+	return colon && (!slash || colon < slash);
+}
+
+/* Without empty components and dots, as names of objects are; what .. leads to is the file system's to say. */
+static void tidy(char *name)
+{
+	char *to = name;
+	for (const char *at = name; *at;) {
+		const char *end = strchrnul(at + 1, '/');
+		size_t len = (size_t)(end - at);
+		if (len > 1 && !(len == 2 && at[1] == '.')) {
+			memmove(to, at, len);
+			to += len;
+		}
+		at = end;
+	}
+	if (to == name)
+		*to++ = '/';
+	*to = '\0';
+}
+
+/* The absolute form of NAME; sockets stay as they are. */
+static char *absolute(const char *name)
 {
 	char cwd[PATH_MAX] = "", *whole = NULL;
-	const char *colon = strchr(name, ':'), *slash = strchr(name, '/');
-	bool endpoint = colon && (!slash || colon < slash);
+	bool endpoint = is_endpoint(name);
 	if (name[0] != '/' && !endpoint && !getcwd(cwd, sizeof cwd))
 		return NULL;
 	if (asprintf(&whole, "%s%s%s", cwd, cwd[0] ? "/" : "", name) < 0)
 		return NULL;
+	if (!endpoint)
+		tidy(whole);
+	return whole;
+}
+
+/* NAME with the links above its last component resolved, as they are now; NULL where there is no such directory. */
+static char *resolved_above(const char *name)
+{
+	CLEANUP_FREE char *above = strdup(name), *real = NULL;
+	char *out = NULL, *slash = above ? strrchr(above, '/') : NULL;
+	if (!slash || name[0] != '/' || !slash[1])
+		return NULL;
+	if (!strcmp(slash, "/.."))
+		return realpath(name, NULL);
+	*slash = '\0';
+	real = realpath(above[0] ? above : "/", NULL);
+	if (!real || asprintf(&out, "%s/%s", real[1] ? real : "", slash + 1) < 0)
+		return NULL;
+	return out;
+}
+
+/* Escaped as records are. */
+static char *as_recorded(const char *whole)
+{
 	size_t n = strlen(whole), cap = n * ESCAPE_GROWTH + 1;
 	char *text = malloc(cap);
 	ssize_t len = text ? escape(text, cap - 1, whole, n) : -1;
-	free(whole);
 	if (len >= 0)
 		text[len] = '\0';
 	return text;
+}
+
+/* NAME, and what it is for the kernel now. */
+static int ask_for(struct who *w, const char *name)
+{
+	CLEANUP_FREE char *whole = absolute(name), *led = whole ? resolved_above(whole) : NULL;
+	if (!whole || !add_name(w, as_recorded(whole)))
+		return -ENOMEM;
+	if (led)
+		(void)add_name(w, as_recorded(led));
+	w->asked = w->n_names;
+	return w->failed ? -ENOMEM : 0;
+}
+
+/* What is done by way of a link is done to another file. */
+static void tell_link(const char *name)
+{
+	CLEANUP_FREE char *whole = absolute(name), *real = whole && !is_endpoint(name) ? realpath(whole, NULL) : NULL;
+	struct stat st;
+	if (!real || lstat(whole, &st) != 0 || !S_ISLNK(st.st_mode))
+		return;
+	CLEANUP_FREE char *shown = shown_name(real);
+	fprintf(stderr, "usher log: that is a link; ask for %s, too, to which it leads now\n", shown ? shown : "the file");
 }
 
 static void forget_moves(struct who *w)
@@ -280,7 +352,7 @@ static int collect_by_index(struct who *w, struct index *x, struct who *seen)
 			return seen->failed ? -ENOMEM : rc;
 		before = seen->n_names;
 		forget_moves(w);
-		forget_names(w, 1);
+		forget_names(w, w->asked);
 		rc = index_lines(x, collect_move, w);
 		if (rc == 0)
 			rc = log_walk_inflight(w->log->dir, collect_move, w);
@@ -293,7 +365,7 @@ static int collect_by_index(struct who *w, struct index *x, struct who *seen)
 static int search_index(void *context, struct index *x)
 {
 	struct who *w = context, seen = { .cap = SIZE_MAX };
-	forget_names(w, 1);
+	forget_names(w, w->asked);
 	int rc = collect_by_index(w, x, &seen);
 	forget_names(&seen, 0);
 	free(seen.names);
@@ -309,7 +381,7 @@ static int search_index(void *context, struct index *x)
 static int search_all(struct who *w)
 {
 	forget_moves(w);
-	forget_names(w, 1);
+	forget_names(w, w->asked);
 	int rc = log_walk(w->log->dir, true, collect_move, w);
 	if (rc != 0)
 		return rc;
@@ -320,8 +392,11 @@ static int search_all(struct who *w)
 int log_who_touched(struct log *l, const char *name)
 {
 	struct who w = { .log = l, .cap = NAMES_MAX };
-	if (!add_name(&w, as_recorded(name)))
+	if (ask_for(&w, name) != 0) {
+		forget_names(&w, 0);
+		free(w.names);
 		return -ENOMEM;
+	}
 	int rc = log_by_index(l->dir, search_index, &w);
 	if (rc != 0 && !w.found)
 		rc = search_all(&w);
@@ -330,6 +405,8 @@ int log_who_touched(struct log *l, const char *name)
 		fprintf(stderr, "usher log: nothing in this session touched %s\n", shown ? shown : "it");
 		log_tell_redacted(l->dir);
 	}
+	if (rc == 0)
+		tell_link(name);
 	if (rc == 0 && w.n_names == w.cap)
 		fprintf(stderr, "usher log: the file has had more than %d names; the first of them were followed\n", NAMES_MAX);
 	forget_moves(&w);

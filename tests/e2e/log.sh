@@ -82,6 +82,10 @@ for c in log verify; do
 	"$USHER" $c "$odd" >"$T/who.said" 2>&1 </dev/null
 	same "nor in a directory: $c" "1 0" "$(grep -cF '\u001b[31m' "$T/who.said") $(grep -c $'\e' "$T/who.said")"
 done
+mkdir -p d; : >d/four; ln -s "$T/project" "$T/way"; ln -s "$T/project/d/four" "$T/link"
+for n in ./d/four d/../d//four "$T/way/d/four" "$T/project/./d/four/"; do same "who-touched $(sed "s|$T|.|" <<<"$n") is the same file" "$(cat "$T/who")" "$(log "$T/a" who-touched "$n")"; done
+log "$T/a" who-touched "$T/link" >"$T/out" 2>&1; has "of a link it says where that leads" "ask for $T/project/d/four, too" "$T/out"
+rm -r d "$T/way" "$T/link"
 log "$T/a" who-touched "$T/project/no" >"$T/who.no"; same "who-touched of another file" 0 "$(grep -c "$T/project/one" "$T/who.no")"
 check "an index is made" "$USHER" log "$T/a" index
 same "who-touched says the same with its index" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
