@@ -137,7 +137,7 @@ static int start_in_root(struct job *j, struct start *s)
 		return 0;
 	const char *base = job_text(j, s->base.name);
 	if (!name_below(base, s->base.name.len, job_text(j, root.name), root.name.len))
-		return -EACCES;
+		return resolve_guarded(j); /* natively it is led outside */
 	size_t above = root.name.len == 1 ? 0 : root.name.len;
 	struct text below = job_copy(j, base + above, s->base.name.len - above);
 	struct text all = below.off ? join_name(j, below, s->path, s->len) : below;

@@ -333,6 +333,18 @@ import json, sys
 for r in map(json.loads, sys.stdin):
     if r.get("call") in ("chroot", "chdir") or r.get("call") == "openat" and r.get("object") == "/usr" and r["op"] == ["stat"]: print(r["call"], r["result"])')"
 
+# A refusal of usher's own is not said to be the kernel's: relative names of who took another root and stayed outside of it.
+if is_root; then
+	fresh; mkdir root
+	supervise "$T/etc/allow.rules" python3 -S -c '
+import os
+os.chroot("root")
+try: os.open("etc", os.O_RDONLY)
+except PermissionError: print("refused")' >"$T/out" 2>"$T/err"
+	same "a relative name from outside of the root" refused "$(cat "$T/out")"
+	same "is refused by usher, says the record" '"verdict":"deny","rule":"builtin:guard"' "$(records "$JOURNAL" | grep '"named":"etc"' | grep -o '"verdict":"[a-z]*","rule":"[^"]*"')"
+fi
+
 # A call that fails before there is an object to decide on says what it was after, no more.
 fresh
 rules early <<'S'
