@@ -63,7 +63,8 @@ static bool is_sought(const struct sought *s, const struct field *value)
 {
 	if (s->q)
 		return query_value(s->q, s->i, value);
-	return value->len == s->len && !memcmp(value->value, s->text, s->len);
+	const struct field path = query_path(value);
+	return path.len == s->len && !memcmp(path.value, s->text, s->len);
 }
 
 static int mark_row(struct index *x, const struct part *p, uint32_t row, const struct sought *s, uint64_t *bits)

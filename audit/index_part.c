@@ -12,7 +12,7 @@
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
 
-#define VERSION 3 /* 2: where a rewrite led is a name, too; 3: and what the kernel gave a bind */
+#define VERSION 4 /* 2: where a rewrite led is a name, too; 3: and what the kernel gave a bind; 4: a socket stands where its file does */
 
 struct index_part {
 	struct part_head head;
@@ -30,6 +30,9 @@ static const struct field present = { .kind = FIELD_WORD, .value = "" };
 /* By the bytes it stands for: a name that is written in another way than ours is found all the same. */
 uint32_t index_name_row(const char *text, size_t len)
 {
+	const struct field path = query_path(&(struct field){ .kind = FIELD_STRING, .value = text, .len = len });
+	text = path.value;
+	len = path.len;
 	static const uint8_t key[crypto_shorthash_KEYBYTES];
 	uint8_t hash[crypto_shorthash_BYTES];
 	CLEANUP_FREE char *bytes = memchr(text, '\\', len) ? malloc(len) : NULL;

@@ -55,10 +55,29 @@ static bool glob_field(const struct field *f, const char *glob)
 	return n >= 0 && query_glob(glob, bytes, (size_t)n);
 }
 
+struct field query_path(const struct field *f)
+{
+	static const char socket[] = "unix:";
+	size_t n = sizeof socket - 1;
+	struct field path = *f;
+	if (f->kind != FIELD_STRING || f->len <= n || memcmp(f->value, socket, n) != 0 || f->value[n] != '/')
+		return path;
+	path.value += n;
+	path.len -= n;
+	return path;
+}
+
+/* A socket with a file's name is found by that alone, too. */
+static bool glob_name(const struct field *f, const char *glob)
+{
+	struct field path = query_path(f);
+	return glob_field(f, glob) || (path.len != f->len && glob_field(&path, glob));
+}
+
 /* object, named, to (where a rewrite led) and given (what the kernel chose). */
 static bool match_name(const struct field *f, const char *glob)
 {
-	return query_key_of(f) == KEY_NAME && glob_field(f, glob);
+	return query_key_of(f) == KEY_NAME && glob_name(f, glob);
 }
 
 static bool match_sha256(const struct field *f, const char *hex)
@@ -145,7 +164,7 @@ static bool match_value(const struct term *t, const struct field *f)
 	case TERM_IN_FLIGHT:
 		return field_is(f, "true");
 	case TERM_PATH:
-		return glob_field(f, t->text);
+		return glob_name(f, t->text);
 	case TERM_BY:
 		return match_by(f, t->text);
 	case TERM_OP:

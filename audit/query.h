@@ -59,6 +59,8 @@ size_t query_words(const struct query *q);
 enum query_key query_word_key(const struct query *q, size_t i);
 bool query_value(const struct query *q, size_t i, const struct field *value);
 void query_range(const struct query *q, size_t i, uint64_t *low, uint64_t *high);
+/* The name F without the word that says it is a socket, where that is a file's; else F. */
+struct field query_path(const struct field *f);
 /* The one name that word I means, in bytes; NULL when it is a pattern or looks at something else. */
 const char *query_literal(const struct query *q, size_t i);
 

@@ -171,7 +171,8 @@ static bool is_about(const struct who *w, const char *text, size_t len)
 	struct field one;
 	fields_begin(&f, text, len);
 	while (fields_next(&f, &one)) {
-		if (one.kind == FIELD_STRING && query_key_of(&one) == KEY_NAME && known(w, one.value, one.len))
+		const struct field path = query_path(&one);
+		if (one.kind == FIELD_STRING && query_key_of(&one) == KEY_NAME && known(w, path.value, path.len))
 			return true;
 		if (one.kind != FIELD_LIST || !field_key(&one, "objects"))
 			continue;
@@ -392,6 +393,7 @@ static int search_all(struct who *w)
 int log_who_touched(struct log *l, const char *name)
 {
 	struct who w = { .log = l, .cap = NAMES_MAX };
+	name = query_path(&(struct field){ .kind = FIELD_STRING, .value = name, .len = strlen(name) }).value; /* a socket is its file */
 	if (ask_for(&w, name) != 0) {
 		forget_names(&w, 0);
 		free(w.names);

@@ -321,6 +321,21 @@ same "and by the index" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(l
 same "their lines say it" "$(sort out)" "$(log "$T/given" op:bind | sed -n 's/.* given \([^ ]*\).*/\1/p' | sort)"
 same "records say which, and only of those" "$(sort out)" "$(log "$T/given" --json | grep -o '"given":"[^"]*"' | cut -d'"' -f4 | sort)"
 
+# A socket that is a file is found by its name as one, and followed as one.
+fresh
+cat >sockets.py <<'P'
+import os, socket
+def at(name, what):
+    s = socket.socket(socket.AF_UNIX); getattr(s, what)(name); return s
+s = at("here", "bind"); s.listen(); at("here", "connect"); os.rename("here", "there"); at("there", "connect")
+P
+session "$T/sockets" 'python3 -S sockets.py'
+for round in plain indexed; do
+	[ $round = plain ] || check "an index of sockets is made" "$USHER" log "$T/sockets" index
+	same "path: finds who connected ($round)" "1 1" "$(log "$T/sockets" "path:$PWD/here" op:connect | wc -l) $(log "$T/sockets" "path:$PWD/t*" op:connect | wc -l)"
+	for n in here there "unix:$PWD/there"; do same "who-touched follows it ($round, ${n##*/})" "bind connect connect rename" "$(log "$T/sockets" who-touched "$n" | grep -oE ': (bind|connect|rename) ' | tr -d ': ' | sort | xargs)"; done
+done
+
 # As whom it was done: where a process of root's has become another user, records of what was done for it say so.
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	fresh; chmod 777 .; session "$T/as" 'echo a >mine; setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "echo b >theirs; chmod 600 theirs"; rm mine' 2>/dev/null
