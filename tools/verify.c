@@ -95,9 +95,8 @@ static void print_state(const struct proof *p)
 	if (p->torn && !p->writer)
 		printf("a record was being written: %" PRIu64 " bytes of it are left and do not count\n", p->torn);
 	if (p->intents)
-		printf("%" PRIu64 " operations were in flight and may have taken effect without a record of their outcome"
-		       " (usher log shows them)\n",
-		       p->intents);
+		printf("%" PRIu64 " operation%s in flight and may have taken effect without a record of %s outcome (usher log shows %s)\n", p->intents,
+		       p->intents == 1 ? " was" : "s were", p->intents == 1 ? "its" : "their", p->intents == 1 ? "it" : "them");
 }
 
 static int parse(int argc, char **argv, struct arguments *a)

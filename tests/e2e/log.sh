@@ -321,6 +321,10 @@ same "and by the index" "1 1" "$(log "$T/given" "path:$port" | grep -c bind) $(l
 same "their lines say it" "$(sort out)" "$(log "$T/given" op:bind | sed -n 's/.* given \([^ ]*\).*/\1/p' | sort)"
 same "records say which, and only of those" "$(sort out)" "$(log "$T/given" --json | grep -o '"given":"[^"]*"' | cut -d'"' -f4 | sort)"
 
+# A name that looks like a pattern is meant by backslashes; who-touched takes no patterns.
+fresh; session "$T/looks" ': >"[id].tsx"; : >i.tsx'
+same "a backslash takes a pattern's character as it is" "1 1 1" "$(log "$T/looks" op:create 'path:**/\[id\].tsx' | grep -c '/\[id') $(log "$T/looks" op:create 'path:**/[id].tsx' | grep -c /i) $(log "$T/looks" who-touched '[id].tsx' | wc -l)"
+
 # A socket that is a file is found by its name as one, and followed as one.
 fresh
 cat >sockets.py <<'P'
@@ -383,7 +387,7 @@ check "an index is made of it" "$USHER" log "$T/long" index; same "and says the 
 pid=$!
 wait_for test -e ready; wait_for sh -c "cat '$T'/long2/journal-* | grep -a 'intent.:true' | grep -aq /fifo"; kill -KILL $pid; wait $pid 2>/dev/null
 log "$T/long2" in-flight >"$T/out"; same "what was not done when usher was killed is" "1 1" "$(wc -l <"$T/out") $(grep -c /fifo "$T/out")"
-"$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operations were in flight" "$T/out"
+"$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operation was in flight" "$T/out"
 
 # Who follows a session sees what who reads it afterwards sees, also of one that was killed in the middle of a call.
 fresh; mkfifo waits
