@@ -52,6 +52,12 @@ bool journal_place_ours(const char *path);
 /* The name of the file beside the journal DIR that can open what was redacted: DIR.salts. */
 void journal_salts(char *out, size_t cap, const char *dir);
 
+/*
+ * The file of that name to write to, made where there is none; never waits. -EEXIST: something is there that is not a file of this user's alone, with no
+ * other name. A descriptor or a negative errno.
+ */
+int journal_salts_open(const char *salts);
+
 /* The directory, for messages and for the guard layer. Lives as long as the journal. */
 const char *journal_dir(const struct journal *j);
 

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/escape.h"
@@ -311,19 +312,39 @@ bool redact_argument(const struct redactor *r, char *const *argv, size_t i)
 	return i && (redact_follows(r, argv[i - 1], strlen(argv[i - 1])) || command_argument(argv, i));
 }
 
+/* The user's own, with no other name, and nobody else may open it: what another session's tree has left there may be anything. */
+static bool keeps_secrets(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 && !(st.st_mode & (S_IRWXG | S_IRWXO));
+}
+
+int journal_salts_open(const char *salts)
+{
+	CLEANUP_FD int fd = open(salts, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+
+	if (fd < 0)
+		return errno == ENXIO ? -EEXIST : -errno; /* a FIFO that nobody reads */
+	return keeps_secrets(fd) ? steal_fd(&fd) : -EEXIST;
+}
+
+/* The descriptor, or a negative errno. */
 static int open_salts(struct redactor *r)
 {
 	pthread_mutex_lock(&r->lock);
-	if (r->fd < 0)
-		r->fd = open(r->salts, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int fd = r->fd;
+	int fd = r->fd >= 0 ? r->fd : journal_salts_open(r->salts);
+	if (fd >= 0)
+		r->fd = fd;
 	pthread_mutex_unlock(&r->lock);
 	return fd;
 }
 
 int redactor_open(struct redactor *r)
 {
-	return open_salts(r) < 0 ? -errno : 0;
+	int fd = open_salts(r);
+
+	return fd < 0 ? fd : 0;
 }
 
 /* Where it cannot be kept the value stays out of the journal all the same: it can only not be shown later. */
@@ -345,9 +366,9 @@ static void keep(struct redactor *r, const char *commitment, const char *salt, c
 {
 	size_t room = n * ESCAPE_GROWTH + 3 * DIGEST_HEX;
 	CLEANUP_FREE char *line = malloc(room);
-	int fd = line ? open_salts(r) : -1;
+	int fd = line ? open_salts(r) : -ENOMEM;
 	if (fd < 0) {
-		lose(r, line ? errno : ENOMEM);
+		lose(r, -fd);
 		return;
 	}
 	size_t at = (size_t)snprintf(line, room, "{\"commitment\":\"%s\",\"salt\":\"%s\",\"value\":\"", commitment, salt);

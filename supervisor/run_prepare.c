@@ -136,11 +136,8 @@ static int make_salts(const struct run *run)
 	char salts[PATH_MAX + 8];
 
 	journal_salts(salts, sizeof(salts), run->journal);
-	int fd = open(salts, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
+	CLEANUP_FD int fd = journal_salts_open(salts);
+	return fd < 0 ? fd : 0;
 }
 
 /* Opens for reading are left to the kernel where rules and system let them. */

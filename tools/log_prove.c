@@ -5,11 +5,13 @@
  * session's first one. Other records are not shown.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "audit/field.h"
 #include "audit/journal.h"
@@ -120,16 +122,31 @@ static void note_line(void *context, const char *text, size_t len)
 	add_leaf(p, text, len);
 }
 
+/* A pipe that lies there would keep its reader. */
+static FILE *open_kept(const char *dir)
+{
+	char name[PATH_MAX];
+	struct stat st;
+
+	journal_salts(name, sizeof name, dir);
+	CLEANUP_FD int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return NULL;
+	FILE *f = fdopen(fd, "r");
+	if (f)
+		(void)steal_fd(&fd);
+	return f;
+}
+
 /* What was redacted, for its holder: whoever is given salt and value can make the commitment again. */
 static void print_opened(const struct prover *p)
 {
-	char name[PATH_MAX], commitment[DIGEST_HEX + 1] = "";
+	char commitment[DIGEST_HEX + 1] = "";
 	const char *separator = ",\"opened\":[";
 	CLEANUP_FREE char *line = NULL;
 	size_t cap = 0;
 	ssize_t n;
-	journal_salts(name, sizeof name, p->dir);
-	FILE *f = memmem(p->record, p->record_len, REDACT_OPEN, strlen(REDACT_OPEN)) ? fopen(name, "re") : NULL;
+	FILE *f = memmem(p->record, p->record_len, REDACT_OPEN, strlen(REDACT_OPEN)) ? open_kept(p->dir) : NULL;
 	while (f && (n = getline(&line, &cap, f)) > 1) {
 		struct field c;
 		if (!field_valid(line, (size_t)n - 1) || !field_find(line, (size_t)n - 1, "commitment", &c) || c.len != DIGEST_HEX)

@@ -174,6 +174,25 @@ grep -q 's2.salts: Is a directory; nobody' "$T/err" && ok "values that cannot be
 check "and counted in the end record" sh -c "cat '$T'/s2/journal-* | grep -a '\"type\":\"end\"' | grep -q '\"unkept\":[1-9]'"
 rmdir "$T/s2.salts"
 
+# What lies there already, from whoever wrote in that directory before, is not written to, and nobody waits for it.
+mkfifo "$T/fifo.salts"; (umask 0; : >"$T/open.salts"); (umask 077; : >"$T/two.salts"); ln "$T/two.salts" "$T/other"; mkfifo "$T/read.salts"
+exec 5<>"$T/read.salts"
+for what in fifo open two read; do
+	timeout -k 1 60 "$USHER" run -p "$T/etc/l.rules" --journal "$T/$what" -- /bin/true --pin=zq4711qz >"$T/out" 2>"$T/err"
+	same "a session beside what is no file of the user's alone ($what)" 0 $?
+	has "its values cannot be kept, which is told ($what)" "$what.salts: File exists; nobody" "$T/err"
+done
+same "and nothing was written there" "0 0" "$(wc -c <"$T/open.salts") $(wc -c <"$T/two.salts")"
+timeout 1 cat "$T/read.salts" >"$T/out" <&5; same "nor into a pipe that is read" 0 "$(wc -c <"$T/out")"
+exec 5<&-
+printf 'default allow\nallow read ** log=none\n' >"$T/etc/free.rules"; chmod 600 "$T/etc/free.rules"
+timeout -k 1 60 "$USHER" run -p "$T/etc/free.rules" --journal "$T/free" -- true 2>"$T/err"; same "control: where reads are left to the kernel" 0 $?
+rm -rf "$T/free" "$T/free.salts"; mkfifo "$T/free.salts"
+timeout -k 1 60 "$USHER" run -p "$T/etc/free.rules" --journal "$T/free" -- true 2>"$T/err"; same "nor does such a session wait" 0 $?
+seq=$(records "$T/fifo" | grep -a '"object":"/usr/bin/true"' | head -1 | sed 's/^{"seq":\([0-9]*\),.*/\1/')
+timeout -k 1 60 "$USHER" log "$T/fifo" --prove "$seq" >"$T/out" 2>&1; same "nor who proves a record" 0 $?
+rm -f "$T"/*.salts "$T/other"
+
 # Where a rewrite led is what was touched.
 fresh; mkdir "$T/project/led"
 printf 'rewrite open %s/said/** -> %s/led/**\ndefault allow\n' "$T/project" "$T/project" >"$T/etc/w.rules"; chmod 600 "$T/etc/w.rules"
