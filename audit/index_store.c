@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "audit/index.h"
+#include "audit/index_alone.h"
 #include "rules/cleanup.h"
 
 #define TABLE_PART "CREATE TABLE part(segment INTEGER PRIMARY KEY, head BLOB)"
@@ -132,7 +133,8 @@ int index_store_open(const char *dir, bool make, struct index_store **out)
 	if (!s)
 		return -ENOMEM;
 	int flags = writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY;
-	rc = sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, NULL);
+	const char *vfs = index_alone();
+	rc = vfs ? sqlite3_open_v2(path, &s->db, flags | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE, vfs) : SQLITE_NOMEM;
 	rc = rc == SQLITE_OK ? prepare(s, make) : error_of(rc);
 	if (rc != 0) {
 		index_store_close(s);

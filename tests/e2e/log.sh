@@ -93,6 +93,33 @@ same "who-touched says the same with its index" "$(cat "$T/who")" "$(log "$T/a" 
 head -c 3000 /dev/urandom >"$T/a/index.sqlite"
 same "a broken index is passed over" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
 rm -f "$T/a/index.sqlite"
+
+# Beside the index nothing is read, nor removed for it: SQLite's journal, where another session's tree left one, would name a file of yours to remove.
+hot() { # INDEX VICTIM: as SQLite leaves it when it dies
+	python3 - "$1" "$2" <<'P'
+import struct, sys
+db, victim = sys.argv[1], sys.argv[2].encode()
+magic, page, sector = bytes.fromhex("d9d505f920a163d7"), 16384, 512
+head = magic + struct.pack(">IIIII", 0, 1, len(open(db, "rb").read()) // page, sector, page)
+tail = struct.pack(">I", 0x40000000 // page + 1) + victim + struct.pack(">II", len(victim), sum(victim)) + magic
+open(db + "-journal", "wb").write(head.ljust(sector, b"\0") + tail)
+P
+}
+check "an index is made again" "$USHER" log "$T/a" index
+cp "$T/a/index.sqlite" "$T/control.sqlite"; echo mine >"$T/victim"; hot "$T/control.sqlite" "$T/victim"
+python3 -c 'import sqlite3, sys; sqlite3.connect(sys.argv[1]).execute("SELECT count(*) FROM part").fetchall()' "$T/control.sqlite"
+[ -e "$T/victim" ] && not_ok "control: SQLite removes what a journal names" || ok "control: SQLite removes what a journal names"
+echo mine >"$T/victim"; hot "$T/a/index.sqlite" "$T/victim"
+same "a journal beside the index is passed over" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
+check "an index is made anew beside it" "$USHER" log "$T/a" index
+same "and used" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
+check "and no file that it names is removed" test -e "$T/victim"
+rm -f "$T/a/index.sqlite-journal"; mkfifo "$T/a/index.sqlite-journal"
+same "nor does anybody wait for a pipe there" "$(cat "$T/who")" "$(timeout -k 1 60 "$USHER" log "$T/a" who-touched "$T/project/d/four" 2>&1)"
+python3 -c 'import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute("PRAGMA journal_mode=WAL"); c.execute("DELETE FROM row"); c.commit(); import os; os._exit(0)' "$T/control.sqlite"
+rm -f "$T"/a/index.sqlite*; cp "$T/control.sqlite" "$T/a/index.sqlite"; cp "$T/control.sqlite-wal" "$T/a/index.sqlite-wal"
+same "an index with a log of its own is passed over" "$(cat "$T/who")" "$(log "$T/a" who-touched "$T/project/d/four")"
+rm -f "$T"/a/index.sqlite* "$T"/control.sqlite*
 log "$T/a" --tree >"$T/out"; has "--tree shows programs" "/usr/bin/cat" "$T/out"
 same "--tree puts children below" 1 "$(grep -c '^  *[0-9].*/usr/bin/cat.*1 denied' "$T/out")"
 # A number that two processes had one after the other, as in a long session: the second cat's is made the first one's.
