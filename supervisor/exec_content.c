@@ -47,7 +47,7 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 	CLEANUP_FD int fd = resolve_reopen(t->fd, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &before) < 0)
 		return -EACCES;
-	if (hash_known(c, &before, hex))
+	if (hash_known(c, &before, 0, hex))
 		return 0;
 	bool keep = settled(j, &before);
 	if (before.st_size > LARGE)
@@ -58,7 +58,7 @@ static int hash_of_target(struct job *j, const struct target *t, char hex[HASH_H
 	if (before.st_size > LARGE)
 		worker_aside_done(j->worker);
 	if (!err && keep && fstat(fd, &after) == 0 && stat_same(&before, &after))
-		hash_keep(c, &before, hex);
+		hash_keep(c, &before, 0, hex);
 	return err;
 }
 

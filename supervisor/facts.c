@@ -15,6 +15,7 @@
 #include "supervisor/facts_host.h"
 #include "supervisor/lookups.h"
 #include "supervisor/pool.h"
+#include "supervisor/procs.h"
 #include "supervisor/session.h"
 
 #define MAX_FACTS 24
@@ -89,12 +90,13 @@ static void add_ancestry(struct facts *f, const struct subject *by)
 }
 
 /* A large program's is not known at its first question, which is not kept waiting for it. */
-static void add_program(struct facts *f, struct hash_cache *hashes, pid_t pid)
+static void add_program(struct facts *f, const struct job *j, pid_t pid)
 {
+	uint64_t image = proc_serial(j->proc);
 	char path[64], hex[HASH_HEX];
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
-	if (hash_soon(hashes, path, hex) == 0)
+	if (hash_soon(&j->session->pool->hashes, path, image, hex) == 0)
 		add(f, "sha256", hex, HASH_HEX - 1);
 }
 
@@ -204,7 +206,7 @@ void facts_gather(const struct job *j, const struct call *call, struct facts **o
 	if (known)
 		add(f, "cwd", cwd, strlen(cwd));
 	add_ancestry(f, &call->by);
-	add_program(f, &j->session->pool->hashes, call->by.pid);
+	add_program(f, j, call->by.pid);
 }
 
 void facts_stack(struct facts *f, const char *stack)

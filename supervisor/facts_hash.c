@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Hashes of programs, kept for as long as the file stays what it was. */
+/* Hashes of programs, kept for as long as the file is certain to stay what it was. */
 #include "supervisor/facts_hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <nettle/sha2.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "policy/thread.h"
@@ -19,15 +22,16 @@
 #include "supervisor/stat_same.h"
 
 #define HASHED_MAX (1024ll * 1024 * 1024)
+#define SETTLED_S 2 /* coarser than any file system's clock */
 #define HASHED_NOW (8 * 1024 * 1024) /* some 7 ms, three times that without the processor's own instructions */
 
-bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
+bool hash_known(struct hash_cache *c, const struct stat *st, uint64_t image, char out[HASH_HEX])
 {
 	bool found = false;
 
 	pthread_mutex_lock(&c->lock);
 	for (unsigned i = 0; i < HASH_PLACES && !found; i++) {
-		found = c->at[i].hex[0] && stat_same(&c->at[i].st, st);
+		found = c->at[i].hex[0] && (!c->at[i].image || c->at[i].image == image) && stat_same(&c->at[i].st, st);
 		if (found)
 			memcpy(out, c->at[i].hex, HASH_HEX);
 	}
@@ -35,11 +39,12 @@ bool hash_known(struct hash_cache *c, const struct stat *st, char out[HASH_HEX])
 	return found;
 }
 
-void hash_keep(struct hash_cache *c, const struct stat *st, const char hex[HASH_HEX])
+void hash_keep(struct hash_cache *c, const struct stat *st, uint64_t image, const char hex[HASH_HEX])
 {
 	pthread_mutex_lock(&c->lock);
 	unsigned i = c->next++ % HASH_PLACES;
 	c->at[i].st = *st;
+	c->at[i].image = image;
 	memcpy(c->at[i].hex, hex, HASH_HEX);
 	pthread_mutex_unlock(&c->lock);
 }
@@ -69,6 +74,7 @@ int hash_read(int fd, char out[HASH_HEX])
 struct behind {
 	struct hash_cache *cache;
 	int fd;
+	uint64_t image;
 	struct stat st;
 };
 
@@ -81,7 +87,7 @@ static void *hash_behind(void *arg)
 	/* Whoever shows the question, and answers it, has the processor first. */
 	(void)sched_setscheduler(0, SCHED_IDLE, &none);
 	if (hash_read(b->fd, hex) == 0)
-		hash_keep(b->cache, &b->st, hex);
+		hash_keep(b->cache, &b->st, b->image, hex);
 	atomic_store(&b->cache->busy, false);
 	close(b->fd);
 	free(b);
@@ -89,14 +95,14 @@ static void *hash_behind(void *arg)
 }
 
 /* One at a time: whoever comes meanwhile may ask again. The process ends with the thread, which holds nothing. */
-static void read_behind(struct hash_cache *c, int *fd, const struct stat *st)
+static void read_behind(struct hash_cache *c, int *fd, const struct stat *st, uint64_t image)
 {
 	if (atomic_exchange(&c->busy, true))
 		return;
 	struct behind *b = malloc(sizeof(*b));
 	pthread_t thread;
 	if (b) {
-		*b = (struct behind){ c, *fd, *st };
+		*b = (struct behind){ c, *fd, image, *st };
 		if (thread_start(&thread, hash_behind, b) == 0) {
 			pthread_detach(thread);
 			*fd = -1;
@@ -107,7 +113,22 @@ static void read_behind(struct hash_cache *c, int *fd, const struct stat *st)
 	atomic_store(&c->busy, false);
 }
 
-int hash_soon(struct hash_cache *c, const char *path, char out[HASH_HEX])
+/*
+ * Whether the times of FD's file tell of every write from now on. On a tmpfs one through a shared mapping moves none of them, and who knows what lies
+ * below an overlay, or serves a file system.
+ */
+static bool times_tell(int fd, const struct stat *st)
+{
+	struct timespec now;
+	struct statfs fs;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (now.tv_sec - st->st_ctim.tv_sec < SETTLED_S || fstatfs(fd, &fs) < 0)
+		return false;
+	return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == XFS_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+int hash_soon(struct hash_cache *c, const char *path, uint64_t image, char out[HASH_HEX])
 {
 	struct stat st;
 	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -116,14 +137,15 @@ int hash_soon(struct hash_cache *c, const char *path, char out[HASH_HEX])
 		return -errno;
 	if (!S_ISREG(st.st_mode) || st.st_size > HASHED_MAX)
 		return -EINVAL;
-	if (hash_known(c, &st, out))
+	if (hash_known(c, &st, image, out))
 		return 0;
+	uint64_t holds_for = times_tell(fd, &st) ? 0 : image;
 	if (st.st_size > HASHED_NOW) {
-		read_behind(c, &fd, &st);
+		read_behind(c, &fd, &st, holds_for);
 		return -EINPROGRESS;
 	}
 	int rc = hash_read(fd, out);
 	if (rc == 0)
-		hash_keep(c, &st, out);
+		hash_keep(c, &st, holds_for, out);
 	return rc;
 }

@@ -69,6 +69,33 @@ else
 	echo "skip row 81: a number that was the friend's: no pid namespace, or its numbers cannot be chosen"
 fi
 
+# Row 81: the hash that a question tells of a program is that of the file as it is, also where a write leaves no trace but itself: on a tmpfs, through a mapping.
+cat >"$T/write.py" <<'P'
+import mmap, os, sys
+before = os.stat(sys.argv[1])
+with open(sys.argv[1], "r+b") as f, mmap.mmap(f.fileno(), 0) as m:
+    m[15] ^= 1 # of ELF's own padding
+after = os.stat(sys.argv[1])
+sys.exit(before.st_ctime_ns != after.st_ctime_ns or before.st_mtime_ns != after.st_mtime_ns)
+P
+cat >"$T/note.sh" <<S
+#!/bin/sh
+tr , '\\n' | sed -n 's/.*"value":"\\([0-9a-f]\\{64\\}\\)".*/\\1/p' >>$T/said
+echo '{"answer":"deny"}'
+S
+chmod 755 "$T/note.sh"
+printf 'ask read %s/p/secret\ndefault allow\n' "$T" >"$T/ask.rules"; chmod 600 "$T/ask.rules"
+mem=$(mktemp -d /dev/shm/usher-identity.XXXXXX) && [ "$(stat -f -c %T "$mem")" = tmpfs ] && command -v python3 >/dev/null
+if [ $? = 0 ]; then
+	cp /bin/cat "$mem/prog"; one=$(sha256sum <"$mem/prog"); python3 "$T/write.py" "$mem/prog"; same=$?; two=$(sha256sum <"$mem/prog"); python3 "$T/write.py" "$mem/prog"
+	[ $same = 0 ] && [ "$one" != "$two" ]; say $? "row 81: control: natively a program is another, with the times it had"
+	"$U" run -p "$T/ask.rules" --ask="exec:$T/note.sh" --journal "$T/jh" -- bash -c "$mem/prog secret; python3 $T/write.py $mem/prog; $mem/prog secret; $mem/prog secret" >/dev/null 2>&1
+	[ "$(cat "$T/said")" = "$(printf '%s\n' "${one%% *}" "${two%% *}" "${two%% *}")" ]; say $? "row 81: a hash of what a program was" "$(cat "$T/said")"
+else
+	echo "skip row 81: a hash of what a program was: no tmpfs, or no python3"
+fi
+rm -rf "$mem"
+
 # Row 79: names as lines, and names that look alike.
 mkdir "$T/names"
 cat >"$T/make.sh" <<'S'
