@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -160,12 +161,21 @@ static int marks_path(const char *dir, char *out, size_t cap)
 	return (size_t)snprintf(out, cap, "%s/%s", dir, MARKS) < cap ? 0 : -ENAMETOOLONG;
 }
 
-static void take_marks(struct rows *rows, const char *dir)
+/* What lies beside the journal may be anybody's who could write there: a pipe would keep who opens it. */
+static int open_marks(const char *dir, int flags)
 {
 	char path[PATH_MAX];
+	struct stat st;
+	CLEANUP_FD int fd = marks_path(dir, path, sizeof(path)) == 0 ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600) : -1;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? steal_fd(&fd) : -1;
+}
+
+static void take_marks(struct rows *rows, const char *dir)
+{
 	CLEANUP_FREE char *line = NULL;
 	size_t cap = 0;
-	int fd = marks_path(dir, path, sizeof(path)) == 0 ? open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) : -1;
+	int fd = open_marks(dir, O_RDONLY);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return;
@@ -206,7 +216,7 @@ static int complain(const char *what)
 
 static int add_mark(const struct review_call *c, const struct row *r)
 {
-	char path[PATH_MAX], message[256];
+	char message[256];
 	size_t len = 0;
 	snprintf(message, sizeof(message), "%s", c->message);
 	show_clean(message);
@@ -220,8 +230,7 @@ static int add_mark(const struct review_call *c, const struct row *r)
 	json_object_object_add(o, "message", json_object_new_string(message));
 	CLEANUP_FREE char *line = json_line(o, &len);
 	json_object_put(o);
-	int fd CLEANUP_FD = marks_path(c->journal, path, sizeof(path)) < 0 ? -1 :
-				    open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP_FD int fd = open_marks(c->journal, O_WRONLY | O_CREAT | O_APPEND);
 	if (!line || fd < 0 || write(fd, line, len) != (ssize_t)len || fsync(fd) < 0)
 		return complain("the mark cannot be written beside the journal");
 	return 0;

@@ -72,6 +72,10 @@ if later right "$n" 2>/dev/null; then not_ok "once, too"; else ok "once, too"; f
 check "and leaves the journal whole" "$USHER" verify "$T/a.j"
 sed -i 's/"record":"./"record":"x/' "$T/a.j/reviews"
 check "a mark of another record counts for nothing" sh -c "\"$USHER\" desk review --journal=\"$T/a.j\" | grep -q '^$n '"
+mv "$T/a.j/reviews" "$T/reviews"; mkfifo "$T/a.j/reviews"
+check "nobody waits for a pipe in the place of the marks" sh -c "timeout -k 1 60 \"$USHER\" desk review --journal=\"$T/a.j\" | grep -q '^$n '"
+timeout -k 1 60 "$USHER" desk review right "$n" --journal="$T/a.j" >"$T/marked" 2>&1; same "nor to mark" 1 $?
+mv -f "$T/reviews" "$T/a.j/reviews"
 
 "$USHER" run -p "$T/etc/review.rules" --ask=deny --journal "$T/b.j" -- sh -c 'for i in $(seq 600); do : >out/n$i; done; echo end' >"$T/b.out" 2>&1 </dev/null
 check "a flood goes through" says b "^end"
