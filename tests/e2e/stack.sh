@@ -169,6 +169,30 @@ change() { (cd "$P" && LD_LIBRARY_PATH=$P/own "$@" sh -c 'for f in own/lib*; do 
 same "a chosen libunwind is not changed below usher" kept "$(change run)"
 check "which has loaded it" grep -q '"unwind":"complete"' <<<"$(last '"verdict":"deny"')"
 same "control: natively it is" "" "$(change env)"
+# Nor is one loaded that an ordinary user may write, where the system's list of libraries leads to it.
+if is_root && unshare -m true 2>/dev/null && command -v setpriv ldconfig >/dev/null; then
+	O=$(mktemp -d /tmp/ordinary.XXXXXX) && mkdir "$O/lib" "$O/home" && cp "$USHER" "$O/usher" && echo secret >"$O/secret"
+	printf 'default allow\ndeny read %s/secret\n' "$O" >"$O/o.rules"
+	cat >"$O/there.c" <<END
+#include <fcntl.h>
+__attribute__((constructor)) static void loaded(void) { (void)open("$O/home/loaded", O_CREAT | O_WRONLY, 0600); }
+END
+	gcc -shared -fPIC -Wl,-soname,"libunwind-$(uname -m).so.8" -o "$O/planted" "$O/there.c"
+	printf '%s\n' "$O/lib" "$(readlink -f "${chosen%/*}")" >"$O/conf"
+	chmod 755 "$O" "$O"/{lib,usher,planted}; chmod 644 "$O"/{o.rules,secret}; chown 1000:1000 "$O/lib" "$O/home"
+	listed() { # COMMAND: with that list, as that user
+		cp "$chosen" "$O/lib/libunwind-$(uname -m).so.8"; chown 1000:1000 "$O"/lib/*; rm -rf "$O"/home/*
+		unshare -m bash -c 'ldconfig -X -f "$1/conf" -C "$1/cache" && mount --bind "$1/cache" /etc/ld.so.cache && shift && exec "$@"' sh "$O" \
+			setpriv --reuid 1000 --regid 1000 --clear-groups env HOME="$O/home" USER=u XDG_STATE_HOME= XDG_RUNTIME_DIR= "$@" >/dev/null 2>"$T/err"
+	}
+	listed sh -c "cat $O/planted >$O/lib/libunwind-$(uname -m).so.8; python3 -c 'import ctypes; ctypes.CDLL(\"libunwind-$(uname -m).so.8\")'"
+	check "control: natively he exchanges a library of the list" test -e "$O/home/loaded"
+	listed "$O/usher" run -p "$O/o.rules" --ask=deny --journal "$O/home/j" -- sh -c "cat $O/planted >$O/lib/libunwind-$(uname -m).so.8; cat $O/secret; true"
+	same "control: so he does below usher" 0 $?; check "which is what was planted" cmp -s "$O/planted" "$O/lib/libunwind-$(uname -m).so.8"
+	check "usher does not load it" test ! -e "$O/home/loaded"
+	has "and says so" "no stacks in the journal: libunwind-$(uname -m).so.8, or a library that it takes, is where the command could change it" "$T/err"
+	rm -rf "$O"
+fi
 # usher is linked statically and loads libunwind with the system's C library, which has to be of its own version.
 if is_root && unshare -m true 2>/dev/null; then
 	loader=$(LC_ALL=C sed -n 's/.*interpreter: \(.*\)\]/\1/p' <<<"$(readelf -lW /bin/true)")
