@@ -124,6 +124,7 @@ static void screen_leave(struct tty_channel *c)
 	struct text_buffer t;
 	if (!c->have)
 		return;
+	tty_end_line(c);
 	text_start(&t, buf, sizeof(buf));
 	tty_leave(&c->frame, c->full, &t);
 	tty_write(c, &t);
@@ -139,6 +140,7 @@ static void draw(struct tty_channel *c, const struct asked *a, bool armed)
 	CLEANUP_FREE char *buf = malloc(cap);
 	if (!buf)
 		return;
+	tty_end_line(c);
 	ioctl(c->screen->fd, TIOCGWINSZ, &size);
 	c->frame.rows = size.ws_row ? size.ws_row : 24;
 	c->frame.cols = size.ws_col ? size.ws_col : 80;

@@ -26,7 +26,24 @@ void tty_show_line(struct tty_channel *c, const char *words, const char *typed)
 	struct text_buffer t;
 	text_start(&t, buf, sizeof(buf));
 	tty_prompt(&c->frame, words, typed, &t);
+	size_t len = t.len;
+	if (c->frame.dumb && len < c->line) { /* what was rubbed out is blank */
+		text_add(&t, "%*s", (int)(c->line - len), "");
+		tty_prompt(&c->frame, words, typed, &t);
+	}
 	tty_write(c, &t);
+	c->line = len;
+}
+
+void tty_end_line(struct tty_channel *c)
+{
+	struct text_buffer t;
+	char buf[8];
+	text_start(&t, buf, sizeof(buf));
+	text_add(&t, "\r\n");
+	if (c->frame.dumb && c->line)
+		tty_write(c, &t);
+	c->line = 0;
 }
 
 /* Takes over what is printable of a burst, and bytes of other letters as names show them; Enter in one is no end. 1 at the end, -1 when given up, 0 to go on. */
@@ -56,14 +73,16 @@ static int edit(char *line, size_t cap, const char *keys, ssize_t n)
 	return 0;
 }
 
-/* A line from the person, LINE being what it starts as. False when given up, or when the question is no longer to be shown. */
-static bool read_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
+/* True at the end of LINE. False when given up, or when the question is no longer to be shown. */
+static bool type_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
 {
-	for (;;) {
+	for (bool changed = true;;) {
 		struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
 		uint64_t count;
 		char keys[256];
-		tty_show_line(c, words, line);
+		if (changed || !c->frame.dumb) /* lines one after the other are not drawn anew for nothing */
+			tty_show_line(c, words, line);
+		changed = false;
 		if (poll(p, 2, 1000) > 0 && p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
 			return false;
 		if (tty_disturbed(c, a))
@@ -73,7 +92,17 @@ static bool read_line(struct tty_channel *c, const struct asked *a, const char *
 		int done = edit(line, cap, keys, read(c->screen->fd, keys, sizeof(keys)));
 		if (done)
 			return done > 0;
+		changed = true;
 	}
+}
+
+/* A line from the person, LINE being what it starts as. */
+static bool read_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
+{
+	tty_end_line(c);
+	bool typed = type_line(c, a, words, line, cap);
+	tty_end_line(c);
+	return typed;
 }
 
 static bool agree(struct tty_channel *c, const struct asked *a, const char *words)

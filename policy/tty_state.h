@@ -31,6 +31,7 @@ struct tty_channel {
 	bool have;           /* the screen is taken; the thread's own, as all below */
 	bool full;
 	bool seen;           /* there was room for what is asked about */
+	size_t line;         /* dumb: how long the line is that what follows must not go on in, or 0 */
 	unsigned changes;
 };
 
@@ -42,6 +43,9 @@ bool tty_disturbed(struct tty_channel *c, const struct asked *a);
 
 /* One line at the bottom: WORDS and what was typed so far. */
 void tty_show_line(struct tty_channel *c, const char *words, const char *typed);
+
+/* Where no cursor is moved, what follows begins a line of its own. */
+void tty_end_line(struct tty_channel *c);
 
 /* Says WORDS at the bottom, until Enter: what is typed meanwhile answers nothing. */
 void tty_tell(struct tty_channel *c, const struct asked *a, const char *words);

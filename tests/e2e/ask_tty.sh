@@ -120,6 +120,34 @@ keys Enter
 see "x denies" "Permission denied"
 see "with a message on the command's terminal" "usher: denied: not today"
 
+# Where no cursor can be moved, what is typed is one line, drawn when it changes: what is rubbed out is gone, what follows begins its own line.
+dumb() { keys "TERM=dumb $USHER run -p $T/etc/ask.rules --journal $T/j$((++J)) -- $*" Enter; }
+begin
+"${TM[@]}" pipe-pane -t t "cat >$T/dumb.out"
+dumb cat secret
+wait_text "$ARMED"
+keys x
+wait_text "denied, and say:"
+keys -l "nott"
+wait_text "denied, and say: nott"
+keys BSpace
+has_line() { screen | grep -qxF -- "$1"; }
+check "without a cursor what is rubbed out is gone" wait_for has_line "  denied, and say: not"
+sleep 2.2
+keys Enter
+check "what follows a message begins its own line" wait_for has_line "cat: secret: Permission denied"
+"${TM[@]}" pipe-pane -t t
+same "a prompt is drawn no more often than it changes" yes "$([ "$(grep -ao "denied, and say:" "$T/dumb.out" | wc -l)" -le 7 ] && echo yes)"
+begin
+dumb cat secret
+wait_text "$ARMED"
+keys p
+wait_text "for which names, then a key above: "
+keys Enter
+wait_text "  for: $T/w/**"
+keys s
+check "and what follows a pattern" wait_for has_line "content of secret"
+
 # How long an answer holds: what is typed over the proposal. Each inner shell opens the file twice.
 echo ': <secret; : <secret' >twice.sh
 HOW="  deny for (session, tree, 10m, always): "
