@@ -318,14 +318,20 @@ static int perform(struct desk_call *c)
 	return rc;
 }
 
+static int whole_screen(void)
+{
+	bool terminal = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+	if (terminal && desk_screen_possible())
+		return desk_screen();
+	fprintf(stderr, "usher desk: the whole screen needs a terminal%s; 'usher desk list', show, allow and deny do without\n",
+		terminal ? " whose cursor can be moved, and TERM names none" : "");
+	return WRONG_USAGE;
+}
+
 static int desk_main(int argc, char **argv)
 {
-	if (argc < 2 && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
-		return desk_screen();
-	if (argc < 2) {
-		fputs("usher desk: the whole screen needs a terminal; 'usher desk list', show, allow and deny do without\n", stderr);
-		return WRONG_USAGE;
-	}
+	if (argc < 2)
+		return whole_screen();
 	if (strcmp(argv[1], "review") == 0)
 		return desk_review(argc - 1, argv + 1);
 	if (tool_help(argc, argv)) {

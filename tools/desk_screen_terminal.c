@@ -11,8 +11,10 @@
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
+#include <term.h>
 #include <unistd.h>
 
+#include "tools/desk_screen.h"
 #include "tools/desk_screen_state.h"
 
 /* From now on nobody else of this user can open this terminal, to read answers or to draw questions. */
@@ -50,6 +52,12 @@ static void yield_to(int sig)
 	raise(sig);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
 	sigprocmask(SIG_BLOCK, &one, NULL);
+}
+
+bool desk_screen_possible(void)
+{
+	int found;
+	return setupterm(NULL, STDOUT_FILENO, &found) == OK && cursor_address;
 }
 
 void screen_begin(struct screen_desk *d)

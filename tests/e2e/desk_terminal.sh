@@ -14,7 +14,7 @@ def exclusive(tty):
 
 class Desk:
     """usher desk in the foreground of a terminal of its own, under a stand-in for its shell: this process."""
-    def __init__(self):
+    def __init__(self, term="xterm"):
         self.master, self.tty = pty.openpty()
         os.set_inheritable(self.tty, True)
         self.seen = b""
@@ -32,7 +32,7 @@ class Desk:
                 os.tcsetpgrp(self.tty, os.getpid())
                 for s in (signal.SIGTTOU, signal.SIGHUP): signal.signal(s, signal.SIG_DFL)
                 for to in range(3): os.dup2(self.tty, to)
-                os.environ["TERM"] = "xterm"
+                os.environ["TERM"] = term
                 os.execv(sys.argv[1], ["usher", "desk"])
             os.write(w, struct.pack("i", child))
             while True:
@@ -89,6 +89,15 @@ for name, key, sig, want in WAYS:
         say(exclusive(d.tty) == 1, "and has the terminal for itself")
         os.write(d.master, b"q")
         say(word(d.status()) == "exit 0" and exclusive(d.tty) == 0, "until it is left")
+    d.close()
+
+# A terminal without a whole screen gets no half of one.
+for term in "dumb", "", "no such terminal":
+    d = Desk(term)
+    got = word(d.status())
+    d.read(0)
+    say(got == "exit 125", "TERM=%s is refused" % term, got)
+    say(b"cursor" in d.seen and b"usher desk list" in d.seen and b"questions" not in d.seen, "with what does without", d.seen[-300:])
     d.close()
 P
 [ $? = 0 ] || not_ok "the terminals were driven"
