@@ -7,26 +7,37 @@
 #include "policy/question_json.h"
 #include "tools/tool.h"
 
-static bool take(struct desk_options *o, const char *arg)
+/* Whether ARGV[*I] is an option with a value, which is taken; NULL in *VALUE where it has none. */
+static bool take_value(struct desk_options *o, int argc, char **argv, int *i, const char **value)
 {
-	static const struct {
+	const struct {
 		const char *name;
 		unsigned kind;
-	} known[] = { { "--json", DESK_JSON },	{ "--always", DESK_SCOPE },	{ "--yes", DESK_SCOPE },	{ "--for", DESK_SCOPE },
-		      { "--directory", DESK_SCOPE }, { "--pattern", DESK_SCOPE }, { "--message", DESK_MESSAGE } };
-	const char **const values[] = { NULL, NULL, NULL, &o->answer.scope, &o->answer.directory, &o->answer.pattern, &o->answer.message };
-	const char *value = strchr(arg, '=');
-	size_t len = value ? (size_t)(value - arg) : strlen(arg), i = 0, n = sizeof(known) / sizeof(known[0]);
-	while (i < n && (strlen(known[i].name) != len || memcmp(known[i].name, arg, len) != 0))
-		i++;
-	if (i == n || (value != NULL) != (values[i] != NULL))
+		const char **to;
+	} known[] = { { "--for", DESK_SCOPE, &o->answer.scope },	   { "--directory", DESK_SCOPE, &o->answer.directory },
+		      { "--pattern", DESK_SCOPE, &o->answer.pattern }, { "--message", DESK_MESSAGE, &o->answer.message } };
+	*value = NULL;
+	for (size_t k = 0; k < sizeof(known) / sizeof(known[0]); k++) {
+		if (!tool_value(known[k].name, argc, argv, i, value))
+			continue;
+		o->given |= known[k].kind;
+		*known[k].to = *value;
+		return true;
+	}
+	return false;
+}
+
+static bool take(struct desk_options *o, const char *arg)
+{
+	if (strcmp(arg, "--json") == 0) {
+		o->given |= DESK_JSON;
+		return o->json = true;
+	}
+	bool always = strcmp(arg, "--always") == 0;
+	if (!always && strcmp(arg, "--yes") != 0)
 		return false;
-	o->given |= known[i].kind;
-	if (values[i])
-		*values[i] = value + 1;
-	else if (i == 0)
-		o->json = true;
-	else if (i == 1)
+	o->given |= DESK_SCOPE;
+	if (always)
 		o->answer.scope = "always";
 	else
 		o->yes = true;
@@ -38,6 +49,13 @@ bool desk_options_parse(struct desk_options *o, int argc, char **argv)
 	o->word = argv[1];
 	for (int i = 2; i < argc; i++) {
 		bool option = argv[i][0] == '-';
+		const char *value;
+		if (option && take_value(o, argc, argv, &i, &value)) {
+			if (value)
+				continue;
+			fprintf(stderr, "usher desk %s: %s needs a value behind it; 'usher desk --help' tells which\n", o->word, argv[i]);
+			return false;
+		}
 		if (option && take(o, argv[i]))
 			continue;
 		if (!option && !o->id) {

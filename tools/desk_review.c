@@ -4,6 +4,7 @@
 
 #include <json-c/json.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@
 
 #define TEXT DESK_TEXT
 
-void desk_review_usage(FILE *to)
+static void usage(void)
 {
 	fputs("usage: usher desk review [list] [--all] [--json]        what was allowed for review; --all: what was marked, too\n"
 	      "       usher desk review show ID [--json]               one in full\n"
@@ -23,7 +24,7 @@ void desk_review_usage(FILE *to)
 	      "\n"
 	      "With --journal=DIR the same for a session that is over: its marks go into the file 'reviews' beside the journal.\n"
 	      "An ID is SESSION:rNUMBER as 'list' prints it, or rNUMBER where only one session has it.\n",
-	      to);
+	      stdout);
 }
 
 static int complain(const char *what)
@@ -161,48 +162,76 @@ static int do_mark(struct live *l)
 	return rc;
 }
 
+/* A line about word WORD of the review; false, as it is none to go on with. */
+static bool refuse(const char *word, const char *what)
+{
+	fprintf(stderr, "usher desk review%s%s: %s\n", word ? " " : "", word ? word : "", what);
+	return false;
+}
+
+static bool unknown(const char *word)
+{
+	tool_unexpected("desk review", word);
+	return false;
+}
+
+/* Whether all that was given belongs to C's word, and has an effect; told if not. */
+static bool holds(const struct review_call *c)
+{
+	bool list = strcmp(c->word, "list") == 0, show = strcmp(c->word, "show") == 0, rules = strcmp(c->word, "rules") == 0;
+	bool mark = strcmp(c->word, "right") == 0 || strcmp(c->word, "wrong") == 0;
+	if (!list && !show && !rules && !mark)
+		return unknown(c->word);
+	if (c->id && (list || rules))
+		return refuse(c->word, "it takes no ID");
+	if (!c->id && (show || mark))
+		return refuse(c->word, "of which? 'usher desk review' shows the IDs");
+	if (c->json && (mark || rules))
+		return refuse(c->word, "it has no --json; 'usher desk review --help' tells what has");
+	if (c->all && !list)
+		return refuse(c->word, "it has no --all; 'usher desk review --help' tells what has");
+	if (c->message[0] && !mark)
+		return refuse(c->word, "it has no --message; 'usher desk review --help' tells what has");
+	if (rules && !c->journal)
+		return refuse(c->word, "of which session? --journal=DIR names its journal; 'usher log sessions' lists them");
+	return true;
+}
+
 static bool parse(struct review_call *c, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
+		const char *value = NULL;
 		if (strcmp(argv[i], "--json") == 0)
 			c->json = true;
 		else if (strcmp(argv[i], "--all") == 0)
 			c->all = true;
-		else if (strncmp(argv[i], "--message=", 10) == 0)
-			c->message = argv[i] + 10;
-		else if (strncmp(argv[i], "--journal=", 10) == 0)
-			c->journal = argv[i] + 10;
-		else if (argv[i][0] == '-')
-			return false;
+		else if (tool_value("--message", argc, argv, &i, &value) && value)
+			c->message = value;
+		else if (tool_value("--journal", argc, argv, &i, &value) && value)
+			c->journal = value;
+		else if (strcmp(argv[i], "--message") == 0 || strcmp(argv[i], "--journal") == 0)
+			return refuse(NULL, argv[i][2] == 'm' ? "--message needs a value behind it" : "--journal needs a value behind it: the directory of a journal");
+		else if (argv[i][0] == '-' || c->id)
+			return unknown(argv[i]);
 		else if (!c->word)
 			c->word = argv[i];
-		else if (!c->id)
-			c->id = argv[i];
 		else
-			return false;
+			c->id = argv[i];
 	}
 	if (!c->word)
 		c->word = "list";
-	bool list = strcmp(c->word, "list") == 0, show = strcmp(c->word, "show") == 0;
-	bool mark = strcmp(c->word, "right") == 0 || strcmp(c->word, "wrong") == 0;
-	if (strcmp(c->word, "rules") == 0)
-		return c->journal && !c->id && !c->all && !c->json && !c->message[0];
-	if (mark ? c->json : c->message[0] != '\0') /* what would have no effect */
-		return false;
-	return list ? !c->id : (show || mark) && c->id && !c->all;
+	return holds(c);
 }
 
 int desk_review(int argc, char **argv)
 {
 	struct review_call c = { .message = "" };
 	if (tool_help(argc, argv)) {
-		desk_review_usage(stdout);
+		usage();
 		return 0;
 	}
-	if (!parse(&c, argc, argv)) {
-		desk_review_usage(stderr);
+	if (!parse(&c, argc, argv))
 		return 125;
-	}
 	if (c.journal)
 		return review_journal(&c);
 	struct live *l = calloc(1, sizeof(*l));

@@ -4,7 +4,6 @@
 #define USHER_TOOLS_DESK_REVIEW_H
 
 #include <stdbool.h>
-#include <stdio.h>
 
 struct review_call {
 	const char *word;    /* list, show, right, wrong, rules */
@@ -17,8 +16,6 @@ struct review_call {
 
 /* ARGV[0] is "review". Returns the exit status. */
 int desk_review(int argc, char **argv);
-
-void desk_review_usage(FILE *to);
 
 /* The same on the journal C->journal, of a session that may be over. Returns the exit status. */
 int review_journal(const struct review_call *c);

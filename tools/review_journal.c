@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <sodium.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -25,6 +26,7 @@
 #include "tools/desk_review.h"
 #include "tools/log.h"
 #include "tools/review_rules.h"
+#include "tools/rule_files.h"
 
 #define MARKS "reviews"
 #define HASH_TEXT 65
@@ -307,7 +309,9 @@ int review_journal(const struct review_call *c)
 	int rc = log_walk(c->journal, false, take_record, &rows);
 	take_marks(&rows, c->journal);
 	if (rc < 0 || rows.failed) {
-		rc = complain(rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+		CLEANUP_FREE char *shown = shown_name(c->journal);
+		fprintf(stderr, "usher desk review: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+		rc = 1;
 	} else if (strcmp(c->word, "rules") == 0) {
 		rc = print_rules(c, &rows);
 	} else if (c->id) {

@@ -18,6 +18,9 @@ bool tool_help(int argc, char **argv);
 /* Says that WORD of NAME's arguments is none of them, and where they are told. NAME may have two words ("desk review"). */
 void tool_unexpected(const char *name, const char *word);
 
+/* Whether ARGV[*I] is option NAME, which takes a value: behind '=', or the next word, and *I moves on to that. *value is left alone where there is none. */
+bool tool_value(const char *name, int argc, char **argv, int *i, const char **value);
+
 /* What stands behind a word of which there are N. */
 const char *tool_plural(unsigned long long n);
 

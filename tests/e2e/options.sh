@@ -54,6 +54,17 @@ no 125 'has no --for' desk list --always
 no 125 'has no --message' desk grants --message=x
 no 125 'has no --json' desk revoke 1 --json
 no 125 'goes with that' desk allow 1 --yes
-no 125 'usage:' desk review right r1 --json
-no 125 'usage:' desk review show r1 --all
+no 125 'has no --json' desk review right r1 --json
+no 125 'has no --all' desk review show r1 --all
+no 125 'has no --message' desk review list --message=x
+no 125 'it takes no ID' desk review list r1
+no 125 'of which?' desk review show
+no 125 '--journal=DIR' desk review rules
+no 125 "'nosuch' is not expected" desk review nosuch
+no 125 "'--nosuch' is not expected" desk review --nosuch
+no 125 '--journal needs a value' desk review rules --journal
+no 125 '--for needs a value' desk allow 1 --for
+no 1 "$T/nosuch: no journal there" desk review --journal="$T/nosuch"
+no 1 "$T/nosuch: no journal there" desk review rules --journal "$T/nosuch"
+no 1 'no such question' desk allow 1 --for session --message 'not now'
 finish
