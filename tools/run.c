@@ -55,7 +55,7 @@ static void usage(FILE *to)
 		"      --wait           wait for processes the command leaves behind\n"
 		"      --floor=off      without the Landlock floor\n"
 		"      --require=LIST   do not start without these: landlock, truncate, tcp, ioctl, scopes,\n"
-		"                       the namespaces of --isolate, ptrace, memory\n"
+		"                       unix, udp, the namespaces of --isolate, ptrace, memory\n"
 		"      --isolate=HOW    a list of namespaces: net (nothing but loopback), pid, ipc, uts,\n"
 		"                       cgroup, tmp and shm (private /tmp, /dev/shm), mount (both);\n"
 		"                       auto (default): as root, where no rule can allow the network; none\n"

@@ -67,4 +67,10 @@ no 125 '--for needs a value' desk allow 1 --for
 no 1 "$T/nosuch: no journal there" desk review --journal="$T/nosuch"
 no 1 "$T/nosuch: no journal there" desk review rules --journal "$T/nosuch"
 no 1 'no such question' desk allow 1 --for session --message 'not now'
+# What can be required is told alike where it is asked for and where it is not understood.
+"$USHER" run --help >"$T/help"
+for w in $("$USHER" run --require=nosuch -- true 2>&1 | sed -n 's/.*a list of //p' | sed 's/([^)]*)//; s/,//g'); do
+	case $w in net | pid | ipc | uts | cgroup | mount | tmp | shm) continue ;; esac # told as those of --isolate
+	check "--help names --require=$w" grep -qw -- "$w" <(grep -A1 -e "--require=LIST" "$T/help")
+done
 finish
