@@ -12,11 +12,29 @@ static struct env_statement *env_add(struct ruleset *rs)
 	return &rs->env[rs->n_env++];
 }
 
+/* What no variable's name is, or nobody means by one: a keep or drop of it would do nothing, unsaid. */
+static const char *no_name(const struct word *w)
+{
+	unsigned braces = 0;
+	for (uint32_t i = 0; i < w->n; i++) {
+		braces += w->units[i] == '{';
+		braces -= w->units[i] == '}' && braces;
+		if (w->units[i] == '=')
+			return "a name was expected, which has no '='; env set NAME=VALUE sets one";
+		if (w->units[i] == ',' && !braces && !w->quoted)
+			return "names are separated by blanks";
+	}
+	return NULL;
+}
+
 static int add_patterns(struct parser *p, const struct line *line, enum env_says says)
 {
 	for (size_t i = 2; i < line->n; i++) {
 		const struct glob *glob;
 		uint32_t n;
+		const char *why = no_name(&line->word[i]);
+		if (why)
+			return parser_fail(p, line->word[i].from, "%s", why);
 		int r = parse_globs(p, &line->word[i], 0, 0, &glob, &n);
 		if (r)
 			return r;

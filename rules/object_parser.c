@@ -55,10 +55,27 @@ static int add(struct forms *f, const struct pattern *pattern)
 	return r;
 }
 
+/* A comma where a name ends and another one begins, or would: operations are parted so, and what is denied in this way would be denied nowhere. */
+static size_t comma_between(const struct word *w, const glob_unit *u, size_t n)
+{
+	for (size_t i = 0; !w->quoted && i < n; i++) {
+		if (u[i] != ',')
+			continue;
+		size_t left = n - i - 1;
+		if (!left || (u[i + 1] & 0xff) == '/' || (left > 1 && u[i + 1] == '~' && u[i + 2] == '/') || globstar_at(u + i + 1, left))
+			return i;
+	}
+	return n;
+}
+
 /* Slashes once, none at the front. Returns the new length, or SIZE_MAX after an error. */
 static size_t clean_path(const struct forms *f, const glob_unit *u, size_t n, glob_unit *out)
 {
 	size_t len = 0, start = 0;
+	if (comma_between(f->w, u, n) < n) {
+		parser_fail(f->p, f->w->from, "names are separated by blanks; quotes go around one with a comma in it");
+		return SIZE_MAX;
+	}
 	for (size_t i = 0; i <= n; i++) {
 		bool slash = i < n && (u[i] & 0xff) == '/';
 		if (i < n && !slash) {

@@ -95,6 +95,16 @@ static void test_errors(void **state)
 	refused("allow read /x/../y\n", 1, 12, "canonical");
 	refused("allow read /x/./y\n", 1, 12, "canonical");
 	refused("allow read\n", 1, 11, "a pattern was expected");
+	refused("deny read /x/**,/y/**\n", 1, 11, "separated by blanks");
+	refused("deny read /x, /y\n", 1, 11, "separated by blanks");
+	refused("deny read /x,**/y\n", 1, 11, "separated by blanks");
+	refused("deny read ~/x,~/y\n", 1, 11, "separated by blanks");
+	refused("allow read /x by=/usr/bin/a,/usr/bin/b\n", 1, 15, "separated by blanks");
+	ruleset_free(parse("deny read \"/x,/**\" /srv/a,b/{c,/d} /srv/*,v\n"));
+	refused("env keep FOO=bar\n", 1, 10, "env set");
+	refused("env drop A,B\n", 1, 10, "blanks");
+	refused("env drop A, B\n", 1, 10, "blanks");
+	ruleset_free(parse("env drop {A,B}_* \"C,D\"\n"));
 	refused("allow\n", 1, 6, "an operation was expected");
 	refused("allow read /x[a\n", 1, 14, "'[' without ']'");
 	refused("allow read /x[b-a]\n", 1, 17, "runs backwards");
