@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /* One rule: VERDICT OPERATION PATTERN... [OPTION...], rewrite with FROM -> TO. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,6 +56,18 @@ static size_t find_arrow(const struct line *line)
 	return i;
 }
 
+/* Behind an option stands a word that cannot be a pattern: the rest of a value that no quotes keep together. */
+static bool goes_on(const struct line *line, size_t i, op_set ops)
+{
+	const struct word *w = &line->word[i], *before = &line->word[i - 1];
+	if (i < 3 || (ops & OP_SOCKET) || !is_option(before) || before->quoted || !w->n || w->units[0] > 0x7f || !isalpha(w->units[0]))
+		return false;
+	for (uint32_t k = 0; k < w->n; k++)
+		if (w->units[k] == ':')
+			return false; /* tcp:..., memfd:... */
+	return true;
+}
+
 static int parse_words(struct parser *p, const struct line *line, struct compiled_rule *rule, struct conditions *when,
 		       struct pattern_list *list)
 {
@@ -64,10 +77,13 @@ static int parse_words(struct parser *p, const struct line *line, struct compile
 		const struct word *w = &line->word[i];
 		if (i == arrow || i == arrow + 1)
 			continue;
-		int r = is_option(w) ? parse_option(p, w, rule, when) : parse_patterns(p, w, rule->pub.ops, list);
+		bool option = is_option(w);
+		if (!option && goes_on(line, i, rule->pub.ops))
+			return parser_fail(p, w->from, "neither a pattern nor an option; quotes go around a value with blanks in it");
+		int r = option ? parse_option(p, w, rule, when) : parse_patterns(p, w, rule->pub.ops, list);
 		if (r < 0)
 			return r;
-		if (!r && i > arrow && !is_option(w))
+		if (!r && i > arrow && !option)
 			r = parser_fail(p, w->from, "only options follow what a rewrite leads to");
 		bad |= r;
 	}

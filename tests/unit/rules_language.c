@@ -101,6 +101,9 @@ static void test_errors(void **state)
 	refused("deny read ~/x,~/y\n", 1, 11, "separated by blanks");
 	refused("allow read /x by=/usr/bin/a,/usr/bin/b\n", 1, 15, "separated by blanks");
 	ruleset_free(parse("deny read \"/x,/**\" /srv/a,b/{c,/d} /srv/*,v\n"));
+	refused("deny read /x reason=no way\n", 1, 24, "quotes go around");
+	refused("allow connect tcp:*:443 reason=the model\n", 1, 36, "quotes go around");
+	ruleset_free(parse("deny read reason=no /x\nallow socket uid=0 ping\n"));
 	refused("env keep FOO=bar\n", 1, 10, "env set");
 	refused("env drop A,B\n", 1, 10, "blanks");
 	refused("env drop A, B\n", 1, 10, "blanks");
