@@ -38,6 +38,8 @@ offers "all of them" 'usher ' $("$USHER" --help | sed -n 's/^  usher \([a-z]*\) 
 for c in run check fmt rules log verify desk doctor; do
 	offers "options of $c" "usher $c -" $("$USHER" $c --help | grep -oE -- '(^|[[:space:][|(])--[a-z-]+' | grep -oE -- '--[a-z-]+')
 done
+offers "options of desk review" "usher desk review -" $("$USHER" desk review --help | grep -oE -- '--[a-z]+')
+same "which are not the desk's" "" "$(offer 'usher desk review --al' | tr ' ' '\n' | grep -x -- --always)"
 same "an option that takes a value" "--policy= " "$(offer 'usher run --pol')"
 same "one that does not" "--profile " "$(offer 'usher run --prof')"
 offers "rule sets" 'usher run -p ' builtin:agent builtin:readonly my.rules sub/
@@ -64,6 +66,7 @@ mkdir -p "$XDG_STATE_HOME/usher/desk" # where the desk's sockets are when XDG_RU
 same "which are sessions and nothing else" "" "$(offer 'usher log ' | grep -o '[^ ]*/desk/')"
 same "a session by what it begins with" "$session " "$(offer "usher verify ${session%??}")"
 offers "words of log" 'usher log ' denied who-touched prune
+offers "each that help names with a colon" 'usher log ' $("$USHER" log --help | grep -oE '\b[a-z0-9]+:[A-Z0-9]' | sed 's/.$//')
 offers "the desk's words" 'usher desk ' allow grants
 # The command: programs, then what its own completion says, or files.
 offers "a program" 'usher run -- bas' bash

@@ -29,6 +29,7 @@ cases() { # COMMAND: called with a name, the line, and its last word in full
 	"$1" "a word of log" 'usher log who' who-touched
 	"$1" "the desk's words" 'usher desk revi' review
 	"$1" "what it reviews" 'usher desk review ru' rules
+	"$1" "an option of that" 'usher desk review --al' --all
 	"$1" "a program" 'usher run -p builtin:agent --profile -- basena' basename
 	"$1" "a program, without --" 'usher run --ask=tty basena' basename
 	"$1" "its files" 'usher run -- cat my' my.rules

@@ -48,7 +48,9 @@ __usher_list() {
 
 # As help has them; one that takes a value is '--name=' there, wherever it is named again without.
 __usher_options() {
-	__usher_words "$("$usher" "$command" --help 2>/dev/null | grep -oE -- '(^|[^[:alnum:]-])--?[a-z][a-z-]*=?' | grep -oE -- '-.*' | sort -ru |
+	local of=("$command")
+	[ "${words[2]:-}" != review ] || of+=(review)
+	__usher_words "$("$usher" "${of[@]}" --help 2>/dev/null | grep -oE -- '(^|[^[:alnum:]-])--?[a-z][a-z-]*=?' | grep -oE -- '-.*' | sort -ru |
 		awk 'last != $0 "=" { print; last = $0 }') --help"
 }
 
@@ -66,7 +68,7 @@ __usher_argument() { # what stands before it, behind the subcommand
 	verify) __usher_journals ;;
 	log)
 		__usher_journals
-		__usher_words 'who-touched explain prove index sessions diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until:'
+		__usher_words 'who-touched explain prove index sessions diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until: sha256:'
 		;;
 	desk)
 		case ${1:-} in

@@ -25,7 +25,7 @@ end
 # As help has them, with what it says of them.
 function __usher_options
     set -l words (__usher_words)
-    set -l help ($words[1] $words[2] --help 2>/dev/null)
+    set -l help ($words[1] $words[2] (string match -- review $words[3]) --help 2>/dev/null)
     string replace -rf '^ {2,6}(?:-[a-z], +)?(--[a-z-]+)\S*(?: [A-Z]+)? +(.*)' '$1\t$2' -- $help
     string match -rag -- '[\[|( ](--[a-z-]+)' $help | sort -u
     string match -rag -- '[\[|( ](-[a-z])[],| ]' $help | sort -u
@@ -165,7 +165,7 @@ complete -c usher -n '__usher_is started' -a '(__usher_started)'
 complete -c usher -n '__usher_word run' -a '(__fish_complete_command)'
 complete -c usher -n '__usher_word check fmt' -F -a '(__usher_rule_sets)'
 complete -c usher -n '__usher_word verify log' -a '(__usher_sessions)' -k
-complete -c usher -n '__usher_word log' -a 'who-touched explain prove index sessions diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until:'
+complete -c usher -n '__usher_word log' -a 'who-touched explain prove index sessions diff prune denied asked failed alert in-flight path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until: sha256:'
 complete -c usher -n '__usher_word rules' -a 'list show'
 complete -c usher -n '__usher_word rules; and contains show (__usher_words)' -a '(__usher_rule_sets)'
 complete -c usher -n '__usher_word desk; and test (count (__usher_words)) = 2' -a 'list show allow deny kill rewrite watch grants revoke review'

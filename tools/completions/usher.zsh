@@ -12,8 +12,9 @@ __usher_subcommands() {
 
 # As help has them, with what it says of them.
 __usher_options() {
-	local -a told told_names named
-	local help="$(_call_program options $usher $command --help 2>/dev/null)"
+	local -a told told_names named of
+	of=($command ${(M)words[3]:#review})
+	local help="$(_call_program options $usher $of --help 2>/dev/null)"
 	told=(${(f)"$(sed -nE 's/^ {2,6}(-[a-z], +)?(--[a-z-]+)[^ ]*( [A-Z]+)? +(.*)/\2:\4/p' <<<$help)"})
 	named=(${(fu)"$(grep -oE -- '[[|( ]--?[a-z][a-z-]*' <<<$help | tr -d '[|( ')"} --help)
 	told_names=(${told%%:*})
@@ -64,7 +65,7 @@ __usher_word() {
 	log)
 		__usher_journals
 		compadd -- who-touched explain prove index sessions diff prune denied asked failed alert in-flight
-		compadd -S '' -- path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until:
+		compadd -S '' -- path: by: op: call: pid: verdict: rule: type: result: event: seq: since: until: sha256:
 		;;
 	desk)
 		case $CURRENT:$words[3] in
