@@ -15,6 +15,7 @@
 #define STEM 2     /* letters in front of them, at least, where nothing parts them from these ("php", "cc", "tmp") */
 #define UNSTEADY 3 /* times that letters drawn by lot change their kind, at least: words do at most twice */
 #define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
+#define COUNTED 10  /* digits of nginx's */
 #define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
 struct letters {
@@ -102,6 +103,14 @@ static size_t behind_line(const char *name, size_t len, size_t run)
 	return six.upper + six.lower + six.digit > 1 ? MKSTEMP : 0;
 }
 
+/* The whole name, as nginx counts what is sent to it and what it passes on: ten digits, with zeros in front. */
+static bool is_counted(const char *name, size_t len)
+{
+	const char *from = name + len - COUNTED;
+
+	return len > COUNTED && from[-1] == '/' && from[0] == '0' && strspn(from, "0123456789") >= COUNTED;
+}
+
 static size_t letters_drawn(const char *name, size_t len, const char **one)
 {
 	struct letters run = letters_at_end(name, len, len);
@@ -109,6 +118,10 @@ static size_t letters_drawn(const char *name, size_t len, const char **one)
 	bool named = is_named(name, before), mixed = run.upper + run.lower + run.digit > 1, both = run.upper && run.lower;
 
 	*one = "?";
+	if (is_counted(name, len)) {
+		*one = "[0-9]";
+		return COUNTED;
+	}
 	if (named && (((run.n == MKSTEMP || run.n == PYTHON) && mixed) || (run.n == MKTEMP && both)))
 		return run.n;
 	if (!named && is_temporary(name, before) && ((run.n == PYTHON && !run.upper) || (run.n == MKTEMP && both))) {

@@ -85,6 +85,7 @@ for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f
                      ("6/tmp/tmphkvpe2in", "6/tmp/tmpquiteaol"), ("6/tmphkvpe2in", "6/tmp9abcdefg")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
+counted = "5/%010d" % (7 if os.path.exists("../second") else 1); put(counted); os.unlink(counted) # as nginx counts what is sent to it
 for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o"), ("5/tmp_obj_wHPqRs", "5/tmp_obj_k0nncz")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 lot = "4/tmpzz0k1b9x" if os.path.exists("../second") else "4/tmpa8s_7d6f"
@@ -149,6 +150,7 @@ refused "as many letters behind another stem, that may be words" /bin/sh -c 'ech
 check "nor the number of a file without a name" sh -c '! grep -q "/own/7/.x23[0-9]" "$T/etc/learnt.rules"'
 refused "seven letters where six were drawn by lot" /bin/sh -c 'echo >own/5/tmp_obj_k0nncZZ'
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
+refused "a name where a number with ten places was counted" /bin/sh -c 'echo >own/5/0000x00001; echo >own/5/00000000012'
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
