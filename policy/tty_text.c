@@ -130,7 +130,7 @@ static bool has_room(const struct tty_frame *f, const char *body, unsigned keys)
 /* Nobody can tell what it would be that he allows. */
 static void draw_small(struct pen *p)
 {
-	static const char *const lines[] = { "  no room for what is asked:", "  enlarge the window", "  [d] or Enter: deny" };
+	static const char *const lines[] = { "  no room to ask:", "  enlarge the window", "  [d] or Enter: deny" };
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
 		pen_line(p, lines[i], strnlen(lines[i], p->f->cols));
 	text_add(p->t, "\033[J");

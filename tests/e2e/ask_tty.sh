@@ -504,7 +504,7 @@ for size in "25 30" "90 9"; do
 	run "cat secret"
 	wait_text "$ARMED"
 	"${TM[@]}" resize-window -t t -x "${size% *}" -y "${size#* }"
-	see "$size: what is asked has no room, which is said" "no room for what is"
+	see "$size: what is asked has no room, which is said" "no room to ask:"
 	sleep 1.2
 	keys o
 	sleep 0.3
@@ -516,10 +516,12 @@ done
 begin
 run "cat secret"
 wait_text "$ARMED"
-"${TM[@]}" resize-window -t t -x 25 -y 30
-wait_text "no room for what is"
+"${TM[@]}" resize-window -t t -x 20 -y 30
+see "20 columns have that in full" "no room to ask:"
+see "and what can be answered" "[d] or Enter: deny"
 sleep 1.2
 keys d
+wait_gone "no room to ask" # a key that another size overtakes is none
 "${TM[@]}" resize-window -t t -x 90 -y 30
 see "a denial is an answer there" "Permission denied"
 
