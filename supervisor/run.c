@@ -16,6 +16,7 @@
 #include "policy/constant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
+#include "policy/show.h"
 #include "rules/cleanup.h"
 #include "rules/pages.h"
 #include "supervisor/addressed.h"
@@ -328,16 +329,28 @@ static void run_close(struct run *run)
 		voice_say(s->voice, "%s", unseen);
 }
 
+/* NAME cannot be run, for the reason ERROR. It may be anybody's, of whoever starts usher in a script. */
+static void tell_not_run(const struct run *run, const char *name, int error)
+{
+	struct span given = { name, (uint32_t)strlen(name) };
+	size_t cap = show_escape(given, NULL, 0) + 1;
+	CLEANUP_FREE char *shown = malloc(cap);
+
+	if (shown)
+		show_escape(given, shown, cap);
+	if (atomic_load(&run->s.refused))
+		voice_say(run->s.voice, "usher: run %s: %s: refused; 'usher log %s denied' tells by which rule\n", shown ? shown : "", strerror(error), run->journal);
+	else
+		voice_say(run->s.voice, "usher: run %s: %s\n", shown ? shown : "", strerror(error));
+}
+
 static int exit_status(const struct run *run, const struct run_options *o, int *by_signal)
 {
 	const struct supervise_result *r = &run->result;
 
 	*by_signal = 0;
 	if (r->exec_error) {
-		if (atomic_load(&run->s.refused))
-			voice_say(run->s.voice, "usher: run %s: %s: refused; 'usher log %s denied' tells by which rule\n", o->argv[0], strerror(r->exec_error), run->journal);
-		else
-			voice_say(run->s.voice, "usher: run %s: %s\n", o->argv[0], strerror(r->exec_error));
+		tell_not_run(run, o->argv[0], r->exec_error);
 		return r->exec_error == ENOENT ? 127 : 126;
 	}
 	if (run->limited)

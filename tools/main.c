@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 static const struct tool *const tools[] = {
@@ -41,7 +43,8 @@ static int of_command(const char *name, int argc, char **argv)
 		if (strcmp(name, tools[i]->name) == 0)
 			return tools[i]->main(argc, argv);
 	}
-	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", name);
+	CLEANUP_FREE char *shown = shown_name(name);
+	fprintf(stderr, "usher: there is no command '%s'; 'usher --help' lists them\n", shown ? shown : "");
 	return 125;
 }
 

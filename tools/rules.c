@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rules/cleanup.h"
 #include "rules/ruleset.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 static int list(FILE *to)
@@ -17,7 +19,8 @@ static int show(const char *name)
 {
 	const char *text = builtin_text(strncmp(name, "builtin:", 8) == 0 ? name + 8 : name);
 	if (!text) {
-		fprintf(stderr, "usher rules: there are no built-in rules '%s'; 'usher rules list' names them\n", name);
+		CLEANUP_FREE char *shown = shown_name(name);
+		fprintf(stderr, "usher rules: there are no built-in rules '%s'; 'usher rules list' names them\n", shown ? shown : "");
 		return 1;
 	}
 	fputs(text, stdout);

@@ -2,11 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "rules/cleanup.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 void tool_unexpected(const char *name, const char *word)
 {
-	fprintf(stderr, "usher %s: '%s' is not expected here; 'usher %s --help' tells what is\n", name, word, name);
+	CLEANUP_FREE char *shown = shown_name(word);
+	fprintf(stderr, "usher %s: '%s' is not expected here; 'usher %s --help' tells what is\n", name, shown ? shown : "", name);
 }
 
 bool tool_value(const char *name, int argc, char **argv, int *i, const char **value)

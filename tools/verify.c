@@ -195,7 +195,8 @@ static int verify_main(int argc, char **argv)
 		return verify_tombstones(&a);
 	rc = a.anchor ? anchor_parse(a.anchor, &anchors, &n) : 0;
 	if (rc != 0) {
-		fprintf(stderr, "usher verify: anchor %s: %s\n", a.anchor,
+		CLEANUP_FREE char *shown = shown_name(a.anchor);
+		fprintf(stderr, "usher verify: anchor %s: %s\n", shown ? shown : "",
 			rc == -EINVAL ? "expected SEQ:HASH, a key of 64 digits, or a file with either" : strerror(-rc));
 		return UNREADABLE;
 	}

@@ -67,6 +67,13 @@ no 125 '--for needs a value' desk allow 1 --for
 no 1 "$T/nosuch: no journal there" desk review --journal="$T/nosuch"
 no 1 "$T/nosuch: no journal there" desk review rules --journal "$T/nosuch"
 no 1 'no such question' desk allow 1 --for session --message 'not now'
+# What was typed is shown with its odd bytes escaped, whoever typed it: scripts pass on what others named.
+odd=$'\e[31mX'
+for c in "$odd" "desk $odd" "desk review $odd" "doctor $odd" "rules show $odd" "verify --anchor=$odd" "run --ask=deny -- $odd" "run --ask=deny -- ./$odd"; do
+	IFS=' ' read -ra words <<<"$c"
+	sees "${words[@]}"
+	same "no control byte comes back of: ${c//$'\e'/ESC}" 0 "$(LC_ALL=C grep -c "[^[:print:]]" "$T/err")"
+done
 # What can be required is told alike where it is asked for and where it is not understood.
 "$USHER" run --help >"$T/help"
 for w in $("$USHER" run --require=nosuch -- true 2>&1 | sed -n 's/.*a list of //p' | sed 's/([^)]*)//; s/,//g'); do
