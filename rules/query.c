@@ -183,7 +183,7 @@ static int set_detail(struct asked *a, size_t *index)
 		a->call->by.image.exe = span_of(value);
 		return 0;
 	}
-	return parser_fail(a->p, w->from, "by, tree, uid, own, makes or argv was expected");
+	return parser_fail(a->p, w->from, "by, tree, uid, own, vacant, makes or argv was expected");
 }
 
 static int parse_asked(struct asked *a, size_t first)

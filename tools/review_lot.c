@@ -106,9 +106,10 @@ static size_t behind_line(const char *name, size_t len, size_t run)
 /* The whole name, as nginx counts what is sent to it and what it passes on: ten digits, with zeros in front. */
 static bool is_counted(const char *name, size_t len)
 {
+	if (len <= COUNTED)
+		return false;
 	const char *from = name + len - COUNTED;
-
-	return len > COUNTED && from[-1] == '/' && from[0] == '0' && strspn(from, "0123456789") >= COUNTED;
+	return from[-1] == '/' && from[0] == '0' && strspn(from, "0123456789") >= COUNTED;
 }
 
 static size_t letters_drawn(const char *name, size_t len, const char **one)
