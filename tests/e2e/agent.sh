@@ -198,7 +198,7 @@ coding_agents() { # what they keep of their work is theirs to write; what runs l
 plant_secrets() { # in $SECRETS and $OTHERS, names below the home
 	SECRETS=(.ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass
 		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .config/npm/npmrc .composer/auth.json .local/share/gem/credentials .dotnet/corefx/cryptography/x509stores/my/x.pfx
-		.cache/{vivaldi/x,luakit/x,webkitgtk/icondatabase/x,tracker3/x,cliphist/db,zsh/history,bash_history})
+		.cache/{vivaldi/x,luakit/x,webkitgtk/icondatabase/x,tracker3/x,cliphist/db,zsh/history,bash_history,erlang-history/erlang-shell-log.1,libvirt/virsh/history,noctalia/notifications.json} .deno/deployctl/credentials.json .ansible/tmp/ansible-local-1/x)
 	OTHERS=(.dotnet/tools/x .ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x)
 	local f
 	for f in "${SECRETS[@]/#/$HOME/}" "${OTHERS[@]/#/$HOME/}"; do
@@ -220,6 +220,15 @@ secrets() {
 	rm -rf keys
 	refused "move the keys" mv "$HOME/.ssh" "$HOME/.ssh2"
 	mv "$HOME/.ssh2" "$HOME/.ssh" 2>/dev/null
+	local edited
+	for edited in /dev/shm/{pass.XXXXXXXXXXXXX,gopass-editXXXXXX,lpass.XXXXXX}/x /tmp/pass.XXXXXXXXXXXXX/x; do
+		edited=$(mktemp -d "${edited%/*}")/x && echo x >"$edited"
+		refused "read a password that is being edited (${edited%/*/*})" cat "$edited"
+		rm -r "${edited%/*}"
+	done
+	edited=$(mktemp /tmp/bt_u0XXXXXX) && echo x >"$edited"
+	refused "read a token of the grid" cat "$edited"
+	rm -f "$edited"
 	echo 'PASSWORD=1' >.env
 	refused "read .env with nobody to ask" cat .env
 	refused "plant a hook" bash -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit'
