@@ -254,6 +254,7 @@ secrets() {
 	refused "a socket where lf looks for its server" bash -c 's=/tmp/lf.me$$.sock; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
 	refused "a socket where kakoune looks for its session" bash -c 'd=/tmp/kakoune-me$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/work'
 	refused "a command for a vifm outside" bash -c 'f=/tmp/vifm-ipc-$$; trap "rm -f $f" EXIT; mkfifo $f && : <>$f'
+	refused "a command for a polybar outside" bash -c 'f=/tmp/polybar_mqueue.$$; trap "rm -f $f" EXIT; mkfifo $f && : <>$f'
 	refused "a socket where gopls looks for its daemon" bash -c 's=/tmp/gopls-0a$$-daemon.me; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
 	refused "have git take its configuration from elsewhere" bash -c 'mkdir -p .git; echo ../x >.git/commondir'
 	refused "make a repository under another name" bash -c 'mkdir -p docs; echo ref: refs/heads/main >docs/HEAD'
