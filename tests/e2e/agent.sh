@@ -253,6 +253,7 @@ secrets() {
 	refused "a socket where elvish looks for its daemon" bash -c 'd=/tmp/elvish-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/sock'
 	refused "a socket where lf looks for its server" bash -c 's=/tmp/lf.me$$.sock; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
 	refused "a socket where kakoune looks for its session" bash -c 'd=/tmp/kakoune-me$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/work'
+	refused "a socket where Rails' spring looks for its server" bash -c 'd=/tmp/spring-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/0a1b'
 	refused "a command for a vifm outside" bash -c 'f=/tmp/vifm-ipc-$$; trap "rm -f $f" EXIT; mkfifo $f && : <>$f'
 	refused "a command for a polybar outside" bash -c 'f=/tmp/polybar_mqueue.$$; trap "rm -f $f" EXIT; mkfifo $f && : <>$f'
 	refused "a socket where gopls looks for its daemon" bash -c 's=/tmp/gopls-0a$$-daemon.me; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'

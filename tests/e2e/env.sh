@@ -52,6 +52,7 @@ same "builtin:agent drops secrets" "" "$(grep -E '^(GITHUB_TOKEN|AWS_SECRET_ACCE
 same "builtin:agent keeps the rest" "7" "$(grep -cE '^(OPENAI_API_KEY=6|GROK_API_KEY=9|AUGMENT_SESSION_AUTH=9|LANG=C|CI=true|GOOGLE_GEMINI_BASE_URL=7|MAX_THINKING_TOKENS=8)' <<<"$out")"
 same "builtin:agent says where nx keeps the program that it loads" "$PWD/.nx/native" "$(sed -n 's/^NX_NATIVE_FILE_CACHE_DIRECTORY=//p' <<<"$out")"
 same "and has what TypeScript and its like is compiled to kept nowhere" "3" "$(grep -cE '^(TSX_DISABLE_CACHE=1|JITI_CACHE=false|JITI_FS_CACHE=false)$' <<<"$out")"
+same "and lets Rails do without a server in /tmp" "1" "$(grep -c '^DISABLE_SPRING=1$' <<<"$out")"
 same "the journal names what was dropped" "1" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c '"environment_dropped":\[.*"NPM_TOKEN"')"
 same "and holds no value" "0" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c 'NPM_TOKEN=')"
 
