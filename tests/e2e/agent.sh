@@ -152,6 +152,7 @@ work_packages() {
 		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
 		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
 		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
+		works "what npx runs brings such things along, too" bash -ec 'd=~/.npm/_npx/0a/node_modules/create-x/template/.vscode; mkdir -p $d; echo x >$d/extensions.json; rm -r ~/.npm/_npx/0a'
 		refused "a link for such a directory" ln -sfn "$PWD" app/node_modules/lib2/.vscode
 	fi
 	if has go; then
@@ -245,7 +246,7 @@ secrets() {
 	for f in .cache/{zinit/completions/_docker,lorri/gc_roots/0a/bash-export,sessions/xfce4-session-x:0,ibus/bus/registry,ksycoca5_en_x,menus/0cb77e31,efreet/desktop_vm_C.eet,kupfer/k0a-v5.pickle.gz,xmonad/xmonad-x86_64-linux,taffybar/taffybar-linux-x86_64,direnv/layouts/0a/bin/ls,rofi-4.runcache,tofi-drun,thefuck.db,dconf/profile,fish/generated_completions/ls.fish,.zcompdump} .cache/{ccache/ccache.conf,biome/biome-daemon/biome-socket-2,mesa_shader_cache/0a/x,zsh4humans/v5/z4h.zsh,jedi/CPython-311-33/x.pkl,git/credential/socket,lazyvim/luac/x.luac,typescript/5.9/.npmrc,plasmashell/qmlcache/a.qmlc} .ipython/{kernels/x/kernel.json,profile_default/db/bookmarks} .m2/toolchains.xml; do
 		refused "write ~/$f" bash -c "mkdir -p ~/$(dirname $f); echo x >~/$f"
 	done
-	for f in .git/MERGE_RR .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
+	for f in .vscode/extensions.json .git/MERGE_RR .git/rebase-merge/strategy .git/sequencer/opts CVS/Root; do alerted $f; done
 	refused "a link where tmux looks for its server" bash -c 'd=/tmp/tmux-x$$; mkdir $d; trap "rm -r $d" EXIT; ln -s "$PWD/sock" $d/default'
 	refused "a directory with a socket, moved there" bash -c 'd=/tmp/tmux-x$$; mkdir -p s; trap "rm -rf s $d" EXIT; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"s/default\")"; mv -T s $d'
 	refused "a socket where chg looks for its server" bash -c 'd=/tmp/chg$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/server'
