@@ -152,6 +152,7 @@ work_packages() {
 		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
 		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
 		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
+		works "what create-next-app chose last is kept" bash -ec 'd=~/.config/create-next-app-nodejs; mkdir -p $d; echo x >$d/config.json.tmp-0a; mv $d/config.json.tmp-0a $d/config.json; cat $d/config.json'
 		works "what npx runs brings such things along, too" bash -ec 'd=~/.npm/_npx/0a/node_modules/create-x/template/.vscode; mkdir -p $d; echo x >$d/extensions.json; rm -r ~/.npm/_npx/0a'
 		refused "a link for such a directory" ln -sfn "$PWD" app/node_modules/lib2/.vscode
 	fi
