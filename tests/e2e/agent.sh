@@ -149,11 +149,12 @@ work_packages() {
 		# From a repository it comes by a clone in npm's cache.
 		has git && (git init -q gitlib && cd gitlib && mkdir .vscode && echo '{"name":"gitlib","version":"1.0.0"}' >package.json && echo '{}' >.vscode/settings.json && git add . && git commit -qm one) >/dev/null 2>&1 &&
 			works "npm install of a repository" bash -ec 'cd app; npm install -s --no-audit --no-fund "git+file://$PWD/../gitlib"; test -e node_modules/gitlib/.vscode/settings.json'
-		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
+		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .tool-versions .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
 		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
 		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
 		works "what create-next-app chose last is kept" bash -ec 'd=~/.config/create-next-app-nodejs; mkdir -p $d; echo x >$d/config.json.tmp-0a; mv $d/config.json.tmp-0a $d/config.json; cat $d/config.json'
 		works "what npx runs brings such things along, too" bash -ec 'd=~/.npm/_npx/0a/node_modules/create-x/template/.vscode; mkdir -p $d; echo x >$d/extensions.json; rm -r ~/.npm/_npx/0a'
+		works "such a package where bun unpacks it" bash -ec 'd=/tmp/.0a1b2c3d4e5f6071-$$.lib; trap "rm -r $d" EXIT; mkdir -p $d/.idea; echo x >$d/.idea/a.xml; echo x >$d/.tool-versions'
 		refused "a link for such a directory" ln -sfn "$PWD" app/node_modules/lib2/.vscode
 	fi
 	if has go; then
