@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/openat2.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,39 @@
 #define DEEP_ROOM (3 * PATH_MAX)
 #define CHUNK (PATH_MAX - NAME_MAX - 2)
 #define ENTRIES 100000 /* more in one directory are not searched */
+#define KNOWN 8
+
+struct identity {
+	dev_t dev;
+	ino_t ino;
+	uint64_t mount;
+};
+
+/*
+ * Names that directories had a moment ago. Without them each call on something that deep would read all directories above, up to where the kernel
+ * has a name, and a program that goes down or up there would take minutes. They are hints alone: what is made of one is held to the same proof.
+ */
+struct known {
+	struct identity self, up;
+	size_t head, len; /* of the part that the kernel named, of the whole */
+	char name[DEEP_ROOM];
+};
+
+static struct {
+	pthread_mutex_t lock;
+	unsigned next;
+	struct known of[KNOWN];
+} names = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* A name that is made from its end: TEXT, of LEN, whose first HEAD bytes are the kernel's name of the directory TOP. */
+struct ascent {
+	char *start, *text;
+	size_t head, len;
+	int top; /* -1 where the name begins with one from before, which FROM is the place of */
+	bool recalled;
+	unsigned from;
+	struct identity self, up;
+};
 
 static bool same_object(const struct stat *a, const struct stat *b)
 {
@@ -93,39 +127,159 @@ static int leads_down(int top, char *rest, const struct stat *st)
 	return at >= 0 && fstat(at, &found) == 0 && same_object(&found, st) ? 0 : -ENAMETOOLONG;
 }
 
-/* Goes up from FD until the kernel has a name; what is below it is written before END. The top is held in *TOP. */
-static int climb(int fd, char *start, char **end, int *top, char *head)
+static bool identify(int fd, struct identity *id)
 {
-	char name[NAME_MAX + 1];
+	struct stat st;
+
+	*id = (struct identity){ .mount = mount_of(fd) };
+	if (!id->mount || fstat(fd, &st) < 0)
+		return false;
+	id->dev = st.st_dev;
+	id->ino = st.st_ino;
+	return true;
+}
+
+static bool same_identity(const struct identity *a, const struct identity *b)
+{
+	return a->mount && a->mount == b->mount && a->dev == b->dev && a->ino == b->ino;
+}
+
+static bool put_before(struct ascent *a, const char *bytes, size_t n, size_t spare)
+{
+	if ((size_t)(a->text - a->start) < n + spare)
+		return false;
+	a->text -= n;
+	a->len += n;
+	memcpy(a->text, bytes, n);
+	return true;
+}
+
+/* How much of K's name is that of ID, or 0: all of it, or that of the directory above. */
+static size_t known_part(const struct known *k, const struct identity *id)
+{
+	size_t n = k->len;
+
+	if (n && same_identity(&k->self, id))
+		return n;
+	if (!n || !same_identity(&k->up, id))
+		return 0;
+	while (k->name[--n] != '/')
+		;
+	return n > k->head ? n : 0;
+}
+
+/* Puts the name that directory ID had before A's; whether it had one. */
+static bool recall(struct ascent *a, const struct identity *id)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&names.lock);
+	for (unsigned i = 0; i < KNOWN && !found; i++) {
+		const struct known *k = &names.of[i];
+		size_t n = known_part(k, id);
+
+		/* As much is below the head, at most, as climb() makes room for. */
+		if (n && a->len + n - k->head <= DEEP_ROOM - PATH_MAX && put_before(a, k->name, n, 0)) {
+			a->head = k->head;
+			a->from = i;
+			found = true;
+		}
+	}
+	pthread_mutex_unlock(&names.lock);
+	return found;
+}
+
+/* Where SELF's name is kept, or is to be; the lock is held. */
+static struct known *place_for(const struct identity *self)
+{
+	for (unsigned i = 0; i < KNOWN; i++)
+		if (same_identity(&names.of[i].self, self))
+			return &names.of[i];
+	return &names.of[names.next++ % KNOWN];
+}
+
+static void remember(const struct ascent *a)
+{
+	pthread_mutex_lock(&names.lock);
+	struct known *k = place_for(&a->self);
+	k->self = a->self;
+	k->up = a->up;
+	k->head = a->head;
+	k->len = a->len;
+	memcpy(k->name, a->text, a->len);
+	pthread_mutex_unlock(&names.lock);
+}
+
+/* The name that A began with is nobody's any more. */
+static void forget(const struct ascent *a)
+{
+	pthread_mutex_lock(&names.lock);
+	names.of[a->from].len = 0;
+	pthread_mutex_unlock(&names.lock);
+}
+
+/* Goes up from FD until the kernel, or with HINTS a name from before, tells where; what is below that is A's name then. */
+static int climb(struct ascent *a, int fd, bool hints)
+{
+	char head[PATH_MAX], name[NAME_MAX + 1];
+	struct identity id;
 	struct stat st;
 	int cur CLEANUP_FD = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	int n = -ENAMETOOLONG;
 
-	while (n < 0) {
+	for (unsigned level = 0; n < 0; level++) {
 		if (cur < 0 || fstat(cur, &st) < 0)
 			return -ENAMETOOLONG;
 		int up = open_directory(cur, "..");
+		if (level == 0 && up >= 0)
+			identify(up, &a->up);
+		if (hints && identify(cur, &id) && recall(a, &id)) {
+			if (up >= 0)
+				close(up);
+			return 0;
+		}
 		int len = up < 0 ? up : entry_name(up, &st, name);
 		if (up >= 0) {
 			close(cur);
 			cur = up;
 		}
-		if (len < 0 || *end - start < len + 1 + PATH_MAX)
+		if (len < 0 || !put_before(a, name, (size_t)len, 1 + PATH_MAX) || !put_before(a, "/", 1, PATH_MAX))
 			return -ENAMETOOLONG;
-		*end -= len;
-		memcpy(*end, name, (size_t)len);
-		*--*end = '/';
 		n = short_name(cur, head);
 	}
-	*top = steal_fd(&cur);
-	return n;
+	a->head = n == 1 ? 0 : (size_t)n;
+	put_before(a, head, a->head, 0);
+	a->top = steal_fd(&cur);
+	return 0;
+}
+
+/* The directory that the first part of A's name, which is remembered, leads to; the kernel must still name it so. */
+static int open_head(struct ascent *a)
+{
+	char now[PATH_MAX];
+	char was = a->text[a->head];
+
+	a->text[a->head] = '\0';
+	int fd CLEANUP_FD = open_directory(AT_FDCWD, a->head ? a->text : "/");
+	a->text[a->head] = was;
+	int n = fd < 0 ? fd : short_name(fd, now);
+	return n == (a->head ? (int)a->head : 1) && (!a->head || memcmp(now, a->text, a->head) == 0) ? steal_fd(&fd) : -ENAMETOOLONG;
+}
+
+static int ascend(struct ascent *a, int fd, const struct stat *st, bool hints)
+{
+	int rc = climb(a, fd, hints);
+
+	if (rc < 0)
+		return rc;
+	a->recalled = a->top < 0;
+	int top CLEANUP_FD = a->recalled ? open_head(a) : a->top;
+	return top < 0 ? top : leads_down(top, a->text + a->head + 1, st);
 }
 
 int resolve_deep_name(struct job *j, int fd, struct text *out)
 {
-	char head[PATH_MAX];
 	struct stat st;
-	int top CLEANUP_FD = -1;
 	struct text t = job_alloc(j, DEEP_ROOM);
 	char *start = job_text(j, t);
 
@@ -133,20 +287,21 @@ int resolve_deep_name(struct job *j, int fd, struct text *out)
 		return -ENOMEM;
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 		return -ENAMETOOLONG;
-	char *end = start + DEEP_ROOM;
-	*end = '\0';
-	int n = climb(fd, start, &end, &top, head);
-	if (n < 0)
-		return n;
-	size_t below = strlen(end);
-	int rc = leads_down(top, end + 1, &st);
+	start[DEEP_ROOM] = '\0';
+	struct ascent fresh = { .start = start, .text = start + DEEP_ROOM, .top = -1 };
+	identify(fd, &fresh.self);
+	struct ascent a = fresh;
+	int rc = ascend(&a, fd, &st, true);
+	if (rc < 0 && a.recalled) {
+		forget(&a);
+		a = fresh;
+		rc = ascend(&a, fd, &st, false);
+	}
 	if (rc < 0)
 		return rc;
-	if (n == 1)
-		n = 0;
-	memmove(start + n, end, below);
-	memcpy(start, head, (size_t)n);
-	job_trim(j, &t, (size_t)n + below);
+	remember(&a);
+	memmove(start, a.text, a.len);
+	job_trim(j, &t, a.len);
 	*out = t;
 	return 0;
 }

@@ -71,6 +71,51 @@ fresh
 same "a folder there is listed as it is where rules name stat" "$native" "$(supervise "$T/etc/stat.rules" bash -c 'python3 "$T/list.py" && rm -r y* && ls' 2>"$T/err")"
 fresh
 same "and without what a rule hides" "${native//\'hidden6\', /}" "$(supervise "$T/etc/hide.rules" python3 "$T/list.py" 2>"$T/err")"
+# A name that was read upwards is remembered: what was renamed above is known by its new name all the same, and one that was named before needs no reading.
+cat >"$T/moved.py" <<'P'
+import os
+name = "m" * 100
+def attempt(what):
+    try:
+        os.close(os.open(what, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+        os.unlink(what)
+        return "done"
+    except OSError as e:
+        return e.strerror
+def down(n):
+    for i in range(n):
+        os.mkdir(name)
+        os.chdir(name)
+down(45)
+above = os.open(".", os.O_RDONLY)
+os.mkdir("mid")
+os.chdir("mid")
+down(3)
+print("made:", attempt("f"))
+os.rename("mid", "moved", src_dir_fd=above, dst_dir_fd=above)
+print("renamed:", attempt("f"))
+os.mkdir("mid", dir_fd=above)
+print("another in its place:", attempt("f"))
+os.rmdir("mid", dir_fd=above)
+os.rename("moved", "mid", src_dir_fd=above, dst_dir_fd=above)
+print("renamed back:", attempt("f"))
+os.fchmod(above, 0o311)
+print("not to be read above:", attempt("f"))
+os.fchmod(above, 0o755)
+for i in range(3):
+    os.chdir("..")
+    os.rmdir(name)
+    print("up:", attempt("f"))
+P
+fresh
+printf 'deny create **/moved/*/*/*/f\ndefault allow\n' >"$T/etc/moved.rules"
+chmod 600 "$T/etc/moved.rules"
+native=$(python3 "$T/moved.py")
+fresh
+same "what was named before is named where a folder above cannot be read" "$native" "$(supervise "$T/etc/allow.rules" python3 "$T/moved.py" 2>"$T/err")"
+fresh
+same "and what is renamed above has its new name" "$(sed -E '/^(renamed|another.*):/s/done/Permission denied/' <<<"$native")" \
+	"$(supervise "$T/etc/moved.rules" python3 "$T/moved.py" 2>"$T/err")"
 # A socket's name there is as long as its folder's; a name of bytes that each take six in the journal is more than a record holds.
 cat >"$T/deeper.py" <<'P'
 import os, socket, sys
