@@ -11,7 +11,9 @@
 #include <limits.h>
 #include <linux/openat2.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -19,6 +21,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/resolve_internal.h"
+#include "supervisor/session.h"
 
 #define DEEP_ROOM (3 * PATH_MAX)
 #define CHUNK (PATH_MAX - NAME_MAX - 2)
@@ -41,14 +44,15 @@ struct known {
 	char name[DEEP_ROOM];
 };
 
-static struct {
+struct deep_names {
 	pthread_mutex_t lock;
 	unsigned next;
 	struct known of[KNOWN];
-} names = { .lock = PTHREAD_MUTEX_INITIALIZER };
+};
 
 /* A name that is made from its end: TEXT, of LEN, whose first HEAD bytes are the kernel's name of the directory TOP. */
 struct ascent {
+	struct deep_names *names; /* the session's; NULL: memory ran out */
 	char *start, *text;
 	size_t head, len;
 	int top; /* -1 where the name begins with one from before, which FROM is the place of */
@@ -168,14 +172,34 @@ static size_t known_part(const struct known *k, const struct identity *id)
 	return n > k->head ? n : 0;
 }
 
+/* The session's, made when the first is wanted: most sessions never go there. */
+static struct deep_names *names_of(struct session *s)
+{
+	struct deep_names *n = atomic_load_explicit(&s->deep_names, memory_order_acquire), *none = NULL;
+
+	if (n)
+		return n;
+	n = calloc(1, sizeof(*n));
+	if (!n)
+		return NULL;
+	pthread_mutex_init(&n->lock, NULL);
+	if (atomic_compare_exchange_strong(&s->deep_names, &none, n))
+		return n;
+	free(n);
+	return none;
+}
+
 /* Puts the name that directory ID had before A's; whether it had one. */
 static bool recall(struct ascent *a, const struct identity *id)
 {
+	struct deep_names *names = a->names;
 	bool found = false;
 
-	pthread_mutex_lock(&names.lock);
+	if (!names)
+		return false;
+	pthread_mutex_lock(&names->lock);
 	for (unsigned i = 0; i < KNOWN && !found; i++) {
-		const struct known *k = &names.of[i];
+		const struct known *k = &names->of[i];
 		size_t n = known_part(k, id);
 
 		/* As much is below the head, at most, as climb() makes room for. */
@@ -185,37 +209,39 @@ static bool recall(struct ascent *a, const struct identity *id)
 			found = true;
 		}
 	}
-	pthread_mutex_unlock(&names.lock);
+	pthread_mutex_unlock(&names->lock);
 	return found;
 }
 
 /* Where SELF's name is kept, or is to be; the lock is held. */
-static struct known *place_for(const struct identity *self)
+static struct known *place_for(struct deep_names *names, const struct identity *self)
 {
 	for (unsigned i = 0; i < KNOWN; i++)
-		if (same_identity(&names.of[i].self, self))
-			return &names.of[i];
-	return &names.of[names.next++ % KNOWN];
+		if (same_identity(&names->of[i].self, self))
+			return &names->of[i];
+	return &names->of[names->next++ % KNOWN];
 }
 
 static void remember(const struct ascent *a)
 {
-	pthread_mutex_lock(&names.lock);
-	struct known *k = place_for(&a->self);
+	if (!a->names)
+		return;
+	pthread_mutex_lock(&a->names->lock);
+	struct known *k = place_for(a->names, &a->self);
 	k->self = a->self;
 	k->up = a->up;
 	k->head = a->head;
 	k->len = a->len;
 	memcpy(k->name, a->text, a->len);
-	pthread_mutex_unlock(&names.lock);
+	pthread_mutex_unlock(&a->names->lock);
 }
 
 /* The name that A began with is nobody's any more. */
 static void forget(const struct ascent *a)
 {
-	pthread_mutex_lock(&names.lock);
-	names.of[a->from].len = 0;
-	pthread_mutex_unlock(&names.lock);
+	pthread_mutex_lock(&a->names->lock);
+	a->names->of[a->from].len = 0;
+	pthread_mutex_unlock(&a->names->lock);
 }
 
 /* Goes up from FD until the kernel, or with HINTS a name from before, tells where; what is below that is A's name then. */
@@ -288,7 +314,7 @@ int resolve_deep_name(struct job *j, int fd, struct text *out)
 	if (fstat(fd, &st) < 0 || !S_ISDIR(st.st_mode))
 		return -ENAMETOOLONG;
 	start[DEEP_ROOM] = '\0';
-	struct ascent fresh = { .start = start, .text = start + DEEP_ROOM, .top = -1 };
+	struct ascent fresh = { .names = names_of(j->session), .start = start, .text = start + DEEP_ROOM, .top = -1 };
 	identify(fd, &fresh.self);
 	struct ascent a = fresh;
 	int rc = ascend(&a, fd, &st, true);
