@@ -21,6 +21,7 @@
 struct sock_diag {
 	pthread_mutex_t lock;
 	int asker; /* -1: none yet */
+	uint32_t seq;
 	int told;  /* of TCP sockets; 1: not tried. That the kernel has no answer to give and that there is no such socket are one errno. */
 };
 
@@ -60,25 +61,38 @@ void sock_diag_use(struct sock_diag *d, int fd)
 		d->asker = fd;
 }
 
-static ssize_t ask_locked(struct sock_diag *d, const struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap)
+/* What is left of an answer to an earlier question is passed over. */
+static ssize_t receive(int asker, uint32_t seq, struct nlmsghdr *answer, size_t cap)
+{
+	for (;;) {
+		ssize_t n = recv(asker, answer, cap, MSG_DONTWAIT);
+		if (n < 0)
+			return -errno;
+		if ((size_t)n < sizeof(*answer) || answer->nlmsg_len > (size_t)n)
+			return -EPROTO;
+		if (answer->nlmsg_seq == seq)
+			return n;
+	}
+}
+
+static ssize_t ask_locked(struct sock_diag *d, struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap)
 {
 	if (d->asker < 0)
 		d->asker = sock_diag_asker();
 	if (d->asker < 0)
 		return d->asker;
+	question->nlmsg_seq = ++d->seq;
 	if (send(d->asker, question, question->nlmsg_len, 0) < 0)
 		return -errno;
-	ssize_t n = recv(d->asker, answer, cap, MSG_DONTWAIT);
+	ssize_t n = receive(d->asker, question->nlmsg_seq, answer, cap);
 	if (n < 0)
-		return -errno;
-	if ((size_t)n < sizeof(*answer) || answer->nlmsg_len > (size_t)n)
-		return -EPROTO;
+		return n;
 	if (answer->nlmsg_type == NLMSG_ERROR && (size_t)n >= NLMSG_LENGTH(sizeof(struct nlmsgerr)))
 		return ((const struct nlmsgerr *)NLMSG_DATA(answer))->error;
 	return answer->nlmsg_type == SOCK_DIAG_BY_FAMILY || answer->nlmsg_type == NLMSG_DONE ? n : -EPROTO;
 }
 
-ssize_t sock_diag_ask(struct sock_diag *d, const struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap)
+ssize_t sock_diag_ask(struct sock_diag *d, struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap)
 {
 	pthread_mutex_lock(&d->lock);
 	ssize_t n = ask_locked(d, question, answer, cap);

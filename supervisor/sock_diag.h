@@ -23,10 +23,10 @@ int sock_diag_asker(void);
 void sock_diag_use(struct sock_diag *d, int fd);
 
 /*
- * Puts QUESTION (SOCK_DIAG_BY_FAMILY) and waits for no answer that is not there: the kernel has answered when it has taken the question. The first
+ * Puts QUESTION (SOCK_DIAG_BY_FAMILY), which gets a number, and waits for no answer that is not there: the kernel has answered when it has taken the question. The first
  * message of the answer is in ANSWER, of CAP bytes; its length, or what the kernel refused it by, -EPROTO for what is none. One question at a time. Any thread.
  */
-ssize_t sock_diag_ask(struct sock_diag *d, const struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap);
+ssize_t sock_diag_ask(struct sock_diag *d, struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap);
 
 /* Whether the kernel tells of TCP sockets: 0, -ENOENT where it has no inet_diag, or another negative errno. Asked once. Any thread. */
 int sock_diag_told(struct sock_diag *d);
