@@ -57,7 +57,11 @@ static void yield_to(int sig)
 bool desk_screen_possible(void)
 {
 	int found;
-	return setupterm(NULL, STDOUT_FILENO, &found) == OK && cursor_address;
+	if (setupterm(NULL, STDOUT_FILENO, &found) != OK)
+		return false;
+	bool moves = cursor_address;
+	del_curterm(cur_term);
+	return moves;
 }
 
 void screen_begin(struct screen_desk *d)
