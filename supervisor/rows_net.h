@@ -14,6 +14,8 @@ int net_bind_resolve(struct job *j);
 int net_bind_perform(struct job *j);
 /* connect leads elsewhere: another address, another unix socket, another family. */
 int net_connect_redirect(struct job *j, uint32_t index, const struct object *to);
+/* ECONNREFUSED where nobody listens: a connect that does not wait is told later, as natively. */
+int net_connect_refused(struct job *j, int error);
 int net_listen_resolve(struct job *j);
 int net_listen_perform(struct job *j);
 /* SO_REUSEPORT */

@@ -56,6 +56,8 @@ struct sysrow {
 	int (*perform)(struct job *j);
 	/* rewrite: points target INDEX at the new object before perform. NULL: rewriting this call is refused (EPERM). */
 	int (*redirect)(struct job *j, uint32_t index, const struct object *to);
+	/* Refused by ERROR, which is recorded: what the caller is told, where it is told otherwise by the kernel. NULL: ERROR. */
+	int (*refused)(struct job *j, int error);
 };
 
 /* The row of a syscall number of this architecture, or NULL. */

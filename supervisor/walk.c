@@ -104,7 +104,7 @@ static void refuse(struct worker *w, int error)
 		if (rc < 0)
 			error = unrecorded(rc);
 	}
-	reply_error(j, error);
+	reply_error(j, j->row->refused ? j->row->refused(j, error) : error);
 }
 
 static void kill_tree(struct worker *w)

@@ -100,6 +100,26 @@ if vacant_ports; then
 	same "one that is vacant is refused, any other is decided on: each as the kernel finds a listener" "$(sed 's/met/EHOSTDOWN/g' <<<"$native")" "$(supervise "$T/etc/vacant.rules" python3 "$T/etc/vacant.py")"
 	same "none is vacant that somebody listens on, and each else is" "$(sed 's/ECONNREFUSED/ENETDOWN/g' <<<"$native")" "$(supervise "$T/etc/found.rules" python3 "$T/etc/vacant.py")"
 	check "by that rule" grep -q '"verdict":"deny".*found.rules:1"' <<<"$(journal)"
+	later='import errno, select, socket, sys
+free = socket.socket(); free.bind(("127.0.0.1", 0)); port = free.getsockname()[1]
+name = lambda rc: errno.errorcode.get(rc, rc)
+def tells(s, host): # what a connect that does not wait is told, step by step
+    told = [name(s.connect_ex((host, port)))]
+    p = select.poll(); p.register(s, select.POLLOUT | select.POLLIN); told += [e for _, e in p.poll(5000)]
+    return told
+def new(host):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET); s.setblocking(False); return s
+for host in "127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::":
+    s = new(host); print(host, *tells(s, host), name(s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)), name(s.connect_ex((host, port))))
+    s = new(host); print(*tells(s, host), name(s.connect_ex((host, port))), end=" ")
+    try: s.getpeername()
+    except OSError as e: print(name(e.errno))
+s = new("127.0.0.1"); s.connect_ex(("127.0.0.1", port)); s.connect_ex(("127.0.0.1", port))
+l = socket.create_server(("127.0.0.1", 0)); s.setblocking(True); s.connect(l.getsockname()); s.setblocking(False); print(*tells(s, "127.0.0.1")); l.accept()[0].send(b"met"); print(s.recv(9))
+s = new("127.0.0.1"); s.setsockopt(socket.IPPROTO_TCP, 30, 1); print(name(s.connect_ex(("127.0.0.1", port))))
+'
+	same "one that does not wait is told later, as natively" "$(python3 -c "$later")" "$(ASK=deny supervise agent python3 -c "$later" 2>&1)"
+	check "the record says by what it was refused" grep -q '"type":"call".*"object":"tcp:127.0.0.1:.*"result":"ECONNREFUSED"' <<<"$(journal)"
 	tries="import socket, threading, time
 port = $(free_port)
 def serves():
