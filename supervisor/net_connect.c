@@ -41,7 +41,7 @@ static int own_listener(const struct job *j, const struct target *t)
 	return t->kind == OBJECT_INET ? listeners_hold(j->session->listeners, j->session->procs, &t->inet, j->sock) : -1;
 }
 
-/* Who listens where T leads to: the tree, nobody, or as far as is known others. */
+/* Who listens, or of UDP gets what is sent, where T leads to: the tree, nobody, or as far as is known others. */
 static void find_listener(const struct job *j, struct target *t)
 {
 	int own CLEANUP_FD = own_listener(j, t);

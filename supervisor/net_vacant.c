@@ -58,7 +58,7 @@ int net_connect_refused(struct job *j, int error)
 {
 	const struct target *t = &j->target[0];
 
-	if (error != -ECONNREFUSED || j->n_targets != 1 || !t->vacant || j->sock < 0 || net_blocks(j->sock) || !job_alive(j))
+	if (error != -ECONNREFUSED || j->n_targets != 1 || !t->vacant || t->inet.proto != PROTO_TCP || j->sock < 0 || net_blocks(j->sock) || !job_alive(j))
 		return error;
 	error = begin_refused(j, t, error);
 	close(j->sock);

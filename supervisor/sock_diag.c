@@ -22,7 +22,7 @@ struct sock_diag {
 	pthread_mutex_t lock;
 	int asker; /* -1: none yet */
 	uint32_t seq;
-	int told;  /* of TCP sockets; 1: not tried. That the kernel has no answer to give and that there is no such socket are one errno. */
+	int told[2]; /* of TCP sockets and of UDP's; 1: not tried. That the kernel has no answer to give and that there is no such socket are one errno. */
 };
 
 int sock_diag_new(struct sock_diag **out)
@@ -33,7 +33,7 @@ int sock_diag_new(struct sock_diag **out)
 		return -ENOMEM;
 	pthread_mutex_init(&d->lock, NULL);
 	d->asker = -1;
-	d->told = 1;
+	d->told[0] = d->told[1] = 1;
 	*out = d;
 	return 0;
 }
@@ -100,34 +100,42 @@ ssize_t sock_diag_ask(struct sock_diag *d, struct nlmsghdr *question, struct nlm
 	return n;
 }
 
-struct tcp_question {
+struct inet_question {
 	struct nlmsghdr head;
 	struct inet_diag_req_v2 body;
 };
 
 /* The cookie says that none is meant; no states: with NLM_F_DUMP a list of nothing. */
-static struct tcp_question tcp_question(int family, uint16_t flags)
+static struct inet_question inet_question(int family, enum proto proto, uint16_t flags)
 {
-	return (struct tcp_question){
-		.head = { .nlmsg_len = sizeof(struct tcp_question), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags) },
-		.body = { .sdiag_family = (uint8_t)family, .sdiag_protocol = IPPROTO_TCP,
+	return (struct inet_question){
+		.head = { .nlmsg_len = sizeof(struct inet_question), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags) },
+		.body = { .sdiag_family = (uint8_t)family, .sdiag_protocol = proto == PROTO_UDP ? IPPROTO_UDP : IPPROTO_TCP,
 			  .id = { .idiag_if = LOOPBACK, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
 	};
 }
 
-int sock_diag_told(struct sock_diag *d)
+static int told_of(struct sock_diag *d, enum proto proto)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER];
-	struct tcp_question q = tcp_question(AF_INET, NLM_F_DUMP);
+	struct inet_question q = inet_question(AF_INET, proto, NLM_F_DUMP);
+	int *known = &d->told[proto == PROTO_UDP];
 
 	pthread_mutex_lock(&d->lock);
-	if (d->told > 0) {
+	if (*known > 0) {
 		ssize_t n = ask_locked(d, &q.head, (struct nlmsghdr *)answer, sizeof(answer));
-		d->told = n < 0 ? (int)n : 0;
+		*known = n < 0 ? (int)n : 0;
 	}
-	int told = d->told;
+	int told = *known;
 	pthread_mutex_unlock(&d->lock);
 	return told;
+}
+
+int sock_diag_told(struct sock_diag *d)
+{
+	int rc = told_of(d, PROTO_TCP);
+
+	return rc < 0 ? rc : told_of(d, PROTO_UDP);
 }
 
 static uint64_t namespace_of(int sock)
@@ -138,18 +146,61 @@ static uint64_t namespace_of(int sock)
 	return getsockopt(sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) == 0 ? cookie : 0;
 }
 
+static void put_address(__be32 addr[4], __be16 *port, const struct inet_endpoint *e)
+{
+	bool v4 = inet_is_v4(e);
+
+	memcpy(addr, v4 ? e->addr + 12 : e->addr, v4 ? 4 : 16);
+	*port = htons(e->port);
+}
+
+static bool own_address(int sock, struct inet_endpoint *out)
+{
+	struct socket_kind kind = { .type = SOCK_DGRAM, .protocol = IPPROTO_UDP };
+	struct sockaddr_storage ss = { 0 };
+	socklen_t len = sizeof(ss);
+	struct address a;
+
+	if (getsockname(sock, (struct sockaddr *)&ss, &len) < 0)
+		return false;
+	kind.domain = ss.ss_family;
+	sockaddr_decode(&ss, len, &kind, ADDRESS_BIND, &a);
+	*out = a.inet;
+	return a.kind == ADDRESS_INET;
+}
+
+/*
+ * Who gets a packet that CLIENT sends to TO: udp_diag wants that one as the destination. The sender matters, too: a socket that is connected gets
+ * packets from one address alone. Packets to loopback come from where they go to, but from a socket that has another address.
+ */
+static void ask_for_receiver(struct inet_diag_sockid *id, const struct inet_endpoint *to, int client)
+{
+	struct inet_endpoint from = *to;
+	struct inet_endpoint bound;
+
+	from.port = 0;
+	if (own_address(client, &bound)) {
+		from.port = bound.port;
+		if (!inet_is_any(&bound) && inet_is_v4(&bound) == inet_is_v4(to))
+			memcpy(from.addr, bound.addr, sizeof(from.addr));
+	}
+	put_address(id->idiag_dst, &id->idiag_dport, to);
+	put_address(id->idiag_src, &id->idiag_sport, &from);
+}
+
 bool sock_diag_vacant(struct sock_diag *d, const struct inet_endpoint *to, int client)
 {
 	_Alignas(struct nlmsghdr) char answer[ANSWER];
 
-	if (!d || to->proto != PROTO_TCP || !inet_is_loopback(to) || sock_diag_told(d) < 0)
+	if (!d || (to->proto != PROTO_TCP && to->proto != PROTO_UDP) || !inet_is_loopback(to) || told_of(d, to->proto) < 0)
 		return false;
 	const uint64_t where = namespace_of(client);
 	if (!where || where != namespace_of(d->asker))
 		return false;
-	bool v4 = inet_is_v4(to);
-	struct tcp_question q = tcp_question(v4 ? AF_INET : AF_INET6, 0);
-	memcpy(q.body.id.idiag_src, v4 ? to->addr + 12 : to->addr, v4 ? 4 : 16);
-	q.body.id.idiag_sport = htons(to->port);
+	struct inet_question q = inet_question(inet_is_v4(to) ? AF_INET : AF_INET6, to->proto, 0);
+	if (to->proto == PROTO_UDP)
+		ask_for_receiver(&q.body.id, to, client);
+	else
+		put_address(q.body.id.idiag_src, &q.body.id.idiag_sport, to);
 	return sock_diag_ask(d, &q.head, (struct nlmsghdr *)answer, sizeof(answer)) == -ENOENT;
 }

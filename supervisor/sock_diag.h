@@ -28,12 +28,12 @@ void sock_diag_use(struct sock_diag *d, int fd);
  */
 ssize_t sock_diag_ask(struct sock_diag *d, struct nlmsghdr *question, struct nlmsghdr *answer, size_t cap);
 
-/* Whether the kernel tells of TCP sockets: 0, -ENOENT where it has no inet_diag, or another negative errno. Asked once. Any thread. */
+/* Whether the kernel tells of TCP sockets and of UDP's: 0, -ENOENT where it has no inet_diag, or another negative errno. Asked once. Any thread. */
 int sock_diag_told(struct sock_diag *d);
 
 /*
- * Whether it is known that nobody listens where CLIENT, a TCP socket that connects to the loopback address TO, would arrive: by the kernel's own search for a
- * listening socket. False where CLIENT has another network namespace, or the kernel has no inet_diag. D may be NULL. Any thread.
+ * Whether it is known that nobody listens, or of UDP has a socket, where CLIENT, which connects to the loopback address TO, would arrive: by the kernel's own search
+ * for that socket. False where CLIENT has another network namespace, or the kernel has no inet_diag. D may be NULL. Any thread.
  */
 bool sock_diag_vacant(struct sock_diag *d, const struct inet_endpoint *to, int client);
 

@@ -120,6 +120,43 @@ s = new("127.0.0.1"); s.setsockopt(socket.IPPROTO_TCP, 30, 1); print(name(s.conn
 '
 	same "one that does not wait is told later, as natively" "$(python3 -c "$later")" "$(ASK=deny supervise agent python3 -c "$later" 2>&1)"
 	check "the record says by what it was refused" grep -q '"type":"call".*"object":"tcp:127.0.0.1:.*"result":"ECONNREFUSED"' <<<"$(journal)"
+	# Of UDP: whether somebody would get a datagram
+	cat >"$T/etc/nobody.py" <<'P'
+import errno, os, select, socket
+def new(host, port=0, connect=None):
+    s = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_DGRAM)
+    if ":" in host: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    s.bind((host, port))
+    if connect: s.connect(connect)
+    return s
+def meets(s, host, port, receiver):
+    rc = s.connect_ex((host, port))
+    if rc == 0:
+        s.send(b"x")
+        if receiver in select.select([s, receiver], [], [], 5)[0]: return receiver.recv(9) and "met"
+        rc = s.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+    return errno.errorcode[rc]
+free = new("127.0.0.1"); port = free.getsockname()[1]; free.close()
+for host in "127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1":
+    r = new(host, port)
+    for to in "127.0.0.1", "127.0.0.2", "0.0.0.0", "::1", "::ffff:127.0.0.1", "::":
+        print(meets(socket.socket(socket.AF_INET6 if ":" in to else socket.AF_INET, socket.SOCK_DGRAM), to, port, r), end=" ")
+    r.close(); print()
+# One that is connected gets from its peer alone, whatever address that is bound to.
+for peer, host in ("127.0.0.1", "127.0.0.1"), ("0.0.0.0", "127.0.0.1"), ("::1", "::1"), ("::", "::1"), ("::", "::ffff:127.0.0.1"):
+    b = new(peer); a = new(host, port, (host, b.getsockname()[1]))
+    print(meets(new(peer), host, port, a), meets(b, host, port, a)); a.close(); b.close()
+P
+	{ echo 'deny connect udp:127.0.0.0/8:* udp:[::1]:* vacant errno=ENETDOWN'; echo 'default allow'; } | rules nobody.rules
+	datagrams=$(python3 "$T/etc/nobody.py")
+	check "datagrams that nobody gets natively, and such that somebody does" grep -qz 'met.*ECONNREFUSED' <<<"$datagrams"
+	same "vacant is where nobody would get a datagram" "$(sed 's/ECONNREFUSED/ENETDOWN/g' <<<"$datagrams")" "$(supervise "$T/etc/nobody.rules" python3 "$T/etc/nobody.py")"
+	# As getaddrinfo puts the addresses of localhost in order
+	order="import errno, socket
+free = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM); free.bind(('::', 0)); port = free.getsockname()[1]; free.close()
+for host, family in ('::1', socket.AF_INET6), ('127.0.0.1', socket.AF_INET):
+	for p in 0, port: print(socket.socket(family, socket.SOCK_DGRAM).connect_ex((host, p)) in (0, errno.ECONNREFUSED))"
+	same "names are looked up and nobody asked" "True True True True" "$(ASK=deny supervise agent python3 -c "$order" 2>&1 | xargs)"
 	tries="import socket, threading, time
 port = $(free_port)
 def serves():
