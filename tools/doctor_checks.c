@@ -275,7 +275,7 @@ static int asked(int (*told)(struct sock_diag *))
 
 static void check_vacant_ports(struct report *r)
 {
-	tried(add(r, "vacant-ports", false, "no port is vacant to a rule: builtin:agent asks before programs connect where nobody listens yet (the kernel needs inet_diag: modprobe tcp_diag udp_diag)"),
+	tried(add(r, "vacant-ports", false, "no port is vacant to a rule, or none of TCP or of UDP: builtin:agent asks before programs connect where nobody listens yet (the kernel needs inet_diag: modprobe tcp_diag udp_diag)"),
 	      asked(sock_diag_told), "the kernel tells whether somebody listens on a port");
 }
 
