@@ -28,15 +28,15 @@ static void skip_untold(void)
 		skip();
 }
 
-static int bound(struct inet_endpoint *at)
+static int bound(int type, struct inet_endpoint *at)
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	socklen_t len = sizeof(in);
-	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int s = socket(AF_INET, type | SOCK_CLOEXEC, 0);
 
 	assert_int_equal(bind(s, (struct sockaddr *)&in, len), 0);
 	assert_int_equal(getsockname(s, (struct sockaddr *)&in, &len), 0);
-	*at = (struct inet_endpoint){ .proto = PROTO_TCP, .port = ntohs(in.sin_port), .addr = { [10] = 0xff, [11] = 0xff } };
+	*at = (struct inet_endpoint){ .proto = type == SOCK_STREAM ? PROTO_TCP : PROTO_UDP, .port = ntohs(in.sin_port), .addr = { [10] = 0xff, [11] = 0xff } };
 	memcpy(at->addr + 12, &in.sin_addr, 4);
 	return s;
 }
@@ -48,7 +48,7 @@ static void listens_or_not(void **state)
 	struct inet_endpoint at, other;
 
 	for (int i = 0; i < EACH; i++) {
-		int s CLEANUP_FD = bound(&at);
+		int s CLEANUP_FD = bound(SOCK_STREAM, &at);
 		assert_true(sock_diag_vacant(diag, &at, client)); /* bound is not enough */
 		assert_int_equal(listen(s, 1), 0);
 		assert_false(sock_diag_vacant(diag, &at, client));
@@ -63,16 +63,31 @@ static void others_are_not_vacant(void **state)
 	skip_untold();
 	int client CLEANUP_FD = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct inet_endpoint at;
-	int s = bound(&at);
+	int s = bound(SOCK_STREAM, &at);
 
-	at.proto = PROTO_UDP;
-	assert_false(sock_diag_vacant(diag, &at, client));
-	at.proto = PROTO_TCP;
 	assert_true(sock_diag_vacant(diag, &at, client));
 	at.addr[12] = 192; /* another machine's, as far as is known */
 	assert_false(sock_diag_vacant(diag, &at, client));
 	assert_false(sock_diag_vacant(NULL, &at, client));
 	close(s);
+}
+
+/* Of UDP bound is enough. The client is one of UDP, too. */
+static void datagrams(void **state)
+{
+	skip_untold();
+	int client CLEANUP_FD = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct inet_endpoint at, other;
+
+	for (int i = 0; i < EACH; i++) {
+		int s = bound(SOCK_DGRAM, &at);
+		assert_false(sock_diag_vacant(diag, &at, client));
+		other = at;
+		other.addr[15] = 2;
+		assert_true(sock_diag_vacant(diag, &other, client));
+		close(s);
+		assert_true(sock_diag_vacant(diag, &at, client));
+	}
 }
 
 /* A list has several messages, of which one is read. */
@@ -87,7 +102,7 @@ static void something_was_left(void **state)
 	_Alignas(struct nlmsghdr) char answer[256];
 	int client CLEANUP_FD = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct inet_endpoint at;
-	int s CLEANUP_FD = bound(&at);
+	int s CLEANUP_FD = bound(SOCK_STREAM, &at);
 
 	assert_int_equal(listen(s, 1), 0);
 	(void)sock_diag_ask(diag, &list.head, (struct nlmsghdr *)answer, sizeof(answer));
@@ -112,6 +127,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(listens_or_not),
 		cmocka_unit_test(others_are_not_vacant),
+		cmocka_unit_test(datagrams),
 		cmocka_unit_test(something_was_left),
 	};
 
