@@ -207,8 +207,11 @@ int anchors_send(struct anchors *a, const struct checkpoint *c, bool wait)
 static int open_target(struct anchors *a, const char *where)
 {
 	if (!strncmp(where, ANCHOR_FILE, strlen(ANCHOR_FILE))) {
-		a->file = open(where + strlen(ANCHOR_FILE), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
-		return a->file < 0 ? -errno : 0;
+		/* A pipe that nobody reads, or reads no more, is an error; it may be another session's tree that left it there. */
+		a->file = open(where + strlen(ANCHOR_FILE), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+		if (a->file < 0)
+			return errno == ENXIO ? -EPIPE : -errno;
+		return 0;
 	}
 	if (strncmp(where, "exec:", 5) != 0 || !where[5])
 		return -EINVAL;

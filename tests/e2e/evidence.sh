@@ -70,6 +70,19 @@ run --anchor="file:$T/way/heads" --journal "$T/h" -- sh -c "cd '$T/kept'; $chang
 same "every change of the heads is refused" "$(tr ';' '\n' <<<"$change" | wc -l)" "$(grep -c denied "$T/err")"
 check "they are as they were written" "$USHER" verify --anchor "$T/way/heads" "$T/h"
 run --anchor=file:/dev/null --journal "$T/h2" -- sh -c ': >/dev/null'; same "a device that heads go to stays everybody's" 0 $?
+# A pipe takes heads as long as somebody reads it; nobody waits for who does not.
+mkfifo "$T/nobody" "$T/full"
+timeout -k 1 60 "$USHER" run -p "$T/etc/allow.rules" --anchor="file:$T/nobody" --journal "$T/h3" -- true 2>"$T/err"; same "a pipe that nobody reads" 125 $?
+has "is told" "Broken pipe" "$T/err"
+exec 5<>"$T/full"
+run --anchor="file:$T/full" --journal "$T/h4" -- true 2>"$T/err"; same "control: one that is read" 0 $?
+timeout 1 cat <&5 >"$T/heads5"; check "gets the heads" "$USHER" verify --anchor "$T/heads5" "$T/h4"
+python3 -c 'import os; os.set_blocking(5, False)
+try:
+	while True: os.write(5, b"x")
+except BlockingIOError: os.set_blocking(5, True)'
+timeout -k 1 60 "$USHER" run -p "$T/etc/allow.rules" --anchor="file:$T/full" --journal "$T/h5" -- true 2>"$T/err"; same "one that is full" 125 $?
+exec 5<&-
 
 # Cut off: an end, a whole part, with or without filling behind; set back while the anchor goes on.
 cut_off() { # NAME LINES FILL
