@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -203,8 +204,9 @@ static bool read_token(const char *dir, pid_t pid, char *token, size_t cap)
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) >= (int)sizeof(path))
 		return false;
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	ssize_t n = fd < 0 ? -1 : read(fd, token, cap - 1);
+	struct stat st;
+	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -1 : read(fd, token, cap - 1);
 	if (n <= 0)
 		return false;
 	token[n] = '\0';

@@ -156,6 +156,8 @@ mkdir -p "$T/quoted/usher"
 printf '%s\n' 'allow read "/a\x20b\x5c"' >"$T/quoted/usher/grants.rules"
 chmod 600 "$T/quoted/usher/grants.rules"
 same "a rule with escapes is listed as it stands" 'always   allow read "/a\x20b\x5c"' "$(XDG_CONFIG_HOME=$T/quoted desk grants | grep -o '^always   allow read "[^"]*"')"
+mkdir -p "$T/piped/usher"; mkfifo "$T/piped/usher/grants.rules"
+XDG_CONFIG_HOME=$T/piped timeout -k 1 60 "$USHER" desk grants >"$T/out" 2>&1; same "nobody waits for a pipe in the place of the grants" 1 $?
 printf 'allow read "/a\xff"\n' >"$T/quoted/usher/grants.rules"
 same "bytes that are no text are escapes in JSON" 'allow read "/a\xff"' "$(XDG_CONFIG_HOME=$T/quoted desk grants --json | python3 -c '
 import json, sys
@@ -216,6 +218,14 @@ if asks /q3; then not_ok "the standing grant answers"; else ok "the standing gra
 check "its content came" says e "content 3"
 desk deny 1
 wait_for says e end
+
+# What is in the place of a session, by whomever, keeps nobody from the others.
+mkdir -m 700 "$T/other" "$T/other/usher"; mkfifo "$T/other/usher/4242.token"
+python3 -c 'import socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); c = s.accept()[0]; c.recv(9); c.close(); s.close()' "$T/other/usher/4242.sock" &
+wait_for test -S "$T/other/usher/4242.sock"
+XDG_RUNTIME_DIR=$T/other timeout -k 1 60 "$USHER" desk list >"$T/out" 2>&1; same "nor for one in the place of a token" 0 $?
+kill $! 2>/dev/null
 
 session f sh -c 'cat ../config/usher/grants.rules; echo allow read / >>../config/usher/grants.rules; mv ../config/usher ../x; mv ../config ../x
 	ls "$XDG_RUNTIME_DIR/usher"; cat "$XDG_RUNTIME_DIR"/usher/*.token; "$USHER" desk list; cat q5; echo end'
