@@ -27,6 +27,16 @@ struct secrets {
 	uint8_t next[crypto_sign_SECRETKEYBYTES];
 };
 
+/* What lies there may be anybody's who may write there: a pipe would be fed the key, or keep its writer. */
+static int open_plain(int home, const char *name, int flags)
+{
+	struct stat st;
+	CLEANUP_FD int fd = openat(home, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return errno == ENXIO ? -EINVAL : -errno;
+	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -EINVAL;
+}
+
 /* The hash of the last line; zeros of an empty file. */
 static int last_hash(int fd, struct digest *out)
 {
@@ -50,9 +60,9 @@ static int last_hash(int fd, struct digest *out)
 static int read_key(int home, uint8_t secret[crypto_sign_SECRETKEYBYTES])
 {
 	uint8_t public[crypto_sign_PUBLICKEYBYTES];
-	CLEANUP_FD int fd = openat(home, TOMBSTONE_KEY, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0 && errno != ENOENT)
-		return -errno;
+	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_KEY, O_RDONLY);
+	if (fd < 0 && fd != -ENOENT)
+		return fd;
 	if (fd >= 0)
 		return read(fd, secret, crypto_sign_SECRETKEYBYTES) == crypto_sign_SECRETKEYBYTES ? 0 : -EBADMSG;
 	crypto_sign_keypair(public, secret);
@@ -61,8 +71,10 @@ static int read_key(int home, uint8_t secret[crypto_sign_SECRETKEYBYTES])
 
 static int write_key(int home, const uint8_t secret[crypto_sign_SECRETKEYBYTES])
 {
-	CLEANUP_FD int fd = openat(home, TOMBSTONE_KEY, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || pwrite(fd, secret, crypto_sign_SECRETKEYBYTES, 0) != crypto_sign_SECRETKEYBYTES || fdatasync(fd) != 0)
+	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_KEY, O_WRONLY | O_CREAT);
+	if (fd < 0)
+		return fd;
+	if (pwrite(fd, secret, crypto_sign_SECRETKEYBYTES, 0) != crypto_sign_SECRETKEYBYTES || fdatasync(fd) != 0)
 		return errno ? -errno : -EIO;
 	return 0;
 }
@@ -125,8 +137,10 @@ static int append(int home, int fd, const char *name, const struct proof *p, str
 int tombstone_append(int home, const char *name, const struct proof *p)
 {
 	struct secrets *s;
-	CLEANUP_FD int fd = openat(home, TOMBSTONE_FILE, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || flock(fd, LOCK_EX) != 0)
+	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_FILE, O_RDWR | O_CREAT | O_APPEND);
+	if (fd < 0)
+		return fd;
+	if (flock(fd, LOCK_EX) != 0)
 		return -errno;
 	int rc = sodium_init() < 0 ? -ENOSYS : key_page_new((void **)&s);
 	if (rc != 0)

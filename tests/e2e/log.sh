@@ -494,6 +494,18 @@ mkdir "$T/full"; cp -r "$T/a" "$T/full/one"; cp -r "$T/a" "$T/full/two"; touch -
 log prune --keep 30d "$T/full" >"$T/out" 2>&1; same "goes on when there is room" "1 session removed" "$(tail -1 "$T/out")"
 "$USHER" verify "$T/full/pruned.jsonl" >"$T/out" 2>&1; has "and its lines verify" "2 removed sessions" "$T/out"
 
+# A pipe in the place of the key, fed by whoever left it there, gives no key and keeps nobody.
+mkdir "$T/fed"; cp -r "$T/a" "$T/fed/one"; touch -d '40 days ago' "$T"/fed/*/*; mkfifo "$T/fed/pruned.key"
+python3 -c 'import array, fcntl, os, sys, termios, time
+fd = os.open(sys.argv[1], os.O_RDWR); os.write(fd, b"A" * 64); n = array.array("i", [1]); open(sys.argv[1] + ".fed", "w")
+for _ in range(1000):
+	for _ in range(100): fcntl.ioctl(fd, termios.FIONREAD, n) if n[0] else None
+	if not n[0]: break
+	time.sleep(0.0001)' "$T/fed/pruned.key" &
+wait_for test -e "$T/fed/pruned.key.fed"
+timeout -k 1 60 "$USHER" log prune --keep 30d "$T/fed" >"$T/out" 2>&1; same "prune takes no key from a pipe" "2 1" "$? $(find "$T/fed/one" -name 'journal-*' | wc -l)"
+wait $!
+
 # Of several sessions the newest is asked: what is not found there may be in another, so it is named.
 "$USHER" run -p "$T/etc/allow.rules" --ask=deny -- true
 newest=$(find "$XDG_STATE_HOME/usher" -mindepth 1 -maxdepth 1 -name '*-*' -type d)
