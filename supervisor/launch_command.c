@@ -126,6 +126,7 @@ static void run_program(const struct launch_options *o)
 		environ = only;
 	}
 	own_limits_back_last(&o->limits_before);
+	errno = ENOENT; /* of a PATH in which nothing is short enough to be tried execvpe() says nothing */
 	execvpe(o->argv[0], o->argv, (char *const *)(uintptr_t)o->envp);
 }
 

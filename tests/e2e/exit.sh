@@ -29,6 +29,7 @@ printf 'echo x\n' >"$T/project/nox"
 mkdir "$T/project/dir"
 u "$T/project/none"; same "missing program: 127" 127 $?
 u no-such-command-here; same "missing in PATH: 127" 127 $?
+(PATH=$(head -c 5000 /dev/zero | tr '\0' a) u no-such-command-here); same "missing in a PATH that is too long: 127" 127 $?
 u "$T/project/nox"; same "no x: 126" 126 $?
 u "$T/project/dir"; same "a directory: 126" 126 $?
 u ''; same "an empty name: 127" 127 $?
