@@ -21,8 +21,10 @@
 #include "policy/question_json.h"
 #include "policy/show.h"
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 
 #define REPLY_MS 5000
+#define REPLY_MOST_MS 15000 /* of one that goes on saying other things */
 #define GREETINGS 4
 
 void desk_sessions_init(struct desk_sessions *all)
@@ -146,19 +148,23 @@ static void take_events(struct desk_session *s)
 struct json_object *desk_request(struct desk_session *s, struct json_object *request)
 {
 	size_t len = 0;
+	const uint64_t until = clock_ms(CLOCK_MONOTONIC) + REPLY_MOST_MS;
 	char *line = json_line(request, &len);
 	bool alive = line && desk_line_put(&s->line, line, len), silent = false;
 	free(line);
 	json_object_put(request);
 	while (alive) {
 		struct json_object *event, *reply;
-		alive = take_line(s, &event, &reply);
+		silent = clock_ms(CLOCK_MONOTONIC) > until;
+		alive = !silent && take_line(s, &event, &reply);
+		if (!alive)
+			break;
 		json_object_put(event);
 		if (reply) {
 			take_events(s);
 			return reply;
 		}
-		if (event || !alive)
+		if (event)
 			continue;
 		struct pollfd p = { .fd = s->line.fd, .events = POLLIN };
 		int ready = desk_line_flush(&s->line) ? poll(&p, 1, REPLY_MS) : -1;

@@ -226,6 +226,13 @@ s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); c = s.accept
 wait_for test -S "$T/other/usher/4242.sock"
 XDG_RUNTIME_DIR=$T/other timeout -k 1 60 "$USHER" desk list >"$T/out" 2>&1; same "nor for one in the place of a token" 0 $?
 kill $! 2>/dev/null
+# One that talks and never answers is left in the end.
+python3 -c 'import json, socket, sys, time
+s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); c = s.accept()[0]
+while True: c.sendall(b"{\"event\":\"gone\",\"id\":7}\n"); time.sleep(0.2)' "$T/other/usher/4343.sock" 2>/dev/null &
+wait_for test -S "$T/other/usher/4343.sock"
+XDG_RUNTIME_DIR=$T/other timeout -k 1 60 "$USHER" desk list >"$T/out" 2>&1; same "a session that never comes to its reply keeps nobody from the others" 0 $?
+kill $! 2>/dev/null
 
 session f sh -c 'cat ../config/usher/grants.rules; echo allow read / >>../config/usher/grants.rules; mv ../config/usher ../x; mv ../config ../x
 	ls "$XDG_RUNTIME_DIR/usher"; cat "$XDG_RUNTIME_DIR"/usher/*.token; "$USHER" desk list; cat q5; echo end'
