@@ -71,27 +71,58 @@ static int open_file(struct reader *r)
 	return 0;
 }
 
-uint32_t segment_after(int dirfd, uint32_t n)
+static DIR *list_dir(int dirfd)
 {
 	int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
-	uint32_t best = 0;
-	if (!d) {
-		if (fd >= 0)
-			close(fd);
-		return 0;
-	}
+	if (!d && fd >= 0)
+		close(fd);
+	return d;
+}
+
+/* The number of the next segment that is listed; 0 at the end. */
+static uint32_t list_segment(DIR *d)
+{
+	char name[SEGMENT_NAME_MAX];
 	for (const struct dirent *e; (e = readdir(d));) {
-		char name[SEGMENT_NAME_MAX];
 		unsigned number;
 		if (sscanf(e->d_name, "journal-%u.jsonl", &number) != 1)
 			continue;
 		segment_name(name, number);
-		if (!strcmp(name, e->d_name) && number > n && (!best || number < best))
-			best = number;
+		if (number && !strcmp(name, e->d_name))
+			return number;
 	}
+	return 0;
+}
+
+uint32_t segment_after(int dirfd, uint32_t n)
+{
+	DIR *d = list_dir(dirfd);
+	uint32_t best = 0;
+	if (!d)
+		return 0;
+	for (uint32_t number; (number = list_segment(d));)
+		if (number > n && (!best || number < best))
+			best = number;
 	closedir(d);
 	return best;
+}
+
+void segments_last(int dirfd, uint32_t *last, uint32_t *previous)
+{
+	DIR *d = list_dir(dirfd);
+	*last = *previous = 0;
+	if (!d)
+		return;
+	for (uint32_t number; (number = list_segment(d));) {
+		if (number > *last) {
+			*previous = *last;
+			*last = number;
+		} else if (number > *previous && number < *last) {
+			*previous = number;
+		}
+	}
+	closedir(d);
 }
 
 static int reader_new(const char *dir, struct reader **out)

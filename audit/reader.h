@@ -60,6 +60,9 @@ int reader_stat(const struct reader *r, struct stat *out);
 /* The lowest number above N of a segment in the directory DIRFD, 0 when there is none. */
 uint32_t segment_after(int dirfd, uint32_t n);
 
+/* The two highest, 0 where there is none: in one pass, however many somebody has made. */
+void segments_last(int dirfd, uint32_t *last, uint32_t *previous);
+
 /*
  * The next line that is not blank: 1, 0 at the present end (call again later: a live journal grows), READER_NO_FILE (reader_tail() names it), or another negative
  * errno. A record that is being written, or was left torn, is no line: see reader_tail().

@@ -55,13 +55,10 @@ static void look_for_end(struct session *s, size_t n)
 static void find_end(struct session *s)
 {
 	char name[SEGMENT_NAME_MAX];
-	uint32_t number = 0, previous = 0, last = 0;
+	uint32_t last, previous;
 	struct stat st;
 	CLEANUP_FD int dir = open(s->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	while (dir >= 0 && (number = segment_after(dir, number))) {
-		previous = last;
-		last = number;
-	}
+	segments_last(dir, &last, &previous);
 	for (unsigned i = 0; i < 2 && last && !s->end; i++, last = previous) {
 		segment_name(name, last);
 		CLEANUP_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);

@@ -74,6 +74,12 @@ for n in torn forged; do check "what is left of one is told of: $n" grep -q "^?.
 check "the others are there" grep -q "$P/6 " "$T/out"
 check "and JSON holds" python3 -c 'import json, sys; [json.loads(l) for l in sys.stdin]' <<<"$(timeout 20 "$USHER" log sessions "$P" --json)"
 
+# However many parts somebody has made.
+mkdir "$T/many"; cp -r "$P/6" "$T/many/"
+(cd "$T/many/6" && seq -f 'journal-%06.0f.jsonl' 2 30000 | xargs touch)
+timeout -k 1 60 "$USHER" log sessions "$T/many" >"$T/out" 2>&1
+same "a journal of many parts keeps nobody" "0 1" "$? $(grep -c "$T/many/6 " "$T/out")"
+
 # The default places, none, and what is none.
 "$USHER" run -p "$R" -- true
 check "the default place" grep -q "status 0 .* $XDG_STATE_HOME/usher/.* true\$" <(log sessions)
