@@ -18,6 +18,7 @@
 #include "audit/record.h"
 #include "audit/segment.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 
 #define BUFFER ((size_t)1 << 20)
 
@@ -47,14 +48,8 @@ const char *reader_error(int rc)
 /* A descriptor, or as reader_open(). */
 static int open_plain(const struct reader *r, const char *name)
 {
-	struct stat st;
-	int fd = openat(r->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	if (fd < 0)
-		return errno == ELOOP || errno == ENXIO ? READER_NO_FILE : -errno; /* ENXIO: a socket */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-		return fd;
-	close(fd);
-	return READER_NO_FILE;
+	int fd = plain_open(r->dir, name, O_RDONLY | O_NOFOLLOW);
+	return fd == -ELOOP || fd == -EISDIR || fd == -EINVAL ? READER_NO_FILE : fd;
 }
 
 static int open_file(struct reader *r)

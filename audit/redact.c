@@ -17,6 +17,7 @@
 #include "audit/journal.h"
 #include "audit/redact_forms.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 
 #define LEAD_MIN 3
 #define SALT_BYTES 32
@@ -317,15 +318,15 @@ static bool keeps_secrets(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1 && !(st.st_mode & (S_IRWXG | S_IRWXO));
+	return fstat(fd, &st) == 0 && st.st_uid == geteuid() && st.st_nlink == 1 && !(st.st_mode & (S_IRWXG | S_IRWXO));
 }
 
 int journal_salts_open(const char *salts)
 {
-	CLEANUP_FD int fd = open(salts, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+	CLEANUP_FD int fd = plain_open(AT_FDCWD, salts, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW);
 
 	if (fd < 0)
-		return errno == ENXIO ? -EEXIST : -errno; /* a FIFO that nobody reads */
+		return fd == -EINVAL ? -EEXIST : fd;
 	return keeps_secrets(fd) ? steal_fd(&fd) : -EEXIST;
 }
 

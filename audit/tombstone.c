@@ -17,6 +17,7 @@
 #include "audit/record.h"
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 
 #define LINE_MAX_BYTES 4096
 #define SIG_TAIL ",\"sig\":\""
@@ -26,16 +27,6 @@ struct secrets {
 	uint8_t now[crypto_sign_SECRETKEYBYTES];
 	uint8_t next[crypto_sign_SECRETKEYBYTES];
 };
-
-/* What lies there may be anybody's who may write there: a pipe would be fed the key, or keep its writer. */
-static int open_plain(int home, const char *name, int flags)
-{
-	struct stat st;
-	CLEANUP_FD int fd = openat(home, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
-	if (fd < 0 || fstat(fd, &st) != 0)
-		return errno == ENXIO ? -EINVAL : -errno;
-	return S_ISREG(st.st_mode) ? steal_fd(&fd) : -EINVAL;
-}
 
 /* The hash of the last line; zeros of an empty file. */
 static int last_hash(int fd, struct digest *out)
@@ -60,7 +51,7 @@ static int last_hash(int fd, struct digest *out)
 static int read_key(int home, uint8_t secret[crypto_sign_SECRETKEYBYTES])
 {
 	uint8_t public[crypto_sign_PUBLICKEYBYTES];
-	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_KEY, O_RDONLY);
+	CLEANUP_FD int fd = plain_open(home, TOMBSTONE_KEY, O_RDONLY | O_NOFOLLOW);
 	if (fd < 0 && fd != -ENOENT)
 		return fd;
 	if (fd >= 0)
@@ -71,7 +62,7 @@ static int read_key(int home, uint8_t secret[crypto_sign_SECRETKEYBYTES])
 
 static int write_key(int home, const uint8_t secret[crypto_sign_SECRETKEYBYTES])
 {
-	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_KEY, O_WRONLY | O_CREAT);
+	CLEANUP_FD int fd = plain_open(home, TOMBSTONE_KEY, O_WRONLY | O_CREAT | O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
 	if (pwrite(fd, secret, crypto_sign_SECRETKEYBYTES, 0) != crypto_sign_SECRETKEYBYTES || fdatasync(fd) != 0)
@@ -137,7 +128,7 @@ static int append(int home, int fd, const char *name, const struct proof *p, str
 int tombstone_append(int home, const char *name, const struct proof *p)
 {
 	struct secrets *s;
-	CLEANUP_FD int fd = open_plain(home, TOMBSTONE_FILE, O_RDWR | O_CREAT | O_APPEND);
+	CLEANUP_FD int fd = plain_open(home, TOMBSTONE_FILE, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW);
 	if (fd < 0)
 		return fd;
 	if (flock(fd, LOCK_EX) != 0)
@@ -198,17 +189,6 @@ static int key_follows(const char *path, const uint8_t key[32], const uint8_t us
 	return rc;
 }
 
-/* A directory reads like an empty file, and a pipe keeps its reader: neither is looked at. */
-static int open_lines(const char *path)
-{
-	struct stat st = { 0 };
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0 || (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)))
-		return fd < 0 ? -errno : fd;
-	close(fd);
-	return S_ISDIR(st.st_mode) ? -EISDIR : -EINVAL;
-}
-
 int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 {
 	CLEANUP_FREE char *line = NULL;
@@ -216,7 +196,7 @@ int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 	struct digest head = { 0 };
 	uint8_t key[32] = { 0 }, used[32] = { 0 };
 	bool good = true;
-	int fd = open_lines(path);
+	int fd = plain_open(AT_FDCWD, path, O_RDONLY);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f || sodium_init() < 0)
 		return fd < 0 ? fd : -errno;

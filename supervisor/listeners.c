@@ -14,6 +14,7 @@
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
 #include "supervisor/procs_internal.h"
+#include "supervisor/sock_cookie.h"
 #include "supervisor/sockaddr.h"
 
 #define MOST 512 /* beyond these the oldest is forgotten */
@@ -50,14 +51,6 @@ int listeners_new(struct listeners **out)
 	pthread_mutex_init(&l->lock, NULL);
 	*out = l;
 	return 0;
-}
-
-static uint64_t cookie_of(int sock, int which)
-{
-	uint64_t cookie = 0;
-	socklen_t len = sizeof(cookie);
-
-	return getsockopt(sock, SOL_SOCKET, which, &cookie, &len) == 0 ? cookie : 0;
 }
 
 static int flag_of(int sock, int level, int name)
@@ -116,7 +109,7 @@ void listeners_add(struct listeners *l, pid_t pid, int fd, int sock)
 
 	if (!l || flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at))
 		return;
-	struct listening one = { .cookie = cookie_of(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
+	struct listening one = { .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
 	pthread_mutex_lock(&l->lock);
 	l->item[l->n++ % MOST] = one;
 	pthread_mutex_unlock(&l->lock);
@@ -138,9 +131,9 @@ static bool is_reached(int sock, const struct listening *one, const struct inet_
 {
 	struct sockaddr_in6 at;
 
-	return cookie_of(sock, SO_COOKIE) == one->cookie && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1 &&
+	return sock_cookie(sock, SO_COOKIE) == one->cookie && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1 &&
 	       flag_of(sock, SOL_SOCKET, SO_BINDTOIFINDEX) == 0 && address_of(sock, &at) && ntohs(at.sin6_port) == to->port && takes(sock, &at, to) &&
-	       cookie_of(sock, SO_NETNS_COOKIE) == cookie_of(client, SO_NETNS_COOKIE);
+	       sock_cookie(sock, SO_NETNS_COOKIE) == sock_cookie(client, SO_NETNS_COOKIE);
 }
 
 /* The newest first: the others may have ended. False past the last. */

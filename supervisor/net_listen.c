@@ -24,6 +24,7 @@
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
+#include "supervisor/sock_cookie.h"
 
 #define AUTOMATIC 5 /* hexadecimal digits of a name that the kernel gives */
 
@@ -73,12 +74,11 @@ static enum port port_of6(int sock)
 /* Whether a port that A has is taken for B: not in another network namespace, and perhaps not on a device of its own. */
 static bool same_ports(int a, int b)
 {
-	uint64_t of_a = 0, of_b = 0;
+	const uint64_t where = sock_cookie(a, SO_NETNS_COOKIE);
 	char device[16] = "";
-	socklen_t len = sizeof(of_a), n = sizeof(device);
+	socklen_t n = sizeof(device);
 
-	return getsockopt(a, SOL_SOCKET, SO_NETNS_COOKIE, &of_a, &len) == 0 && getsockopt(b, SOL_SOCKET, SO_NETNS_COOKIE, &of_b, &len) == 0 &&
-	       of_a == of_b && getsockopt(b, SOL_SOCKET, SO_BINDTODEVICE, device, &n) == 0 && !device[0];
+	return where && where == sock_cookie(b, SO_NETNS_COOKIE) && getsockopt(b, SOL_SOCKET, SO_BINDTODEVICE, device, &n) == 0 && !device[0];
 }
 
 /* Bound to a port that is taken it says EINVAL where it has one, and else that it is taken, and stays without. */

@@ -18,6 +18,7 @@
 
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "supervisor/sock_cookie.h"
 
 #ifndef SO_COOKIE
 #define SO_COOKIE 57
@@ -81,14 +82,6 @@ void shown_free(struct shown *s)
 	free(s->entry);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
-}
-
-static uint64_t cookie_of(int sock)
-{
-	uint64_t cookie = 0;
-	socklen_t len = sizeof(cookie);
-
-	return getsockopt(sock, SOL_SOCKET, SO_COOKIE, &cookie, &len) < 0 ? 0 : cookie;
 }
 
 /* The entry of COOKIE, or the free one it would take. There is always one free. */
@@ -183,7 +176,7 @@ static int add(struct shown *s, int sock, uint64_t cookie)
 
 int shown_hold(struct shown *s, int sock)
 {
-	uint64_t cookie = cookie_of(sock);
+	uint64_t cookie = sock_cookie(sock, SO_COOKIE);
 
 	if (!cookie)
 		return -ENOBUFS;
@@ -198,7 +191,7 @@ void shown_note(struct shown *s, int sock, const struct shown_address *address)
 {
 	if (!atomic_load(&s->noted))
 		return;
-	uint64_t cookie = cookie_of(sock);
+	uint64_t cookie = sock_cookie(sock, SO_COOKIE);
 	pthread_mutex_lock(&s->lock);
 	struct entry *e = find(s, cookie);
 	if (e)
@@ -210,7 +203,7 @@ bool shown_look(struct shown *s, int sock, struct shown_address *out)
 {
 	if (!atomic_load(&s->noted))
 		return false;
-	uint64_t cookie = cookie_of(sock);
+	uint64_t cookie = sock_cookie(sock, SO_COOKIE);
 	pthread_mutex_lock(&s->lock);
 	const struct entry *e = find(s, cookie);
 	bool shown = e && e->address.len;

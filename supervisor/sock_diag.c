@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "rules/call.h"
-#include "supervisor/compat.h"
+#include "supervisor/sock_cookie.h"
 #include "supervisor/sockaddr.h"
 
 #define ANSWER 1024
@@ -138,14 +138,6 @@ int sock_diag_told(struct sock_diag *d)
 	return rc < 0 ? rc : told_of(d, PROTO_UDP);
 }
 
-static uint64_t namespace_of(int sock)
-{
-	uint64_t cookie = 0;
-	socklen_t len = sizeof(cookie);
-
-	return getsockopt(sock, SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &len) == 0 ? cookie : 0;
-}
-
 static void put_address(__be32 addr[4], __be16 *port, const struct inet_endpoint *e)
 {
 	bool v4 = inet_is_v4(e);
@@ -194,8 +186,8 @@ bool sock_diag_vacant(struct sock_diag *d, const struct inet_endpoint *to, int c
 
 	if (!d || (to->proto != PROTO_TCP && to->proto != PROTO_UDP) || !inet_is_loopback(to) || told_of(d, to->proto) < 0)
 		return false;
-	const uint64_t where = namespace_of(client);
-	if (!where || where != namespace_of(d->asker))
+	const uint64_t where = sock_cookie(client, SO_NETNS_COOKIE);
+	if (!where || where != sock_cookie(d->asker, SO_NETNS_COOKIE))
 		return false;
 	struct inet_question q = inet_question(inet_is_v4(to) ? AF_INET : AF_INET6, to->proto, 0);
 	if (to->proto == PROTO_UDP)

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "policy/show.h"
 #include "rules/cleanup.h"
 #include "rules/clock.h"
+#include "rules/plain_file.h"
 
 #define REPLY_MS 5000
 #define REPLY_MOST_MS 15000 /* of one that goes on saying other things */
@@ -210,9 +210,8 @@ static bool read_token(const char *dir, pid_t pid, char *token, size_t cap)
 	char path[PATH_MAX];
 	if (snprintf(path, sizeof(path), "%s/%d.token", dir, pid) >= (int)sizeof(path))
 		return false;
-	struct stat st;
-	int fd CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ? -1 : read(fd, token, cap - 1);
+	int fd CLEANUP_FD = plain_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW);
+	ssize_t n = fd < 0 ? -1 : read(fd, token, cap - 1);
 	if (n <= 0)
 		return false;
 	token[n] = '\0';

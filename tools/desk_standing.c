@@ -2,18 +2,16 @@
 #include "tools/desk_standing.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "policy/json_build.h"
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 
 /* RULE as it stands in the file, so that it can be copied; what is not printable ASCII as rules may have it, too. NULL without memory. */
 static char *plain(const char *rule)
@@ -56,23 +54,6 @@ static int print_rule(const char *path, unsigned line, const char *rule, bool js
 	return 0;
 }
 
-/* NULL with errno. Nobody waits for a pipe there; it is no file of grants to usher run either. */
-static FILE *open_grants(const char *path)
-{
-	struct stat st;
-	CLEANUP_FD int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return NULL;
-	if (!S_ISREG(st.st_mode)) {
-		errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-		return NULL;
-	}
-	FILE *f = fdopen(fd, "r");
-	if (f)
-		(void)steal_fd(&fd);
-	return f;
-}
-
 int desk_standing(bool json)
 {
 	char path[PATH_MAX];
@@ -83,7 +64,7 @@ int desk_standing(bool json)
 
 	if (policy_grants_path(path, sizeof(path)) < 0)
 		return 0;
-	FILE *f = open_grants(path);
+	FILE *f = plain_lines(path, 0);
 	if (!f)
 		return errno == ENOENT ? 0 : -errno;
 	for (ssize_t n; (n = getline(&line, &room, f)) > 0;) {

@@ -17,6 +17,7 @@
 #include "audit/segment.h"
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 #include "tools/log.h"
 #include "tools/rule_files.h"
 
@@ -61,8 +62,8 @@ static void find_end(struct session *s)
 	segments_last(dir, &last, &previous);
 	for (unsigned i = 0; i < 2 && last && !s->end; i++, last = previous) {
 		segment_name(name, last);
-		CLEANUP_FD int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-		if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		CLEANUP_FD int fd = plain_open(dir, name, O_RDONLY | O_NOFOLLOW);
+		if (fd < 0 || fstat(fd, &st) != 0)
 			return;
 		ssize_t n = pread(fd, s->last, sizeof s->last, st.st_size > LAST_BYTES ? st.st_size - LAST_BYTES : 0);
 		look_for_end(s, n > 0 ? (size_t)n : 0);

@@ -23,6 +23,7 @@
 #include "policy/question_json.h"
 #include "policy/show.h"
 #include "rules/cleanup.h"
+#include "rules/plain_file.h"
 #include "tools/desk_review.h"
 #include "tools/log.h"
 #include "tools/review_rules.h"
@@ -163,14 +164,12 @@ static int marks_path(const char *dir, char *out, size_t cap)
 	return (size_t)snprintf(out, cap, "%s/%s", dir, MARKS) < cap ? 0 : -ENAMETOOLONG;
 }
 
-/* What lies beside the journal may be anybody's who could write there: a pipe would keep who opens it. */
 static int open_marks(const char *dir, int flags)
 {
 	char path[PATH_MAX];
-	struct stat st;
-	CLEANUP_FD int fd = marks_path(dir, path, sizeof(path)) == 0 ? open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600) : -1;
+	int rc = marks_path(dir, path, sizeof(path));
 
-	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) ? steal_fd(&fd) : -1;
+	return rc < 0 ? rc : plain_open(AT_FDCWD, path, flags | O_NOFOLLOW);
 }
 
 static void take_marks(struct rows *rows, const char *dir)
