@@ -12,7 +12,7 @@
 struct parts {
 	struct field seq, time, type, pid, tid, exe, call, op, object, named, to, objects, verdict, rule, result, answer, intent,
 		after, event, argv0, argv, to_argv, mode, owner, length, link, attribute, value, accessed, modified, deleted, inode,
-		flags, project, given, uid, check, raced, unverified, unseen;
+		flags, project, given, heard, uid, check, raced, unverified, unseen;
 };
 
 static void collect(struct parts *p, const char *text, size_t len)
@@ -29,7 +29,7 @@ static void collect(struct parts *p, const char *text, size_t len)
 		    { "length", &p->length }, { "link", &p->link },	    { "attribute", &p->attribute }, { "value", &p->value },
 		    { "accessed", &p->accessed }, { "modified", &p->modified },
 		    { "deleted", &p->deleted }, { "inode", &p->inode },	    { "flags", &p->flags },   { "project", &p->project },
-		    { "given", &p->given },   { "uid", &p->uid },	    { "check", &p->check },   { "raced", &p->raced },
+		    { "given", &p->given },   { "heard", &p->heard },   { "uid", &p->uid },	    { "check", &p->check },   { "raced", &p->raced },
 		    { "unverified", &p->unverified }, { "failed", &p->unseen } };
 	struct fields f;
 	struct field one;
@@ -182,6 +182,7 @@ static void put_said(FILE *to, const struct parts *p)
 		put_one(to, " flags ", &p->flags);
 	put_one(to, " project ", &p->project);
 	put_one(to, " given ", &p->given);
+	put_one(to, " heard on ", &p->heard);
 	put_one(to, " uid ", &p->uid);
 	put_one(to, " as ", &p->argv0);
 }

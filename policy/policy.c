@@ -90,6 +90,7 @@ static const struct rule *join_keeps(const struct verdict *a, const struct verdi
 static void verdict_join(struct verdict *a, const struct verdict *b)
 {
 	unsigned evidence = a->evidence | b->evidence;
+	bool loopback = a->loopback || b->loopback;
 	enum log_level log = log_merge(a->log, b->log);
 	enum verdict_kind unanswered = join_unanswered(join_unanswered(VERDICT_NONE, a), b);
 	const struct rule *keeps = join_keeps(a, b);
@@ -99,6 +100,7 @@ static void verdict_join(struct verdict *a, const struct verdict *b)
 	a->unanswered = unanswered;
 	a->keeps = keeps;
 	a->evidence = evidence;
+	a->loopback = loopback;
 	a->log = log;
 }
 
@@ -199,6 +201,7 @@ static void answer_by_grant(const struct decision *d, unsigned bit, struct verdi
 		where = standing.where;
 		v->error = standing.error;
 		v->evidence |= standing.evidence;
+		v->loopback = v->loopback || standing.loopback;
 		v->log = standing.log == LOG_ALERT ? LOG_ALERT : v->log;
 	}
 	if (kind == VERDICT_NONE)
@@ -262,9 +265,11 @@ static void join_layer(struct decision *d, size_t number, op_set ops)
 static void join_led(const struct verdict *led, struct verdict *v)
 {
 	unsigned evidence = v->evidence;
+	bool loopback = v->loopback;
 	enum log_level log = v->log;
 	*v = *led;
 	v->evidence = evidence;
+	v->loopback = loopback;
 	v->log = log;
 }
 

@@ -282,7 +282,7 @@ void ruleset_decide_object(const struct ruleset *rs, const struct call *call, ui
 		if (d.best[bit] != NO_RULE) {
 			const struct rule *r = &rs->rule[d.best[bit]].pub;
 			out[bit] = (struct verdict){ .kind = r->kind, .error = refusal(d.object, bit, r), .log = r->log,
-						     .evidence = r->evidence, .rule = r, .where = r->where };
+						     .evidence = r->evidence, .loopback = r->loopback, .rule = r, .where = r->where };
 		}
 		out[bit].object = object;
 	}

@@ -278,6 +278,12 @@ static int opt_review(struct target *t)
 	return 0;
 }
 
+static int opt_loopback(struct target *t)
+{
+	t->rule->pub.loopback = true;
+	return 0;
+}
+
 static int opt_show(struct target *t)
 {
 	t->rule->pub.show_asked = true;
@@ -319,6 +325,7 @@ static const struct option {
 	{ NAME("hash"), V_ANY, "", opt_hash },
 	{ NAME("firm"), V(VERDICT_DENY) | V(VERDICT_KILL), "deny and kill", opt_firm },
 	{ NAME("review"), V(VERDICT_ASK), "ask", opt_review },
+	{ NAME("loopback"), V(VERDICT_ALLOW), "allow", opt_loopback },
 };
 
 #define OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -401,6 +408,14 @@ static bool addresses_only(const struct compiled_rule *rule)
 	return all;
 }
 
+static bool tcp_only(const struct compiled_rule *rule)
+{
+	bool all = addresses_only(rule);
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		all = all && rule->pattern[i].inet.proto == PROTO_TCP;
+	return all;
+}
+
 static bool leads_here(const struct compiled_rule *rule)
 {
 	bool all = !(rule->pub.ops & ~(op_set)(OP_CONNECT | OP_SEND));
@@ -443,6 +458,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "own speaks of terminals and of sockets that somebody has bound; it belongs to rules on files, or on connect and send, with tcp: and unix: paths alone");
 		if (o->parse == opt_vacant && (rule->pub.ops != OP_CONNECT || !addresses_only(rule)))
 			return parser_fail(p, w->from, "vacant speaks of ports that nobody listens on; it belongs to rules on connect alone, with tcp: and udp: addresses alone");
+		if (o->parse == opt_loopback && (rule->pub.ops != OP_BIND || !tcp_only(rule)))
+			return parser_fail(p, w->from, "loopback speaks of what listens; it belongs to rules on bind alone, with tcp: addresses alone");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)
 			return parser_fail(p, w->from, "else= belongs to ask, or to a rule with limit=");
 		if (needs_question(o) && rule_asks_nobody(&rule->pub))

@@ -64,6 +64,7 @@ struct rule {
 	bool review;         /* ask: where after= or limit= would allow, or always without them, allow and put it to a person afterwards */
 	const struct exec_edit *edit; /* rewrite exec: NULL: argv stays */
 	bool show_asked;     /* rewrite connect: getpeername shows what was asked for */
+	bool loopback;       /* allow bind: what listens there is heard on the loopback interface alone */
 };
 
 /* An ask that never puts a question: all it says is review. */

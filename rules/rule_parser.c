@@ -133,7 +133,7 @@ static bool restricts(const struct compiled_rule *rule, const struct pattern_lis
 	bool address = false;
 	for (uint32_t i = 0; i < list->n; i++)
 		address |= list->item[i].kind == OBJECT_INET;
-	return address && (rule->pub.kind != VERDICT_ALLOW || rule->pub.limit);
+	return address && (rule->pub.kind != VERDICT_ALLOW || rule->pub.limit || rule->pub.loopback);
 }
 
 static int store(struct parser *p, struct compiled_rule *rule, const struct conditions *when,
@@ -157,7 +157,7 @@ static int store(struct parser *p, struct compiled_rule *rule, const struct cond
 	rs->rule[rs->n_rules++] = *rule;
 	rs->ops |= rule->pub.ops;
 	rs->can |= 1U << rule->pub.kind;
-	rs->wants |= wanted(when);
+	rs->wants |= wanted(when) | (rule->pub.loopback ? WANTS_LOOPBACK : 0U);
 	rs->firm |= rule->pub.firm;
 	if (!rs->restricts && restricts(rule, list))
 		rs->restricts = rs->n_rules; /* one past it */

@@ -114,6 +114,7 @@ enum wanted {
 	WANTS_BY = 1, WANTS_TREE = 2, WANTS_UID = 4, WANTS_DEPTH = 8,
 	WANTS_ENV = 16, WANTS_SHA256 = 32, WANTS_TRUSTED = 64, WANTS_OWN = 128,
 	WANTS_ARGV = 256, WANTS_VACANT = 512,
+	WANTS_LOOPBACK = 1024, /* no condition: some rule has what listens be heard on the loopback interface alone */
 };
 
 unsigned ruleset_wants(const struct ruleset *rs);

@@ -36,6 +36,7 @@ struct verdict {
 	int error;               /* deny: the errno the caller gets, positive, never 0 */
 	enum log_level log;
 	unsigned evidence;       /* EVIDENCE_* */
+	bool loopback;           /* a bind: some layer has what listens be heard on the loopback interface alone */
 	bool review;             /* allowed, and to be looked at by a person afterwards */
 	bool narrow;             /* asked: by some rule that is narrow */
 	enum verdict_kind unanswered; /* asked: what happens when nobody answers, the strictest of what the rules that ask say; NONE: deny */

@@ -32,7 +32,7 @@ enum call_when {
 	WHEN_KEPT = 1 << 8,       /* some file may not be changed: policy_allows() says no of modify */
 	WHEN_ADDRESSED = 1 << 9,  /* the rules do not let UDP be sent to everybody */
 	WHEN_OWN = 1 << 10,       /* a rule says own: the tree's own listening sockets are known */
-	WHEN_ROUTED = 1 << 11,    /* the rules do not let UDP be sent, and TCP connected, to everybody: net_leaves.h */
+	WHEN_ROUTED = 1 << 11,    /* the rules do not let UDP be sent, and TCP connected, to everybody (net_leaves.h), or have what listens be heard on loopback alone */
 	WHEN_APART = 1 << 4,      /* processes of the tree must not enter each other, or nothing keeps them inside the tree */
 };
 

@@ -35,7 +35,7 @@ static const char *when_text(unsigned when)
 	case WHEN_ADDRESSED:
 		return "unless UDP may be sent to every address";
 	case WHEN_ROUTED:
-		return "unless UDP may be sent, and TCP connected, to every address";
+		return "unless UDP may be sent, and TCP connected, to every address, or when a rule says `loopback`";
 	case WHEN_OWN:
 		return "when a rule says `own`";
 	case WHEN_APART:

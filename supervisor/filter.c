@@ -45,7 +45,7 @@ static unsigned mode_of(const struct filter_options *o)
 		mode |= WHEN_KEPT;
 	if (!o->groups)
 		mode |= WHEN_ADDRESSED;
-	if (!o->anywhere)
+	if (!o->anywhere || likeness_loopback(o->policy))
 		mode |= WHEN_ROUTED;
 	if (!(o->domain || o->scoped) || !likeness_holds(o->policy))
 		mode |= WHEN_APART;

@@ -45,6 +45,11 @@ bool likeness_vacant(const struct policy *policy)
 	return wants(policy, WANTS_VACANT);
 }
 
+bool likeness_loopback(const struct policy *policy)
+{
+	return wants(policy, WANTS_LOOPBACK);
+}
+
 bool likeness_env(const struct policy *policy)
 {
 	return wants(policy, WANTS_ENV);

@@ -17,6 +17,9 @@ bool likeness_holds(const struct policy *policy);
 bool likeness_own(const struct policy *policy);
 bool likeness_vacant(const struct policy *policy);
 
+/* Whether some rule has what listens be heard on the loopback interface alone. */
+bool likeness_loopback(const struct policy *policy);
+
 /* Whether some rule asks for a program's content (sha256=), or whether others could change it (trusted). */
 bool likeness_content(const struct policy *policy);
 bool likeness_trust(const struct policy *policy);

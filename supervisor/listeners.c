@@ -13,6 +13,7 @@
 
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
+#include "supervisor/loopback.h"
 #include "supervisor/procs_internal.h"
 #include "supervisor/sock_cookie.h"
 #include "supervisor/sockaddr.h"
@@ -132,7 +133,7 @@ static bool is_reached(int sock, const struct listening *one, const struct inet_
 	struct sockaddr_in6 at;
 
 	return sock_cookie(sock, SO_COOKIE) == one->cookie && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1 &&
-	       flag_of(sock, SOL_SOCKET, SO_BINDTOIFINDEX) == 0 && address_of(sock, &at) && ntohs(at.sin6_port) == to->port && takes(sock, &at, to) &&
+	       (loopback_confined(sock) || flag_of(sock, SOL_SOCKET, SO_BINDTOIFINDEX) == 0) && address_of(sock, &at) && ntohs(at.sin6_port) == to->port && takes(sock, &at, to) &&
 	       sock_cookie(sock, SO_NETNS_COOKIE) == sock_cookie(client, SO_NETNS_COOKIE);
 }
 

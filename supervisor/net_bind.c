@@ -16,6 +16,7 @@
 #include "supervisor/bound_names.h"
 #include "supervisor/creds.h"
 #include "supervisor/fs.h"
+#include "supervisor/loopback.h"
 #include "supervisor/making.h"
 #include "supervisor/net_fence.h"
 #include "supervisor/net_socket.h"
@@ -147,7 +148,7 @@ static int do_bind(struct job *j)
 	int rc = bind_own_number(j, &to, (socklen_t)len);
 	if (rc != -EADDRINUSE)
 		return rc;
-	return bind(j->sock, (const struct sockaddr *)&to, (socklen_t)len) < 0 ? -errno : 0;
+	return loopback_bind(j->session->loopback, j->sock, &to, (socklen_t)len, !j->verdict.loopback);
 }
 
 static int bind_as_caller(struct job *j)

@@ -5,10 +5,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "supervisor/loopback.h"
 #include "supervisor/session.h"
 #include "supervisor/sockaddr.h"
-
-#define LOOPBACK_INTERFACE 1u /* LOOPBACK_IFINDEX: of every network namespace */
 
 static bool is_outward(unsigned interface)
 {

@@ -19,12 +19,14 @@
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
 #include "supervisor/listeners.h"
+#include "supervisor/loopback.h"
 #include "supervisor/memory.h"
 #include "supervisor/net_ids.h"
 #include "supervisor/net_socket.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
 #include "supervisor/sock_cookie.h"
+#include "supervisor/worker.h"
 
 #define AUTOMATIC 5 /* hexadecimal digits of a name that the kernel gives */
 
@@ -118,6 +120,12 @@ static int bind_target(struct job *j, const struct socket_kind *kind, bool keeps
 	return 0;
 }
 
+/* Its bind may have been allowed for what does not listen, or is heard on loopback alone. */
+static bool decided_by_bind(const struct job *j, const struct local *l)
+{
+	return !j->session->loopback || inet_is_loopback(&l->address.inet) || loopback_is_open(j->session->loopback, j->sock);
+}
+
 static int listen_inet(struct job *j, const struct socket_kind *kind, const struct local *l)
 {
 	uint8_t state = TCP_CLOSE;
@@ -135,7 +143,7 @@ static int listen_inet(struct job *j, const struct socket_kind *kind, const stru
 	if (port == PORT_NONE)
 		return bind_target(j, kind, false);
 	j->word[WORD_PORT] = port_of(l);
-	return port == PORT_HAS ? 0 : bind_target(j, kind, true);
+	return port == PORT_HAS && decided_by_bind(j, l) ? 0 : bind_target(j, kind, true);
 }
 
 static bool is_automatic(const struct address *a)
@@ -199,17 +207,34 @@ int net_listen_resolve(struct job *j)
 }
 
 /* Where its port was taken away just then, the kernel has given it one that nobody decided on. */
-static int still_there(const struct job *j)
+static bool has_its_port(const struct job *j)
 {
-	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	struct local l = { .len = sizeof(l.ss) };
 
 	if (!j->word[WORD_PORT])
-		return 0;
-	if (getsockname(j->sock, (struct sockaddr *)&l.ss, &l.len) == 0 && port_of(&l) == j->word[WORD_PORT])
-		return 0;
+		return true;
+	return getsockname(j->sock, (struct sockaddr *)&l.ss, &l.len) == 0 && port_of(&l) == j->word[WORD_PORT];
+}
+
+/* A socket that was bound anew just then may have got another interface by its address. */
+static int listen_as_decided(const struct job *j, bool *alone)
+{
+	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
+	const bool confined = j->n_targets && j->verdict.loopback;
+
+	int rc = confined ? loopback_confine(j->sock) : 0;
+	if (rc == 0)
+		rc = listeners_listen(j->session->listeners, j->sock, (int)j->arg[1], alone);
+	if (rc < 0 || (has_its_port(j) && (!confined || loopback_confined(j->sock))))
+		return rc;
 	(void)connect(j->sock, &none, sizeof(none));
 	return -EACCES;
+}
+
+static void tell_heard(const struct job *j)
+{
+	if (j->n_targets && j->verdict.loopback && j->verdict.log != LOG_NONE)
+		record_text(&j->worker->evidence, "heard", "loopback");
 }
 
 int net_listen_perform(struct job *j)
@@ -222,13 +247,13 @@ int net_listen_perform(struct job *j)
 
 	if (rc == 0) {
 		bool alone;
-		rc = listeners_listen(j->session->listeners, j->sock, (int)j->arg[1], &alone);
-		if (rc == 0)
-			rc = still_there(j);
+		rc = listen_as_decided(j, &alone);
 		if (rc == 0 && alone)
 			listeners_add(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock);
-		if (rc == 0)
+		if (rc == 0) {
 			net_tell_given(j);
+			tell_heard(j);
+		}
 		net_ids_leave(&mine);
 	}
 	return net_answer(j, rc);

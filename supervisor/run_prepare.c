@@ -31,6 +31,7 @@
 #include "supervisor/limits.h"
 #include "supervisor/likeness.h"
 #include "supervisor/listeners.h"
+#include "supervisor/loopback.h"
 #include "supervisor/net_shown.h"
 #include "supervisor/net_reach.h"
 #include "supervisor/outlets.h"
@@ -298,7 +299,9 @@ static int prepare_own(const struct run *run, struct session *s)
 	const bool own = likeness_own(s->policy);
 
 	s->asks_vacant = likeness_vacant(s->policy);
-	int rc = own || s->asks_vacant ? sock_diag_new(&s->diag) : 0;
+	int rc = likeness_loopback(s->policy) ? loopback_new(&s->loopback) : 0;
+	if (rc == 0 && (own || s->asks_vacant))
+		rc = sock_diag_new(&s->diag);
 	if (rc < 0 || !own)
 		return rc;
 	rc = terminals_new(run->relay ? relay_slave(run->relay) : -1, &s->terminals);

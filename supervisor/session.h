@@ -26,6 +26,7 @@ struct procs;
 struct pool;
 struct bound_names;
 struct listeners;
+struct loopback;
 struct deep_names;
 struct sock_diag;
 struct terminals;
@@ -81,6 +82,7 @@ struct session {
 	atomic_bool fifos;       /* a FIFO was made or met: an open for reading looks before it opens */
 	struct terminals *terminals; /* which are the tree's; NULL: no rule asks */
 	struct listeners *listeners; /* likewise */
+	struct loopback *loopback;   /* NULL: no rule has what listens be heard there alone */
 	struct deep_names *_Atomic deep_names; /* of directories beyond PATH_MAX (resolve_deep.c); NULL: none was wanted yet */
 	struct sock_diag *diag;      /* NULL: no rule asks whose or nobody's a socket is */
 	struct bound_names *bound_names; /* likewise */

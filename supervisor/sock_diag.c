@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "rules/call.h"
+#include "supervisor/loopback.h"
 #include "supervisor/sock_cookie.h"
 #include "supervisor/sockaddr.h"
 
 #define ANSWER 1024
-#define LOOPBACK 1 /* its number in every network namespace */
 
 struct sock_diag {
 	pthread_mutex_t lock;
@@ -111,7 +111,7 @@ static struct inet_question inet_question(int family, enum proto proto, uint16_t
 	return (struct inet_question){
 		.head = { .nlmsg_len = sizeof(struct inet_question), .nlmsg_type = SOCK_DIAG_BY_FAMILY, .nlmsg_flags = (uint16_t)(NLM_F_REQUEST | flags) },
 		.body = { .sdiag_family = (uint8_t)family, .sdiag_protocol = proto == PROTO_UDP ? IPPROTO_UDP : IPPROTO_TCP,
-			  .id = { .idiag_if = LOOPBACK, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+			  .id = { .idiag_if = LOOPBACK_INTERFACE, .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
 	};
 }
 

@@ -22,22 +22,26 @@ same "no rule could allow UDP" "97 97" "$(supervise "$T/etc/tcp.rules" python3 -
 same "a rule could allow UDP" "made made" "$(supervise "$T/etc/udp.rules" python3 -c "$udp" | xargs)"
 same "UDP under an ask" "made made" "$(supervise agent python3 -c "$udp" | xargs)"
 
-# The manual's rules for servers that listen on all addresses, as they stand there.
-{ grep '^rewrite bind tcp' "$DOCS/man/usher.1"; echo "include builtin:agent"; } | rules listen.rules
+# Servers that listen on all addresses: this machine alone hears them, unasked, and the network where a rule says so, as the manual has it.
+{ grep '^allow bind tcp:0.0.0.0:3000' "$DOCS/man/usher.1" | sed 's/3000/21800-21989/g'; echo "include builtin:agent"; } | rules listen.rules
 listen='import socket
-for host, family, ports in ((h, f, p) for h, f in (("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)) for p in (range(21890, 21990), [0])):
+for host, family, ports in ((h, f, p) for h, f in (("0.0.0.0", socket.AF_INET), ("::", socket.AF_INET6)) for p in (range(21890, 21990), [0], None)):
 	s = socket.socket(family)
 	if ":" in host: s.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-	for port in ports:
+	for port in ports or ():
 		try: s.bind((host, port)); break
-		except PermissionError: print("refused", end=" "); break
 		except OSError: pass
-	else: raise SystemExit("no port")
-	s.listen(); print(s.getsockname()[0], end=" ")
-	if s.getsockname()[1]: socket.create_connection(("127.0.0.1", s.getsockname()[1]), 5)'
-same "all addresses natively, a port and one that is free" "0.0.0.0 0.0.0.0 :: :: " "$(python3 -c "$listen")"
-same "all addresses, rewritten to this machine's own, nobody asked" "127.0.0.1 127.0.0.1 ::ffff:127.0.0.1 ::ffff:127.0.0.1 " "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
-check "without these rules it is a question" grep -q refused <<<"$(supervise agent python3 -c "$listen" 2>&1)"
+	s.listen(); s.listen(3)
+	print(s.getsockname()[0], s.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).strip(b"\0").decode() or "all", end=" ")
+	socket.create_connection(("127.0.0.1", s.getsockname()[1]), 5)
+	if ":" in host: socket.create_connection(("::1", s.getsockname()[1]), 5)
+s = socket.socket(); s.bind(("0.0.0.0", 0)); l = socket.socket(); l.bind(("127.0.0.1", 0)); l.listen(); s.connect(l.getsockname())
+print(s.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).strip(b"\0").decode() or "all", l.getsockopt(socket.SOL_SOCKET, socket.SO_BINDTODEVICE, 16).strip(b"\0").decode() or "all")'
+v4="0.0.0.0 lo 0.0.0.0 lo 0.0.0.0 lo" v6=":: lo :: lo :: lo"
+same "all addresses natively: a port, one that is free, without a bind" "${v4//lo/all} ${v6//lo/all} all all" "$(python3 -c "$listen")"
+same "all addresses, heard by this machine alone; what connects is not bound to it" "$v4 $v6 all all" "$(supervise agent python3 -c "$listen" 2>&1)"
+check "the record says so" grep -q '"call":"listen".*"object":"tcp:\[::\]:21[89].*"heard":"loopback"' <<<"$(journal)"
+same "by a rule of one's own to the network" "0.0.0.0 all 0.0.0.0 lo 0.0.0.0 lo :: all :: lo :: lo all all" "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
 
 # Isolation
 echo "$BASE" | rules none.rules

@@ -150,6 +150,11 @@ static void test_errors(void **state)
 	refused("ask connect tcp:*:* vacant\n", 1, 21, "vacant belongs to deny");
 	refused("deny net tcp:*:* vacant\n", 1, 18, "rules on connect alone");
 	refused("deny connect tcp:*:* unix:/x vacant\n", 1, 30, "tcp: and udp: addresses alone");
+	refused("deny bind tcp:*:* loopback\n", 1, 19, "loopback belongs to allow");
+	refused("ask bind tcp:*:* loopback\n", 1, 18, "loopback belongs to allow");
+	refused("allow net tcp:*:* loopback\n", 1, 19, "rules on bind alone");
+	refused("allow bind tcp:*:* udp:*:* loopback\n", 1, 28, "tcp: addresses alone");
+	refused("allow bind unix:/x loopback\n", 1, 20, "tcp: addresses alone");
 	refused("deny connect tcp:*:* vacnt=1\n", 1, 22, "did you mean 'vacant'?");
 	refused("allow read /x review\n", 1, 15, "belongs to ask");
 	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
