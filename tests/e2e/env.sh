@@ -49,6 +49,11 @@ same "an empty environment" "x" "$(later 'env -i /bin/echo x')"
 cd "$T/project" || exit 1
 out=$(env GITHUB_TOKEN=1 AWS_SECRET_ACCESS_KEY=2 NPM_TOKEN=3 MY_API_KEY=4 DB_PASSWORD=5 OPENAI_API_KEY=6 GROK_API_KEY=9 AUGMENT_SESSION_AUTH=9 LANG=C CI=true GOOGLE_GEMINI_BASE_URL=7 MAX_THINKING_TOKENS=8 "$USHER" run --ask=deny --journal "$T/ja" -- /usr/bin/env)
 same "builtin:agent drops secrets" "" "$(grep -E '^(GITHUB_TOKEN|AWS_SECRET_ACCESS_KEY|NPM_TOKEN|MY_API_KEY|DB_PASSWORD)=' <<<"$out")"
+others=(SECRET_KEY_BASE TS_AUTHKEY NGROK_AUTHTOKEN BW_SESSION OP_SESSION_my X_CONNECTION_STRING SQLALCHEMY_DATABASE_URI RABBITMQ_URL POSTGRES_PRISMA_URL LDAP_BIND_PW LDAP_PWD DB_CREDS DISCORD_WEBHOOK PASSPHRASE SSHPASS A_JWT MNEMONIC X_ACCESSKEY API_KEY_PROD DB_PASSWORD_PROD Smtp__Password)
+harmless=(OLD_PWD TOKENIZERS_PARALLELISM DESKTOP_SESSION XDG_SESSION_ID HOMEPAGE_URL KEYBOARD CLAUDE_CODE_API_KEY_HELPER_TTL_MS PASSIVE)
+same "control: such names are kept without rules on them" "${#others[@]}" "$(env "${others[@]/%/=secret-1}" "$USHER" run -p "$T/etc/allow.rules" --journal "$T/jc" -- /usr/bin/env | grep -c =secret-1)"
+same "builtin:agent drops what is called a secret in other ways" "" "$(env "${others[@]/%/=secret-1}" "$USHER" run --ask=deny --journal "$T/jo" -- /usr/bin/env | grep =secret-1)"
+same "and nothing of other names" "${#harmless[@]}" "$(env "${harmless[@]/%/=kept-1}" "$USHER" run --ask=deny --journal "$T/jh" -- /usr/bin/env | grep -c =kept-1)"
 same "builtin:agent keeps the rest" "7" "$(grep -cE '^(OPENAI_API_KEY=6|GROK_API_KEY=9|AUGMENT_SESSION_AUTH=9|LANG=C|CI=true|GOOGLE_GEMINI_BASE_URL=7|MAX_THINKING_TOKENS=8)' <<<"$out")"
 same "builtin:agent says where nx keeps the program that it loads" "$PWD/.nx/native" "$(sed -n 's/^NX_NATIVE_FILE_CACHE_DIRECTORY=//p' <<<"$out")"
 same "and has what TypeScript and its like is compiled to kept nowhere" "3" "$(grep -cE '^(TSX_DISABLE_CACHE=1|JITI_CACHE=false|JITI_FS_CACHE=false)$' <<<"$out")"
