@@ -235,6 +235,13 @@ secrets() {
 	rm -f "$edited"
 	echo 'PASSWORD=1' >.env
 	refused "read .env with nobody to ask" cat .env
+	local env
+	for env in .env.{production.local,prod,dev,keys} .dev.vars; do
+		echo 'PASSWORD=1' >$env
+		refused "read $env with nobody to ask" cat $env
+		rm -f $env
+	done
+	works "an example of an environment file" bash -ec 'for f in .env.example .env.test; do echo PASSWORD= >$f; cat $f; rm $f; done'
 	refused "plant a hook" bash -c 'mkdir -p .git/hooks; echo x >.git/hooks/pre-commit'
 	refused "write ~/.bashrc" bash -c 'echo "#" >>~/.bashrc'
 	refused "write an editor task" bash -c 'mkdir -p .vscode; echo "{}" >.vscode/tasks.json'
