@@ -149,6 +149,20 @@ int guard_ioprio(struct job *j)
 	return whose_priority(j, (struct whose){ IOPRIO_PROCESS, IOPRIO_GROUP, IOPRIO_USER });
 }
 
+/*
+ * A terminal that is used from the background stops (SIGTTIN, SIGTTOU) the whole group of who uses it, and asks nobody's leave. So the tree's processes
+ * join its own groups alone, or usher's, in which the command began; the kernel says EPERM of a group that is not there.
+ */
+int guard_setpgid(struct job *j)
+{
+	pid_t moved = (pid_t)j->arg[0] ? (pid_t)j->arg[0] : proc_pid(j->proc), group = (pid_t)j->arg[1];
+
+	if (group <= 0 || group == moved || group == getpgrp())
+		return settle_on(j, 0, 0);
+	int rc = group_inside(j, group);
+	return settle_on(j, -(int64_t)group, rc == -ESRCH ? -EPERM : rc);
+}
+
 static int user_ids(long nr)
 {
 	return nr == __NR_setresuid ? 3 : nr == __NR_setreuid ? 2 : nr == __NR_setuid || nr == __NR_setfsuid ? 1 : 0;

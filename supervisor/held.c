@@ -28,7 +28,8 @@ static bool held_anyway(const struct job *j, pid_t number)
 	return number == (pid_t)j->notif.pid || number == proc_pid(j->proc);
 }
 
-static bool is_signal(const struct job *j)
+/* Signals, and the group to be in, for which debuggers run shells. */
+static bool goes_anyway(const struct job *j)
 {
 	switch (j->notif.data.nr) {
 	case __NR_kill:
@@ -37,6 +38,7 @@ static bool is_signal(const struct job *j)
 	case __NR_rt_sigqueueinfo:
 	case __NR_rt_tgsigqueueinfo:
 	case __NR_fcntl:
+	case __NR_setpgid:
 		return true;
 	default:
 		return false;
@@ -153,7 +155,7 @@ static int not_held(struct job *j, pid_t number, pid_t group, int rc)
 {
 	if (rc == -ESRCH && group != number) /* of a group others may be left */
 		return group ? reply_again(j) : job_error(j, rc);
-	if (is_signal(j))
+	if (goes_anyway(j))
 		return job_continue(j);
 	if (rc != -EPERM)
 		return job_error(j, rc);

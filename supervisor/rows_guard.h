@@ -12,6 +12,7 @@ int guard_kill(struct job *j);
 int guard_owner(struct job *j);
 int guard_priority(struct job *j);
 int guard_ioprio(struct job *j);
+int guard_setpgid(struct job *j);
 int guard_creds(struct job *j);
 int guard_perform(struct job *j);
 int guard_pidfd(struct job *j);
