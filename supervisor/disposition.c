@@ -9,6 +9,7 @@
 #include <linux/fs.h>
 #include <linux/fscrypt.h>
 #include <linux/fsverity.h>
+#include <linux/kd.h>
 #include <linux/nilfs2_api.h>
 #include <linux/sockios.h>
 #include <linux/udf_fs_i.h>

@@ -2,6 +2,7 @@
 /* Rows 26 to 28 and 47 to 53 of the escapes: the rest of the kernel's surface. */
 #include <linux/bpf.h>
 #include <linux/filter.h>
+#include <linux/kd.h>
 #include <linux/keyctl.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
@@ -223,6 +224,27 @@ static int type_on_terminal(void)
 	return verdict(syscall(__NR_ioctl, slave, JUNK | TIOCSTI, "x"));
 }
 
+/* A key types what root says it does, on every console. Here it goes on doing what it does. */
+static int keys_of_consoles(void)
+{
+	struct kbentry key = { 0 };
+	int console = open("/dev/tty0", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (console < 0 || ioctl(console, KDGKBENT, &key) < 0)
+		return IMPOSSIBLE;
+	return verdict(syscall(__NR_ioctl, console, JUNK | KDSKBENT, &key));
+}
+
+static int words_of_keys(void)
+{
+	struct kbsentry words = { 0 };
+	int console = open("/dev/tty0", O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+	if (console < 0 || ioctl(console, KDGKBSENT, &words) < 0)
+		return IMPOSSIBLE;
+	return verdict(ioctl(console, KDSKBSENT, &words));
+}
+
 /* Programs open the name instead when they are told that there is no such call. */
 static int terminal_past_its_name(void)
 {
@@ -328,6 +350,8 @@ static const struct attack attacks[] = {
 	{ "row 51: personality", all_executable, false },
 	{ "row 51: personality with a bit that means nothing", all_executable_and_more, false },
 	{ "row 52: TIOCSTI with junk above", type_on_terminal, false },
+	{ "row 52: a key means something else", keys_of_consoles, false },
+	{ "row 52: a key types words", words_of_keys, false },
 	{ "row 33: a terminal is opened by its other end", terminal_past_its_name, false },
 	{ "row 53: a second listener", second_listener, false },
 	{ "row 61: CLONE_UNTRACED", clone_untraced, false },
