@@ -31,6 +31,8 @@
 #include "supervisor/watch.h"
 #include "supervisor/watchdog.h"
 
+#define LEFT_MS 5000
+
 static const int forwarded[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGURG,
 				 SIGIO,   SIGPWR,  SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGWINCH };
 
@@ -257,7 +259,8 @@ struct rounds {
 	bool lives, watch, dog, patience;
 	bool help; /* the journal's helper is to be started */
 	bool held; /* usher, keeper and guardian are on the core that they began on */
-	uint64_t dog_due_ms, help_due_ms;
+	bool left; /* the command has ended, and what it left behind was killed: it has not ended for LEFT_MS yet */
+	uint64_t dog_due_ms, help_due_ms, left_due_ms;
 };
 
 static int pause_ms(const struct rounds *r)
@@ -268,7 +271,7 @@ static int pause_ms(const struct rounds *r)
 		return WATCH_ROUND_MS;
 	if (r->lives || r->patience)
 		return LIVES_ROUND_MS;
-	return r->dog ? WATCHDOG_LOOK_MS : -1;
+	return r->dog || r->left ? WATCHDOG_LOOK_MS : -1;
 }
 
 static int wait_for_work(const struct session *s, int signals, const struct rounds *r, struct pollfd fds[WAKERS])
@@ -322,6 +325,22 @@ static void look_round(struct session *s, const struct pollfd fds[WAKERS], struc
 		lives_round(s->lives);
 }
 
+/* Once, where it takes long: the person is told what is waited for. */
+static void say_left(const struct session *s, struct rounds *r, bool killed)
+{
+	if (!killed)
+		return;
+	if (!r->left_due_ms) {
+		r->left_due_ms = now_ms() + LEFT_MS;
+		r->left = true;
+	}
+	if (!r->left || now_ms() < r->left_due_ms)
+		return;
+	r->left = false;
+	voice_say(s->voice, "usher: the command has ended, but what it left behind was killed and has not ended for %d s: it waits in the kernel "
+		  "(for a file system that does not answer), and usher waits for it\n", LEFT_MS / 1000);
+}
+
 void supervise(struct session *s, int signals, struct relay *relay, bool wait, struct supervise_result *out)
 {
 	struct rounds rounds = { .dog = true, .dog_due_ms = now_ms() + WATCHDOG_LOOK_MS, .help = true, .held = true, .help_due_ms = now_ms() + HELP_MS };
@@ -346,6 +365,7 @@ void supervise(struct session *s, int signals, struct relay *relay, bool wait, s
 			more = on_report(s, relay, wait, out);
 		else if (fds[SIGNALS].revents)
 			read_signals(s, signals, relay, out->exited);
+		say_left(s, &rounds, out->exited && !wait);
 	}
 	/* Whoever still waits for usher was killed with the tree: its worker is interrupted by pool_stop(). */
 	if (!out->empty || !out->exited || out->lost)

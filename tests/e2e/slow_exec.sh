@@ -48,4 +48,21 @@ for c in "reading 0" "exec 1" "threads 1" "lookup 0" "lookups 0" "names 0"; do
 	check "$c: it ends as natively" grep -qx "$ended" "$T/out"
 	same "$c: nobody else waits" "others went on" "$(grep others "$T/out"; grep 'has not come to an end' "$T/err")"
 done
+
+# A process that reads such a file cannot be killed: usher ends when it does, and says what it waits for.
+fresh
+rm -f "$T"/gate*
+: >"$T/gate"
+cat >"$T/etc/leave.sh" <<'EOS'
+cat "$T/slow/prog" >/dev/null &
+until [ -e "$T/gate.reached" ]; do sleep 0.02; done
+exit 3
+EOS
+"$BIN/slow_exec" "$T/slow" "$T/etc/seven" "$T/gate" 0 "$USHER" run -p "$T/etc/allow.rules" -- bash "$T/etc/leave.sh" >"$T/out" 2>"$T/err" &
+left=$!
+WITHIN=30 check "what was killed and does not end is waited for, which is said" wait_for grep -q "what it left behind was killed and has not ended" "$T/err"
+check "usher is still there" kill -0 "$left"
+rm "$T/gate"
+wait "$left"
+same "then it ends as the command did" 3 $?
 finish
