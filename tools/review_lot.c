@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * MUST: what stays of a name, up to its last slash at least, says more than where it is: "~/.??????" would be ~/.bashrc, too. Letters alone are taken for drawn by
- * lot in a directory for temporary files only.
+ * lot in a directory for temporary files only. A number of sixteens with as many places needs no name beside it: nothing else looks like it.
  */
 #include "tools/review_lot.h"
 
@@ -16,7 +16,11 @@
 #define UNSTEADY 3 /* times that letters drawn by lot change their kind, at least: words do at most twice */
 #define GO_DIGITS 8 /* of Go's number, which has ten at most; shorter ones are rare. Java's has twenty */
 #define COUNTED 10  /* digits of nginx's */
+#define SIXTEENS 12 /* places of a number in sixteens, at least: PHP's uniqid has thirteen, half a UUID sixteen */
+#define UUID 36
 #define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
+
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
 struct letters {
 	size_t n;
@@ -92,15 +96,15 @@ static size_t behind_stem(const char *name, size_t len, size_t run)
 	return l->n;
 }
 
-/* Behind a '_' that parts them from a stem, as git's tmp_obj_XXXXXX. */
-static size_t behind_line(const char *name, size_t len, size_t run)
+/* N behind a '_' that parts them from a stem, as git's tmp_obj_XXXXXX and distcc's distcc_XXXXXXXX. */
+static size_t behind_line(const char *name, size_t len, size_t run, size_t n)
 {
-	struct letters six = letters_at_end(name, len, MKSTEMP);
-	size_t line = len - MKSTEMP - 1; /* where it is */
+	struct letters l = letters_at_end(name, len, n);
+	size_t line = len - n - 1; /* where it is */
 
-	if (run < MKSTEMP + 1 + STEM || name[line] != '_' || memchr(name + line + 1, '_', MKSTEMP))
+	if (run < n + 1 + STEM || name[line] != '_' || memchr(name + line + 1, '_', n))
 		return 0;
-	return six.upper + six.lower + six.digit > 1 ? MKSTEMP : 0;
+	return l.upper + l.lower + l.digit > 1 ? n : 0;
 }
 
 /* The whole name, as nginx counts what is sent to it and what it passes on: ten digits, with zeros in front. */
@@ -112,21 +116,80 @@ static bool is_counted(const char *name, size_t len)
 	return from[-1] == '/' && from[0] == '0' && strspn(from, "0123456789") >= COUNTED;
 }
 
-static size_t letters_drawn(const char *name, size_t len, const char **one)
+/* Letters and digits as a number in sixteens has them, of one case; that both come by turns tells it from a word with a number behind it. */
+static bool is_sixteens(const char *digits, size_t n, const char *allowed)
 {
+	unsigned changes = 0;
+
+	for (size_t i = 1; i < n; i++)
+		changes += !isdigit((unsigned char)digits[i]) != !isdigit((unsigned char)digits[i - 1]);
+	return changes > 1 && strspn(digits, allowed) >= n;
+}
+
+static size_t sixteens_at_end(const char *name, size_t len, const char *allowed)
+{
+	size_t n = 0;
+
+	while (n < len && name[len - 1 - n] && strchr(allowed, name[len - 1 - n]))
+		n++;
+	return n >= SIXTEENS && is_sixteens(name + len - n, n, allowed) ? n : 0;
+}
+
+static bool is_uuid(const char *name, size_t len, const char *letters)
+{
+	if (len < UUID)
+		return false;
+	for (size_t i = 0; i < UUID; i++) {
+		char c = name[len - UUID + i];
+		bool line = i == 8 || i == 13 || i == 18 || i == 23;
+		if (line ? c != '-' : !c || c == '-' || !strchr(letters, c))
+			return false;
+	}
+	return true;
+}
+
+/* Apache's, behind whatever else says what it is: .davfs.tmp3c5219, aptmp3c5219. */
+static bool is_aprs(const char *name, size_t len)
+{
+	size_t n = MKSTEMP + 3;
+
+	return len > n && strncmp(name + len - n, "tmp", 3) == 0 && strspn(name + len - MKSTEMP, "0123456789abcdef") >= MKSTEMP &&
+	       strcspn(name + len - MKSTEMP, "0123456789") < MKSTEMP;
+}
+
+/* A number that was drawn, or of the time, in sixteens. */
+static size_t number_drawn(const char *name, size_t len, const struct lot_letter **one)
+{
+	static const struct lot_letter cases[][2] = { { { "[0-9a-f]", "0123456789abcdef" }, { "[0-9a-f-]", "0123456789abcdef-" } },
+						      { { "[0-9A-F]", "0123456789ABCDEF" }, { "[0-9A-F-]", "0123456789ABCDEF-" } } };
+
+	for (size_t i = 0; i < 2; i++) {
+		bool uuid = is_uuid(name, len, cases[i][1].letters);
+		size_t n = uuid ? UUID : sixteens_at_end(name, len, cases[i][0].letters);
+		*one = &cases[i][uuid];
+		if (n)
+			return n;
+	}
+	*one = &cases[0][0];
+	return is_aprs(name, len) ? MKSTEMP : 0;
+}
+
+static size_t letters_drawn(const char *name, size_t len, const struct lot_letter **one)
+{
+	static const struct lot_letter any = { "?", LETTERS }, digit = { "[0-9]", "0123456789" }, alone = { "[A-Za-z0-9_]", LETTERS };
 	struct letters run = letters_at_end(name, len, len);
 	size_t before = len - run.n;
 	bool named = is_named(name, before), mixed = run.upper + run.lower + run.digit > 1, both = run.upper && run.lower;
 
-	*one = "?";
+	*one = &any;
 	if (is_counted(name, len)) {
-		*one = "[0-9]";
+		*one = &digit;
 		return COUNTED;
 	}
 	if (named && (((run.n == MKSTEMP || run.n == PYTHON) && mixed) || (run.n == MKTEMP && both)))
 		return run.n;
 	if (!named && is_temporary(name, before) && ((run.n == PYTHON && !run.upper) || (run.n == MKTEMP && both))) {
-		*one = "[A-Za-z0-9_]";
+		*one = &alone;
 		return run.n;
 	}
 	if (is_pythons(name, len, &run))
@@ -134,7 +197,8 @@ static size_t letters_drawn(const char *name, size_t len, const char **one)
 	if (!named && (!before || name[before - 1] != '/'))
 		return 0;
 	size_t n = behind_stem(name, len, run.n);
-	return n ? n : behind_line(name, len, run.n);
+	n = n ? n : behind_line(name, len, run.n, MKSTEMP);
+	return n ? n : behind_line(name, len, run.n, PYTHON);
 }
 
 static size_t digits_at_end(const char *name, size_t len)
@@ -160,8 +224,9 @@ static struct unsteady before_suffix(const char *name, size_t len, size_t suffix
 {
 	struct unsteady u = { .suffix = suffix };
 
-	u.digits = digits_at_end(name, len - suffix);
-	u.lot = u.digits ? 0 : letters_drawn(name, len - suffix, &u.one);
+	u.lot = number_drawn(name, len - suffix, &u.one);
+	u.digits = u.lot ? 0 : digits_at_end(name, len - suffix);
+	u.lot = u.lot || u.digits ? u.lot : letters_drawn(name, len - suffix, &u.one);
 	return u;
 }
 

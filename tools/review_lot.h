@@ -5,10 +5,15 @@
 
 #include <stddef.h>
 
+/* What may stand in each place of what was drawn by lot. */
+struct lot_letter {
+	const char *pattern, *letters;
+};
+
 /* At the end of a name, before SUFFIX bytes: digits of a number, or letters and digits that were drawn by lot; none where these seem to mean something. */
 struct unsteady {
 	size_t digits, lot, suffix;
-	const char *one; /* the pattern for each that was drawn by lot */
+	const struct lot_letter *one; /* for each that was drawn by lot */
 };
 
 /* NAME is that of a file that was made and is gone again. */

@@ -307,7 +307,7 @@ static void put_part(struct strbuf *to, const char *part, size_t len)
 static void put_unsteady(struct strbuf *to, const struct unsteady *u)
 {
 	for (size_t i = 0; i < u->lot; i++)
-		strbuf_puts(to, u->one);
+		strbuf_puts(to, u->one->pattern);
 	if (u->digits)
 		strbuf_puts(to, "[0-9]*");
 }
@@ -353,11 +353,7 @@ static bool is_alike(const struct done_to *w, const struct done_to *other)
 	size_t end = len - u.suffix, lot = u.lot;
 	if (!lot || strncmp(w->name, other->name, end - lot) != 0 || strcmp(w->name + end, other->name + end) != 0)
 		return false;
-	for (const char *c = other->name + end - lot; c < other->name + end; c++) {
-		if (!isalnum((unsigned char)*c) && *c != '_')
-			return false;
-	}
-	return true;
+	return strspn(other->name + end - lot, u.one->letters) >= lot;
 }
 
 #define NEAR 64 /* names to each side that are looked at; more are rare, and have a rule each */

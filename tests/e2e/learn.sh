@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -86,7 +86,11 @@ for first, later in (("1/tmp/phpYMgRs0", "1/tmp/phpUy4xQu"), ("1/tmp/tmpa8s_7d6f
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 put("2/tmp/sessionState"); os.unlink("2/tmp/sessionState")
 counted = "5/%010d" % (7 if os.path.exists("../second") else 1); put(counted); os.unlink(counted) # as nginx counts what is sent to it
-for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o"), ("5/tmp_obj_wHPqRs", "5/tmp_obj_k0nncz")):
+for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883128234341841.properties"), ("4/ccYMgRs0.o", "4/ccUy4xQu.o"), ("5/tmp_obj_wHPqRs", "5/tmp_obj_k0nncz"),
+                     # As distcc, Apache and PHP do, and UUIDs.
+                     ("8/distcc_4074d4cd.deps", "8/distcc_363af32e.deps"), ("8/.davfs.tmp3bbb99", "8/.davfs.tmp3c5219"),
+                     ("9/656a1b2c3d4e5", "9/656a1f7d09b3c"), ("9/3f2504e0-4f89-41d3-9a0c-0305e82c3301.part", "9/9b2d7a10-00c4-4be8-8f11-7e65a90d12f4.part"),
+                     ("10/job3f2504e04f8941d39a0c0305e82c3301", "10/job9b2d7a1000c44be88f117e6512345678"), ("10/3F2504E04F8941D3.tmp", "10/9B2D7A1000C44BE8.tmp")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 lot = "4/tmpzz0k1b9x" if os.path.exists("../second") else "4/tmpa8s_7d6f"
 for d in (lot, "4/d." + lot[-6:] + "0Z"): os.mkdir(d); put(d + "/in"); os.mkdir(d + "/s"); put(d + "/s/in"); print(open(d + "/s/in").read()[:0], end=""); os.unlink(d + "/s/in"); os.rmdir(d + "/s"); os.unlink(d + "/in"); os.rmdir(d)
@@ -151,6 +155,9 @@ check "nor the number of a file without a name" sh -c '! grep -q "/own/7/.x23[0-
 refused "seven letters where six were drawn by lot" /bin/sh -c 'echo >own/5/tmp_obj_k0nncZZ'
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
 refused "a name where a number with ten places was counted" /bin/sh -c 'echo >own/5/0000x00001; echo >own/5/00000000012'
+refused "as many letters as a number in sixteens had places" /bin/sh -c 'echo >own/9/passwordsfile'
+refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
+refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
