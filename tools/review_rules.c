@@ -29,6 +29,7 @@
 
 /* Of a process, or a terminal, whose number is another one next time. */
 static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*", TERMINAL[] = "/dev/pts/[0-9]*";
+static const char OWN_PORT[] = "own "; /* stands before no name: of an address's ports any that the tree itself listens at */
 
 /* What must not be more by a new name: of a rename, and of a hard link, which is decided on as a read and a change of the old one already. */
 #define BY_RENAME ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
@@ -43,6 +44,7 @@ struct review_rules {
 	struct rule_variables variables;
 	struct ruleset *secrets;
 	struct review_names names;
+	struct review_names given; /* addresses whose ports the kernel chose, which are others next time */
 	size_t unnamed;
 	unsigned char pids[PIDS / 8]; /* what has called so far, a bit each */
 };
@@ -91,6 +93,7 @@ void review_rules_free(struct review_rules *r)
 	if (!r)
 		return;
 	review_names_free(&r->names);
+	review_names_free(&r->given);
 	ruleset_free(r->secrets);
 	free(r);
 }
@@ -185,6 +188,10 @@ static struct done_to *want(struct review_rules *r, char *name, op_set ops, bool
 	}
 	if (*name == '/' || *scheme)
 		unnumber(r, name);
+	if (ops == OP_CONNECT && !*scheme && review_names_find(&r->given, "", name)) {
+		*strrchr(name, ':') = '\0';
+		scheme = OWN_PORT;
+	}
 	struct done_to *w = review_names_want(&r->names, scheme, name, ops);
 	if (w && done)
 		w->done |= ops;
@@ -252,6 +259,21 @@ static void add_move(struct review_rules *r, const char *text, size_t len, struc
 		review_names_move(&r->names, to, from, BY_RENAME);
 }
 
+/* A bind to no port in particular says which one it got. Of UDP no rule says `own`. */
+static void take_given(struct review_rules *r, const char *text, size_t len)
+{
+	struct field given;
+
+	if (!field_find(text, len, "given", &given) || given.kind != FIELD_STRING || !starts(&given, "tcp:"))
+		return;
+	CLEANUP_FREE char *name = malloc(given.len + 1);
+	long n = name ? field_bytes(&given, name) : 0;
+	if (n > 0) {
+		name[n] = '\0';
+		review_names_want(&r->given, "", name, OP_BIND);
+	}
+}
+
 void review_rules_add(struct review_rules *r, const char *text, size_t len, bool done)
 {
 	struct done_to *end[2] = { NULL };
@@ -260,6 +282,7 @@ void review_rules_add(struct review_rules *r, const char *text, size_t len, bool
 	struct fields all;
 
 	take_pid(r, text, len);
+	take_given(r, text, len);
 	if (!field_find(text, len, "objects", &list) || list.kind != FIELD_LIST) {
 		add_object(r, text, len, &ops[2], done);
 		return;
@@ -372,12 +395,14 @@ static bool is_told(const struct review_names *of, size_t at)
 
 static void put_one(struct strbuf *to, const struct review_names *of, const struct done_to *w, op_set ops, bool joined)
 {
-	bool address = w->name[0] != '/' && !*w->scheme;
+	bool own_port = w->scheme == OWN_PORT, address = own_port || (w->name[0] != '/' && !*w->scheme);
 	struct unsteady end = joined ? (struct unsteady){ 0 } : unsteady_of(w);
 	size_t len = joined ? w->directory : strlen(w->name);
 
 	put_ops(to, "allow ", ops);
-	if (address && joined)
+	if (own_port)
+		strbuf_printf(to, " %s:%d-65535", w->name, REVIEW_PORTS);
+	else if (address && joined)
 		strbuf_printf(to, " %.*s:%d-65535", (int)w->directory, w->name, REVIEW_PORTS);
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
@@ -386,7 +411,7 @@ static void put_one(struct strbuf *to, const struct review_names *of, const stru
 	put_unsteady(to, &end);
 	if (!address)
 		strbuf_printf(to, "%s%s\"", joined ? "/*" : "", w->name + strlen(w->name) - end.suffix);
-	strbuf_puts(to, w->scheme == TERMINAL ? " own\n" : "\n");
+	strbuf_puts(to, w->scheme == TERMINAL || own_port ? " own\n" : "\n");
 }
 
 /* What the rule on all files of its directory would let be done to the program W that was not: what runs under these rules stays what was run. */
@@ -489,7 +514,7 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 			      tool_plural(r->unnamed));
 	put_all(&b, &r->names);
 	strbuf_puts(&b, "default deny\n");
-	if (r->names.failed || strbuf_end(&b, &text, &len) < 0)
+	if (r->names.failed || r->given.failed || strbuf_end(&b, &text, &len) < 0)
 		return -ENOMEM;
 	if (!loads(&r->variables, text, len))
 		return -EINVAL;

@@ -101,6 +101,8 @@ lot = "../few/go.%d" % (1 << 31 | int.from_bytes(os.urandom(2), "big")); put(lot
 try: nameless = os.open("7", os.O_TMPFILE | os.O_RDWR)
 except OSError as e: assert e.errno in (21, 95), e # not on every file system
 else: os.link("/proc/self/fd/%d" % nameless, "7/whole", src_dir_fd=nameless, follow_symlinks=True); os.unlink("7/whole")
+# A port that the kernel chooses.
+l = socket.create_server(("127.0.0.1", 0)); socket.create_connection(l.getsockname())
 import pty, tempfile
 kept, other = pty.openpty(); fresh = pty.openpty() if os.path.exists("../second") else None
 print(os.isatty(pty.openpty()[1]), end=" ")
@@ -158,6 +160,13 @@ refused "a name where a number with ten places was counted" /bin/sh -c 'echo >ow
 refused "as many letters as a number in sixteens had places" /bin/sh -c 'echo >own/9/passwordsfile'
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
 refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
+/usr/bin/python3 -S -c '
+import socket, sys
+l = socket.create_server(("127.0.0.1", 0)); print(l.getsockname()[1], flush=True); sys.stdin.read()' <"$T/etc/nap" >"$T/port" &
+exec 9>"$T/etc/nap"
+at_exit 'exec 9>&-'
+until [ -s "$T/port" ]; do sleep 0.05; done
+refused "to connect where somebody else listens, whose port the kernel chose too" /usr/bin/python3 -S -c 'import socket, sys; socket.create_connection(("127.0.0.1", int(sys.argv[1])))' "$(cat "$T/port")"
 refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejtyz0'
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
