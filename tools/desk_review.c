@@ -20,7 +20,9 @@ static void usage(void)
 	fputs("usage: usher desk review [list] [--all] [--json]        what was allowed for review; --all: what was marked, too\n"
 	      "       usher desk review show ID [--json]               one in full\n"
 	      "       usher desk review right|wrong ID [--message=TEXT]  the mark goes into the journal\n"
-	      "       usher desk review rules --journal=DIR            all but what was marked wrong, as a rule file that denies the rest\n"
+	      "       usher desk review rules --journal=DIR [--journal=DIR ...]\n"
+	      "                                                        all but what was marked wrong, as a rule file that denies the rest;\n"
+	      "                                                        of several sessions, what was done in any of them\n"
 	      "\n"
 	      "With --journal=DIR the same for a session that is over: its marks go into the file 'reviews' beside the journal.\n"
 	      "An ID is SESSION:rNUMBER as 'list' prints it, or rNUMBER where only one session has it.\n",
@@ -192,7 +194,9 @@ static bool holds(const struct review_call *c)
 		return refuse(c->word, "it has no --all; 'usher desk review --help' tells what has");
 	if (c->message[0] && !mark)
 		return refuse(c->word, "it has no --message; 'usher desk review --help' tells what has");
-	if (rules && !c->journal)
+	if (c->journals > 1 && !rules)
+		return refuse(c->word, "it looks at one journal");
+	if (rules && !c->journals)
 		return refuse(c->word, "of which session? --journal=DIR names its journal; 'usher log sessions' lists them");
 	return true;
 }
@@ -207,8 +211,11 @@ static bool parse(struct review_call *c, int argc, char **argv)
 			c->all = true;
 		else if (tool_value("--message", argc, argv, &i, &value) && value)
 			c->message = value;
-		else if (tool_value("--journal", argc, argv, &i, &value) && value)
-			c->journal = value;
+		else if (tool_value("--journal", argc, argv, &i, &value) && value) {
+			if (c->journals == REVIEW_JOURNALS)
+				return refuse(NULL, "more than 64 journals");
+			c->journal[c->journals++] = value;
+		}
 		else if (strcmp(argv[i], "--message") == 0 || strcmp(argv[i], "--journal") == 0)
 			return refuse(NULL, argv[i][2] == 'm' ? "--message needs a value behind it" : "--journal needs a value behind it: the directory of a journal");
 		else if (argv[i][0] == '-' || c->id)
@@ -232,7 +239,7 @@ int desk_review(int argc, char **argv)
 	}
 	if (!parse(&c, argc, argv))
 		return 125;
-	if (c.journal)
+	if (c.journals)
 		return review_journal(&c);
 	struct live *l = calloc(1, sizeof(*l));
 	if (!l)

@@ -24,6 +24,7 @@
 #include "policy/show.h"
 #include "rules/cleanup.h"
 #include "rules/plain_file.h"
+#include "rules/strbuf.h"
 #include "tools/desk_review.h"
 #include "tools/log.h"
 #include "tools/review_rules.h"
@@ -231,7 +232,7 @@ static int add_mark(const struct review_call *c, const struct row *r)
 	json_object_object_add(o, "message", json_object_new_string(message));
 	CLEANUP_FREE char *line = json_line(o, &len);
 	json_object_put(o);
-	CLEANUP_FD int fd = open_marks(c->journal, O_WRONLY | O_CREAT | O_APPEND);
+	CLEANUP_FD int fd = open_marks(c->journal[0], O_WRONLY | O_CREAT | O_APPEND);
 	if (!line || fd < 0 || write(fd, line, len) != (ssize_t)len || fsync(fd) < 0)
 		return complain("the mark cannot be written beside the journal");
 	return 0;
@@ -287,42 +288,85 @@ static void take_rule(void *context, const char *text, size_t len)
 		review_rules_add(of->rules, text, len, done);
 }
 
-static int print_rules(const struct review_call *c, const struct rows *rows)
+static void free_rows(struct rows *rows)
 {
-	struct rules_of of = { .rules = review_rules_new() };
-	int rc = of.rules ? keep_wrong(rows, &of.wrong) : -ENOMEM;
+	for (size_t i = 0; i < rows->n; i++)
+		free(rows->at[i].text);
+	free(rows->at);
+}
+
+/* Says what is wrong. */
+static int load(const char *journal, struct rows *rows)
+{
+	int rc = log_walk(journal, false, take_record, rows);
+
+	take_marks(rows, journal);
+	if (rc >= 0 && !rows->failed)
+		return 0;
+	CLEANUP_FREE char *shown = shown_name(journal);
+	fprintf(stderr, "usher desk review: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+	return -EIO;
+}
+
+/* Returns 1 where what is wrong was said. */
+static int add_journal(struct review_rules *rules, const char *journal)
+{
+	struct rows rows = { 0 };
+	struct rules_of of = { .rules = rules };
+	int rc = load(journal, &rows) < 0 ? 1 : keep_wrong(&rows, &of.wrong);
+
 	if (rc == 0)
-		rc = log_walk(c->journal, false, take_rule, &of);
-	if (rc >= 0)
-		rc = review_rules_put(of.rules, c->journal, stdout);
-	review_rules_free(of.rules);
+		rc = log_walk(journal, false, take_rule, &of);
 	free(of.wrong.at);
+	free_rows(&rows);
+	return rc;
+}
+
+static int put_rules(struct review_rules *rules, const struct review_call *c)
+{
+	CLEANUP_STRBUF struct strbuf b = { 0 };
+	CLEANUP_FREE char *from = NULL;
+	size_t len;
+
+	for (size_t i = 0; i < c->journals; i++)
+		strbuf_printf(&b, "%s%s", i ? ", " : "", c->journal[i]);
+	return strbuf_end(&b, &from, &len) < 0 ? -ENOMEM : review_rules_put(rules, from, stdout);
+}
+
+static int print_rules(const struct review_call *c)
+{
+	struct review_rules *rules = review_rules_new();
+	int rc = rules ? 0 : -ENOMEM;
+
+	for (size_t i = 0; rc == 0 && i < c->journals; i++)
+		rc = add_journal(rules, c->journal[i]);
+	if (rc == 0)
+		rc = put_rules(rules, c);
+	review_rules_free(rules);
 	if (rc == -EINVAL)
-		return complain("the journal has names that are none, of which no rules can be made: 'usher verify' tells whether it is whole");
-	return rc < 0 ? complain(strerror(-rc)) : 0;
+		return complain("a journal has names that are none, of which no rules can be made: 'usher verify' tells whether it is whole");
+	return rc < 0 ? complain(strerror(-rc)) : rc;
+}
+
+static void print_list(const struct review_call *c, const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		if (c->all || strcmp(rows->at[i].mark, "open") == 0)
+			print_row(&rows->at[i], c);
+	}
 }
 
 int review_journal(const struct review_call *c)
 {
 	struct rows rows = { 0 };
-	int rc = log_walk(c->journal, false, take_record, &rows);
-	take_marks(&rows, c->journal);
-	if (rc < 0 || rows.failed) {
-		CLEANUP_FREE char *shown = shown_name(c->journal);
-		fprintf(stderr, "usher desk review: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
-		rc = 1;
-	} else if (strcmp(c->word, "rules") == 0) {
-		rc = print_rules(c, &rows);
-	} else if (c->id) {
+
+	if (strcmp(c->word, "rules") == 0)
+		return print_rules(c);
+	int rc = load(c->journal[0], &rows) < 0;
+	if (rc == 0 && c->id)
 		rc = with_one(c, &rows);
-	} else {
-		for (size_t i = 0; i < rows.n; i++) {
-			if (c->all || strcmp(rows.at[i].mark, "open") == 0)
-				print_row(&rows.at[i], c);
-		}
-	}
-	for (size_t i = 0; i < rows.n; i++)
-		free(rows.at[i].text);
-	free(rows.at);
+	else if (rc == 0)
+		print_list(c, &rows);
+	free_rows(&rows);
 	return rc;
 }

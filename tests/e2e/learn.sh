@@ -171,6 +171,19 @@ refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejt
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
+# A first start and a later one are two sessions: a shell that started both would be among what is allowed.
+under all start cat shared/f2 >/dev/null
+under all restart cat shared/f1 >/dev/null
+"$USHER" desk review rules --journal="$T/start.j" --journal="$T/restart.j" >"$T/etc/both.rules"
+chmod 600 "$T/etc/both.rules"
+same "rules are made of two sessions: what the first did" 2 "$(under both b1 cat shared/f2)"
+same "and what the second did" 1 "$(under both b2 cat shared/f1)"
+same "nothing that neither did" "" "$(under both b3 /bin/sh -c 'echo ran')"
+n=$("$USHER" desk review --journal="$T/restart.j" | awk '/ read .*shared\/f1/ {print $1; exit}')
+"$USHER" desk review wrong "$n" --journal="$T/restart.j"
+same "what is wrong in the second is not in them" 1/0 "$("$USHER" desk review rules --journal="$T/start.j" --journal="$T/restart.j" >"$T/both"; grep -c shared/f2 "$T/both")/$(grep -c shared/f1 "$T/both")"
+same "of one that is not there no rules are made" "1/" "$("$USHER" desk review rules --journal="$T/start.j" --journal="$T/none" >"$T/both" 2>/dev/null; echo $?)/$(cat "$T/both")"
+same "a list is of one" 125 "$("$USHER" desk review --journal="$T/start.j" --journal="$T/restart.j" >/dev/null 2>&1; echo $?)"
 # In a directory that somebody else's home is for builtin:secrets, unless it is the project's.
 mkdir -p "$T/homes/me" "$T/homes/service"
 echo kept >"$T/homes/service/f"
