@@ -18,6 +18,7 @@
 #define COUNTED 10  /* digits of nginx's */
 #define SIXTEENS 12 /* places of a number in sixteens, at least: PHP's uniqid has thirteen, half a UUID sixteen */
 #define UUID 36
+#define COUNTED_PLACES 8 /* of a number with zeros in front, at least */
 #define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -157,20 +158,62 @@ static bool is_aprs(const char *name, size_t len)
 	       strcspn(name + len - MKSTEMP, "0123456789") < MKSTEMP;
 }
 
-/* A number that was drawn, or of the time, in sixteens. */
+/* One that is counted, with zeros in front, as squid's and etcd's are: 0000000B, 0000000000000003-00000000000000cc. */
+static size_t counted_at_end(const char *name, size_t len, const char *digits_and_line)
+{
+	size_t n = 0;
+
+	while (n < len && name[len - 1 - n] && strchr(digits_and_line, name[len - 1 - n]))
+		n++;
+	const char *from = name + len - n;
+	if (n == len || isalnum((unsigned char)from[-1]))
+		return 0;
+	for (size_t i = 0, end; i < n; i = end + 1) {
+		end = i + strcspn(from + i, "-");
+		end = end < n ? end : n;
+		if (end - i < COUNTED_PLACES || strncmp(from + i, "00", 2) != 0)
+			return 0;
+	}
+	return n;
+}
+
+/* The numbers of one case: what they are made of, and with lines between them. */
+struct sixteens {
+	struct lot_letter plain, lined;
+};
+
+static size_t sixteens_drawn(const char *name, size_t len, const struct sixteens *of, const struct lot_letter **one)
+{
+	bool uuid = is_uuid(name, len, of->lined.letters);
+	size_t n = uuid ? UUID : sixteens_at_end(name, len, of->plain.letters);
+
+	*one = uuid ? &of->lined : &of->plain;
+	return n;
+}
+
+static size_t sixteens_counted(const char *name, size_t len, const struct sixteens *of, const struct lot_letter **one)
+{
+	size_t n = counted_at_end(name, len, of->lined.letters);
+
+	*one = memchr(name + len - n, '-', n) ? &of->lined : &of->plain;
+	return n;
+}
+
+/* A number that was drawn, or of the time, or counted, in sixteens. What was counted up to 9 says not which case it will have. */
 static size_t number_drawn(const char *name, size_t len, const struct lot_letter **one)
 {
-	static const struct lot_letter cases[][2] = { { { "[0-9a-f]", "0123456789abcdef" }, { "[0-9a-f-]", "0123456789abcdef-" } },
-						      { { "[0-9A-F]", "0123456789ABCDEF" }, { "[0-9A-F-]", "0123456789ABCDEF-" } } };
+	static const struct sixteens small = { { "[0-9a-f]", "0123456789abcdef" }, { "[0-9a-f-]", "0123456789abcdef-" } },
+				     large = { { "[0-9A-F]", "0123456789ABCDEF" }, { "[0-9A-F-]", "0123456789ABCDEF-" } },
+				     any = { { "[0-9a-fA-F]", "0123456789abcdefABCDEF" }, { "[0-9a-fA-F-]", "0123456789abcdefABCDEF-" } };
 
-	for (size_t i = 0; i < 2; i++) {
-		bool uuid = is_uuid(name, len, cases[i][1].letters);
-		size_t n = uuid ? UUID : sixteens_at_end(name, len, cases[i][0].letters);
-		*one = &cases[i][uuid];
-		if (n)
-			return n;
-	}
-	*one = &cases[0][0];
+	if (is_counted(name, len))
+		return 0;
+	size_t n = sixteens_drawn(name, len, &small, one);
+	n = n ? n : sixteens_drawn(name, len, &large, one);
+	n = n ? n : sixteens_counted(name, len, &any, one);
+	if (n)
+		return n;
+	*one = &small.plain;
 	return is_aprs(name, len) ? MKSTEMP : 0;
 }
 
@@ -236,6 +279,22 @@ struct unsteady review_unsteady(const char *name)
 	struct unsteady u = before_suffix(name, len, 0);
 
 	return u.digits || u.lot ? u : before_suffix(name, len, suffix_of(name, len));
+}
+
+static struct unsteady number_before(const char *name, size_t len, size_t suffix)
+{
+	struct unsteady u = { .suffix = suffix };
+
+	u.lot = number_drawn(name, len - suffix, &u.one);
+	return u;
+}
+
+struct unsteady review_numbered(const char *name)
+{
+	size_t len = strlen(name);
+	struct unsteady u = number_before(name, len, 0);
+
+	return u.lot ? u : number_before(name, len, suffix_of(name, len));
 }
 
 char *review_nameless(char *name)

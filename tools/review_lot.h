@@ -19,6 +19,9 @@ struct unsteady {
 /* NAME is that of a file that was made and is gone again. */
 struct unsteady review_unsteady(const char *name);
 
+/* The same of a file that stays: numbers alone that nobody gives by hand, in sixteens, with many places or zeros in front. */
+struct unsteady review_numbered(const char *name);
+
 /* NAME is that of a file that has none: the number by which one that O_TMPFILE made is shown until it gets a name, else NULL. */
 char *review_nameless(char *name);
 

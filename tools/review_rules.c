@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * MUST: every byte of a name is written so that it matches itself alone; wildcards stand only where a number, letters drawn by lot, a directory's names or
- * an address's ports were generalized, as usher(1) tells under SERVICES. What is written loads. What builtin:secrets denies is allowed
+ * MUST: every byte of a name is written so that it matches itself alone; wildcards stand only where a number, letters drawn by lot, a directory's names, those
+ * over which files are spread, or an address's ports were generalized, as usher(1) tells under SERVICES. What is written loads. What builtin:secrets denies is allowed
  * where it was done, by a rule before the include: a rule on more than was done stands behind it.
  */
 #include "tools/review_rules.h"
@@ -24,6 +24,7 @@
 #include "rules/strbuf.h"
 #include "tools/review_lot.h"
 #include "tools/review_names.h"
+#include "tools/review_spread.h"
 #include "tools/rule_files.h"
 #include "tools/tool.h"
 
@@ -44,6 +45,7 @@ struct review_rules {
 	struct rule_variables variables;
 	struct ruleset *secrets;
 	struct review_names names;
+	struct review_spread spread;
 	struct review_names given; /* addresses whose ports the kernel chose, which are others next time */
 	size_t unnamed;
 	unsigned char pids[PIDS / 8]; /* what has called so far, a bit each */
@@ -94,6 +96,7 @@ void review_rules_free(struct review_rules *r)
 		return;
 	review_names_free(&r->names);
 	review_names_free(&r->given);
+	review_spread_free(&r->spread);
 	ruleset_free(r->secrets);
 	free(r);
 }
@@ -310,9 +313,9 @@ static void put_ops(struct strbuf *to, const char *between, op_set ops)
 
 static struct unsteady unsteady_of(const struct done_to *w)
 {
-	if (*w->scheme || !(w->ops & OP_CREATE) || !(w->ops & OP_DELETE))
+	if (*w->scheme || !(w->ops & OP_CREATE))
 		return (struct unsteady){ 0 };
-	return review_unsteady(w->name);
+	return w->ops & OP_DELETE ? review_unsteady(w->name) : review_numbered(w->name);
 }
 
 /* Some of a name, with a wildcard in the place of each process's number. */
@@ -335,8 +338,26 @@ static void put_unsteady(struct strbuf *to, const struct unsteady *u)
 		strbuf_puts(to, "[0-9]*");
 }
 
+static void put_name(struct strbuf *to, const struct review_rules *r, const struct done_to *w, size_t len);
+
+/* The last directory, or name, of the first LEN bytes, where files are spread over those beside it. Of what is secret each stays what it is. */
+static struct unsteady spread_at(const struct review_rules *r, const struct done_to *w, size_t len)
+{
+	const char *slash = memrchr(w->name, '/', len), *part = slash ? slash + 1 : NULL;
+	size_t n = part ? len - (size_t)(part - w->name) : 0;
+	CLEANUP_STRBUF struct strbuf b = { 0 };
+	CLEANUP_FREE char *parent = NULL;
+	size_t unused;
+
+	if (w->first || !review_spread_is(part, n))
+		return (struct unsteady){ 0 };
+	put_name(&b, r, w, (size_t)(slash - w->name));
+	const struct lot_letter *one = strbuf_end(&b, &parent, &unused) < 0 ? NULL : review_spread_find(&r->spread, parent, n);
+	return one ? (struct unsteady){ .lot = n, .one = one } : (struct unsteady){ 0 };
+}
+
 /* What is another one next time of the directory that the first LEN bytes of the name are. */
-static struct unsteady directory_above(const struct review_names *of, const struct done_to *w, size_t len)
+static struct unsteady directory_above(const struct review_rules *r, const struct done_to *w, size_t len)
 {
 	char above[PATH_MAX];
 
@@ -344,18 +365,19 @@ static struct unsteady directory_above(const struct review_names *of, const stru
 		return (struct unsteady){ 0 };
 	memcpy(above, w->name, len);
 	above[len] = 0;
-	const struct done_to *d = review_names_find(of, "", above);
-	return d ? unsteady_of(d) : (struct unsteady){ 0 };
+	const struct done_to *d = review_names_find(&r->names, "", above);
+	struct unsteady u = d ? unsteady_of(d) : (struct unsteady){ 0 };
+	return u.lot || u.digits ? u : spread_at(r, w, len);
 }
 
 /* The name, up to LEN, with wildcards where something is another one next time; the closing quote is the caller's. */
-static void put_name(struct strbuf *to, const struct review_names *of, const struct done_to *w, size_t len)
+static void put_name(struct strbuf *to, const struct review_rules *r, const struct done_to *w, size_t len)
 {
 	size_t done = 0;
 
 	strbuf_printf(to, " \"%s", w->scheme);
 	for (size_t at = 1; at <= len && w->name[at]; at++) {
-		struct unsteady u = w->name[at] == '/' ? directory_above(of, w, at) : (struct unsteady){ 0 };
+		struct unsteady u = w->name[at] == '/' ? directory_above(r, w, at) : (struct unsteady){ 0 };
 		if (!u.lot && !u.digits)
 			continue;
 		put_part(to, w->name + done, at - done - u.suffix - u.digits - u.lot);
@@ -363,6 +385,49 @@ static void put_name(struct strbuf *to, const struct review_names *of, const str
 		done = at - u.suffix;
 	}
 	put_part(to, w->name + done, len - done);
+}
+
+/* The name of the directory that the first LEN bytes are joins those beside it. */
+static void add_spread(struct review_rules *r, const struct done_to *w, size_t from, size_t len)
+{
+	CLEANUP_STRBUF struct strbuf b = { 0 };
+	CLEANUP_FREE char *parent = NULL;
+	size_t unused;
+
+	put_name(&b, r, w, from - 1);
+	if (strbuf_end(&b, &parent, &unused) < 0)
+		r->spread.failed = true;
+	else
+		review_spread_add(&r->spread, parent, w->name + from, len - from);
+}
+
+/* The directory DEPTH below the root of what was made. Returns whether there may be more below. */
+static bool look_at(struct review_rules *r, const struct done_to *w, size_t depth)
+{
+	size_t from = 1;
+
+	if (*w->scheme || w->name[0] != '/' || w->first || !(w->ops & w->done & OP_CREATE))
+		return false;
+	for (; depth && w->name[from]; from++)
+		depth -= w->name[from] == '/';
+	size_t len = from + strcspn(w->name + from, "/");
+	if (depth || !w->name[len])
+		return false;
+	if (review_spread_is(w->name + from, len - from))
+		add_spread(r, w, from, len);
+	return true;
+}
+
+/* From the root downwards, since a directory below one of those is told by what all of these have for a name. */
+static void look_for_spread(struct review_rules *r)
+{
+	bool more = true;
+
+	for (size_t depth = 0; more; depth++) {
+		more = false;
+		for (size_t i = 0; i < r->names.listed; i++)
+			more |= look_at(r, r->names.list[i], depth);
+	}
 }
 
 /* Whether the rule that W makes is on OTHER as well, which had the same done to it: some letters that were drawn by lot look like a word. */
@@ -393,10 +458,12 @@ static bool is_told(const struct review_names *of, size_t at)
 	return false;
 }
 
-static void put_one(struct strbuf *to, const struct review_names *of, const struct done_to *w, op_set ops, bool joined)
+static void put_one(struct strbuf *to, const struct review_rules *r, const struct done_to *w, op_set ops, bool joined)
 {
 	bool own_port = w->scheme == OWN_PORT, address = own_port || (w->name[0] != '/' && !*w->scheme);
 	struct unsteady end = joined ? (struct unsteady){ 0 } : unsteady_of(w);
+	if (!joined && !*w->scheme && !address && !end.lot && !end.digits)
+		end = spread_at(r, w, strlen(w->name));
 	size_t len = joined ? w->directory : strlen(w->name);
 
 	put_ops(to, "allow ", ops);
@@ -407,7 +474,7 @@ static void put_one(struct strbuf *to, const struct review_names *of, const stru
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, of, w, len - end.lot - end.digits - end.suffix);
+		put_name(to, r, w, len - end.lot - end.digits - end.suffix);
 	put_unsteady(to, &end);
 	if (!address)
 		strbuf_printf(to, "%s%s\"", joined ? "/*" : "", w->name + strlen(w->name) - end.suffix);
@@ -446,17 +513,18 @@ static void drop_twin(struct strbuf *b, size_t from, void **lines)
 		free(line);
 }
 
-static void put_unchanged(struct strbuf *to, const struct review_names *of, const struct done_to *w, op_set ops)
+static void put_unchanged(struct strbuf *to, const struct review_rules *r, const struct done_to *w, op_set ops)
 {
 	if (!ops)
 		return;
 	put_ops(to, "deny ", ops);
-	put_name(to, of, w, strlen(w->name));
+	put_name(to, r, w, strlen(w->name));
 	strbuf_puts(to, "\"\n");
 }
 
-static void put_all(struct strbuf *to, const struct review_names *of)
+static void put_all(struct strbuf *to, const struct review_rules *r)
 {
+	const struct review_names *of = &r->names;
 	size_t said = SIZE_MAX; /* in whose directory the rule on all its files was the last */
 	void *lines = NULL;
 
@@ -466,16 +534,16 @@ static void put_all(struct strbuf *to, const struct review_names *of)
 			strbuf_puts(to, "include " SECRETS "\n");
 		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
-			put_one(to, of, w, w->shared, true);
+			put_one(to, r, w, w->shared, true);
 			drop_twin(to, from, &lines);
 			said = i;
 			from = to->len;
 		}
 		if (!(w->ops & (op_set)~w->shared) || is_told(of, i))
 			continue;
-		put_one(to, of, w, w->ops, false);
+		put_one(to, r, w, w->ops, false);
 		drop_twin(to, from, &lines);
-		put_unchanged(to, of, w, changed_with(of, w));
+		put_unchanged(to, r, w, changed_with(of, w));
 	}
 	tdestroy(lines, free);
 }
@@ -508,13 +576,14 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 			  "# what was made to be changed as well, of a directory with %d names or more that were used alike all its files (but of\n"
 			  "# what " SECRETS " denies, which is above the include, as many alone that were used alike), of an\n"
 			  "# address with as many ports from %d on all of these, any number where a process's stood in a name,\n"
-			  "# and any letters or digits where some at the end of the name of what was made and gone again seem drawn by lot.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
+			  "# any letters or digits where some at the end of the name of what was made and gone again seem drawn by lot, and any number in sixteens\n"
+			  "# where one with many places or zeros in front ended the name of what was made, or files were spread over directories by one.\n", shown, REVIEW_JOINED, REVIEW_PORTS);
 	if (r->unnamed)
 		strbuf_printf(&b, "# Of what has no name, or none that a rule can be on: %zu call%s, which these rules do not allow.\n", r->unnamed,
 			      tool_plural(r->unnamed));
-	put_all(&b, &r->names);
+	put_all(&b, r);
 	strbuf_puts(&b, "default deny\n");
-	if (r->names.failed || r->given.failed || strbuf_end(&b, &text, &len) < 0)
+	if (r->names.failed || r->given.failed || r->spread.failed || strbuf_end(&b, &text, &len) < 0)
 		return -ENOMEM;
 	if (!loads(&r->variables, text, len))
 		return -EINVAL;
@@ -526,5 +595,6 @@ int review_rules_put(struct review_rules *r, const char *journal, FILE *to)
 {
 	review_names_settle(&r->names);
 	review_names_sort(&r->names);
+	look_for_spread(r);
 	return write_out(r, journal, to);
 }

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -92,6 +92,12 @@ for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883
                      ("9/656a1b2c3d4e5", "9/656a1f7d09b3c"), ("9/3f2504e0-4f89-41d3-9a0c-0305e82c3301.part", "9/9b2d7a10-00c4-4be8-8f11-7e65a90d12f4.part"),
                      ("10/job3f2504e04f8941d39a0c0305e82c3301", "10/job9b2d7a1000c44be88f117e6512345678"), ("10/3F2504E04F8941D3.tmp", "10/9B2D7A1000C44BE8.tmp")):
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
+# What stays, spread over directories as by git and proxies, or named by a number that is another one next time; words stay words.
+second = os.path.exists("../second")
+for d in ("a/1f", "7/29", "f/b0", "0/33") if second else ("c/29", "1/ab", "2/00", "e/7c"):
+    os.makedirs("11/" + d, exist_ok=True); name = "11/%s/3f2504e04f8941d39a0c0305e82c3301%s" % (d, d[2:]); put(name); open(name).read()
+for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal"): put(name)
+for name in ("12/a/f", "12/b/f", "12/c/f", "13/cache12", "14/facade"): put(name)
 lot = "4/tmpzz0k1b9x" if os.path.exists("../second") else "4/tmpa8s_7d6f"
 for d in (lot, "4/d." + lot[-6:] + "0Z"): os.mkdir(d); put(d + "/in"); os.mkdir(d + "/s"); put(d + "/s/in"); print(open(d + "/s/in").read()[:0], end=""); os.unlink(d + "/s/in"); os.rmdir(d + "/s"); os.unlink(d + "/in"); os.rmdir(d)
 s = socket.socket(socket.AF_UNIX); os.mkdir(lot); s.bind(lot + "/s"); s.listen(); socket.socket(socket.AF_UNIX).connect(lot + "/s"); os.unlink(lot + "/s"); os.rmdir(lot)
@@ -116,7 +122,7 @@ under() { # RULES JOURNAL COMMAND...
 said=$(printf 'odd\nq\ncat\n1\n2\n3\n4\nsecret\nran\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
-rm out/* moved/* bin/d*
+rm -r out/* moved/* bin/d* own/1[134]/*
 same "allowed for review it does the same" "$said" "$(under all learn ./serve)"
 rm moved/*
 check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/learn.j" >"$T/etc/learnt.rules"'
@@ -158,6 +164,11 @@ refused "seven letters where six were drawn by lot" /bin/sh -c 'echo >own/5/tmp_
 refused "what a word with a capital seems to be" /bin/sh -c 'echo >own/2/tmp/sessionAbCd0'
 refused "a name where a number with ten places was counted" /bin/sh -c 'echo >own/5/0000x00001; echo >own/5/00000000012'
 refused "as many letters as a number in sixteens had places" /bin/sh -c 'echo >own/9/passwordsfile'
+refused "a directory that is none by which files are spread" /bin/sh -c 'mkdir -p own/11/0/zz; echo >own/11/0/zz/3f2504e04f8941d39a0c0305e82c330129'
+refused "another name in one that is" /bin/sh -c 'mkdir -p own/11/0/29; echo >own/11/0/29/passwords'
+refused "a directory beside three" /bin/sh -c 'echo >own/12/d/f'
+refused "another word beside one that has letters of numbers" /bin/sh -c 'echo >own/14/decade'
+same "what is spread over directories is a rule for each of its kinds" 2 "$(grep -c '/own/11/\[0-9a-f\]/\[' "$T/etc/learnt.rules")"
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
 refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
 /usr/bin/python3 -S -c '
