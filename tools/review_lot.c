@@ -7,6 +7,7 @@
 
 #include <ctype.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #define MKSTEMP 6  /* letters that mkstemp(3) draws */
@@ -295,6 +296,13 @@ struct unsteady review_numbered(const char *name)
 	struct unsteady u = number_before(name, len, 0);
 
 	return u.lot ? u : number_before(name, len, suffix_of(name, len));
+}
+
+bool review_is_day(const char *digits, size_t n)
+{
+	unsigned month, day;
+
+	return n == 8 && sscanf(digits, "20%*2[0-9]%2u%2u", &month, &day) == 2 && month >= 1 && month <= 12 && day >= 1 && day <= 31;
 }
 
 char *review_nameless(char *name)

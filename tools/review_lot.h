@@ -3,6 +3,7 @@
 #ifndef USHER_TOOLS_REVIEW_LOT_H
 #define USHER_TOOLS_REVIEW_LOT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What may stand in each place of what was drawn by lot. */
@@ -21,6 +22,9 @@ struct unsteady review_unsteady(const char *name);
 
 /* The same of a file that stays: numbers alone that nobody gives by hand, in sixteens, with many places or zeros in front. */
 struct unsteady review_numbered(const char *name);
+
+/* Whether N digits are a day of this century: 20261130. */
+bool review_is_day(const char *digits, size_t n);
 
 /* NAME is that of a file that has none: the number by which one that O_TMPFILE made is shown until it gets a name, else NULL. */
 char *review_nameless(char *name);

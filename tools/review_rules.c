@@ -338,6 +338,26 @@ static void put_unsteady(struct strbuf *to, const struct unsteady *u)
 		strbuf_puts(to, "[0-9]*");
 }
 
+/* The same of what stands before letters drawn by lot, with a wildcard in the place of a day in its last name: Ruby's puma20261130-4242-8sfjq1. */
+static void put_dated(struct strbuf *to, const char *part, size_t len)
+{
+	const char *slash = memrchr(part, '/', len);
+	size_t n, at = slash ? (size_t)(slash - part) : 0;
+
+	for (; at < len; at += n + !n) {
+		n = strspn(part + at, "0123456789");
+		if (at + n <= len && review_is_day(part + at, n))
+			break;
+	}
+	if (at >= len) {
+		put_part(to, part, len);
+		return;
+	}
+	put_part(to, part, at);
+	strbuf_puts(to, "20[0-9][0-9][0-9][0-9][0-9][0-9]");
+	put_part(to, part + at + n, len - at - n);
+}
+
 static void put_name(struct strbuf *to, const struct review_rules *r, const struct done_to *w, size_t len);
 
 /* The last directory, or name, of the first LEN bytes, where files are spread over those beside it. Of what is secret each stays what it is. */
@@ -380,11 +400,14 @@ static void put_name(struct strbuf *to, const struct review_rules *r, const stru
 		struct unsteady u = w->name[at] == '/' ? directory_above(r, w, at) : (struct unsteady){ 0 };
 		if (!u.lot && !u.digits)
 			continue;
-		put_part(to, w->name + done, at - done - u.suffix - u.digits - u.lot);
+		put_dated(to, w->name + done, at - done - u.suffix - u.digits - u.lot);
 		put_unsteady(to, &u);
 		done = at - u.suffix;
 	}
-	put_part(to, w->name + done, len - done);
+	if (w->name[len] && w->name[len] != '/')
+		put_dated(to, w->name + done, len - done);
+	else
+		put_part(to, w->name + done, len - done);
 }
 
 /* The name of the directory that the first LEN bytes are joins those beside it. */

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -90,7 +90,8 @@ for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883
                      # As distcc, Apache and PHP do, and UUIDs.
                      ("8/distcc_4074d4cd.deps", "8/distcc_363af32e.deps"), ("8/.davfs.tmp3bbb99", "8/.davfs.tmp3c5219"),
                      ("9/656a1b2c3d4e5", "9/656a1f7d09b3c"), ("9/3f2504e0-4f89-41d3-9a0c-0305e82c3301.part", "9/9b2d7a10-00c4-4be8-8f11-7e65a90d12f4.part"),
-                     ("10/job3f2504e04f8941d39a0c0305e82c3301", "10/job9b2d7a1000c44be88f117e6512345678"), ("10/3F2504E04F8941D3.tmp", "10/9B2D7A1000C44BE8.tmp")):
+                     ("10/job3f2504e04f8941d39a0c0305e82c3301", "10/job9b2d7a1000c44be88f117e6512345678"), ("10/3F2504E04F8941D3.tmp", "10/9B2D7A1000C44BE8.tmp"),
+                     ("15/web20261130-%d-8sfjq1.log" % os.getpid(), "15/web20270101-%d-x1t0aa.log" % os.getpid())): # as Ruby does
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 # What stays, spread over directories as by git and proxies, or named by a number that is another one next time; words stay words.
 second = os.path.exists("../second")
@@ -170,6 +171,7 @@ refused "a directory beside three" /bin/sh -c 'echo >own/12/d/f'
 refused "another word beside one that has letters of numbers" /bin/sh -c 'echo >own/14/decade'
 same "what is spread over directories is a rule for each of its kinds" 2 "$(grep -c '/own/11/\[0-9a-f\]/\[' "$T/etc/learnt.rules")"
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
+refused "what is no day where one was" /bin/sh -c 'echo >own/15/web20261x30-4242-8sfjq1.log'
 refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
 /usr/bin/python3 -S -c '
 import socket, sys
