@@ -24,6 +24,8 @@
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
 
+static const struct lot_letter letter = { "?", LETTERS };
+
 struct letters {
 	size_t n;
 	bool upper, lower, digit;
@@ -220,12 +222,12 @@ static size_t number_drawn(const char *name, size_t len, const struct lot_letter
 
 static size_t letters_drawn(const char *name, size_t len, const struct lot_letter **one)
 {
-	static const struct lot_letter any = { "?", LETTERS }, digit = { "[0-9]", "0123456789" }, alone = { "[A-Za-z0-9_]", LETTERS };
+	static const struct lot_letter digit = { "[0-9]", "0123456789" }, alone = { "[A-Za-z0-9_]", LETTERS };
 	struct letters run = letters_at_end(name, len, len);
 	size_t before = len - run.n;
 	bool named = is_named(name, before), mixed = run.upper + run.lower + run.digit > 1, both = run.upper && run.lower;
 
-	*one = &any;
+	*one = &letter;
 	if (is_counted(name, len)) {
 		*one = &digit;
 		return COUNTED;
@@ -296,6 +298,28 @@ struct unsteady review_numbered(const char *name)
 	struct unsteady u = number_before(name, len, 0);
 
 	return u.lot ? u : number_before(name, len, suffix_of(name, len));
+}
+
+static size_t word_at_end(const char *name, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && islower((unsigned char)name[len - 1 - n]))
+		n++;
+	const char *slash = memrchr(name, '/', len - n);
+	bool parted = n < len && name[len - 1 - n] != '/' && !isalnum((unsigned char)name[len - 1 - n]);
+	return (n == MKSTEMP || n == PYTHON || n == MKTEMP) && parted && is_named(name, len - n) && slash && is_temporary(name, (size_t)(slash - name) + 1) ? n : 0;
+}
+
+struct unsteady review_like_word(const char *name)
+{
+	size_t len = strlen(name), suffix = 0, lot = word_at_end(name, len);
+
+	if (!lot) {
+		suffix = suffix_of(name, len);
+		lot = suffix ? word_at_end(name, len - suffix) : 0;
+	}
+	return (struct unsteady){ .lot = lot, .suffix = lot ? suffix : 0, .one = &letter };
 }
 
 bool review_is_day(const char *digits, size_t n)

@@ -23,6 +23,12 @@ struct unsteady review_unsteady(const char *name);
 /* The same of a file that stays: numbers alone that nobody gives by hand, in sixteens, with many places or zeros in front. */
 struct unsteady review_numbered(const char *name);
 
+/*
+ * The same of a file that was made in a directory for temporary files and is gone again, where its letters are as a word's: what was drawn if another file
+ * beside it has others in their place.
+ */
+struct unsteady review_like_word(const char *name);
+
 /* Whether N digits are a day of this century: 20261130. */
 bool review_is_day(const char *digits, size_t n);
 

@@ -24,6 +24,7 @@ struct done_to {
 	op_set ops, done; /* done: what of it took effect, or is needed where a name that was moved came from */
 	unsigned copied; /* by how many moves of a directory above its name was made; 0: the journal has it */
 	bool looked, first; /* first: review_names.first said so */
+	bool drawn; /* its letters are as a word's, and another name beside it has others in their place: review_like_word() */
 	op_set shared; /* what the rule on all files of its directory allows; review_names_sort() */
 };
 

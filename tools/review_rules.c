@@ -315,7 +315,62 @@ static struct unsteady unsteady_of(const struct done_to *w)
 {
 	if (*w->scheme || !(w->ops & OP_CREATE))
 		return (struct unsteady){ 0 };
-	return w->ops & OP_DELETE ? review_unsteady(w->name) : review_numbered(w->name);
+	if (!(w->ops & OP_DELETE))
+		return review_numbered(w->name);
+	return w->drawn ? review_like_word(w->name) : review_unsteady(w->name);
+}
+
+/* A name without the letters that may have been drawn by lot, and who had it first. */
+struct worded {
+	char *name;
+	struct done_to *first;
+};
+
+static int by_rest(const void *a, const void *b)
+{
+	const struct worded *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static void free_worded(void *of)
+{
+	struct worded *w = of;
+
+	free(w->name);
+	free(w);
+}
+
+/* Letters that look like words: where two names differ in nothing else they were drawn, both. FALSE without memory. */
+static bool look_at_word(void **tree, struct done_to *w, const struct unsteady *word)
+{
+	struct worded *key = calloc(1, sizeof(*key)), **at = NULL;
+
+	if (key) {
+		*key = (struct worded){ .name = strdup(w->name), .first = w };
+		if (key->name)
+			memset(key->name + strlen(w->name) - word->suffix - word->lot, '?', word->lot);
+		at = key->name ? tsearch(key, tree, by_rest) : NULL;
+	}
+	if (at && *at != key)
+		(*at)->first->drawn = w->drawn = true;
+	if (key && (!at || *at != key))
+		free_worded(key);
+	return at;
+}
+
+static void look_for_words(struct review_names *of)
+{
+	void *tree = NULL;
+
+	for (size_t i = 0; i < of->listed; i++) {
+		struct done_to *w = of->list[i];
+		bool gone = !*w->scheme && !w->first && w->ops & OP_CREATE && w->ops & OP_DELETE;
+		struct unsteady word = gone ? review_like_word(w->name) : (struct unsteady){ 0 };
+		if (word.lot && !look_at_word(&tree, w, &word))
+			of->failed = true;
+	}
+	tdestroy(tree, free_worded);
 }
 
 /* Some of a name, with a wildcard in the place of each process's number. */
@@ -618,6 +673,7 @@ int review_rules_put(struct review_rules *r, const char *journal, FILE *to)
 {
 	review_names_settle(&r->names);
 	review_names_sort(&r->names);
+	look_for_words(&r->names);
 	look_for_spread(r);
 	return write_out(r, journal, to);
 }

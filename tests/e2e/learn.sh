@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -99,6 +99,10 @@ for d in ("a/1f", "7/29", "f/b0", "0/33") if second else ("c/29", "1/ab", "2/00"
     os.makedirs("11/" + d, exist_ok=True); name = "11/%s/3f2504e04f8941d39a0c0305e82c3301%s" % (d, d[2:]); put(name); open(name).read()
 for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal"): put(name)
 for name in ("12/a/f", "12/b/f", "12/c/f", "13/cache12", "14/facade"): put(name)
+# Letters that are as words are, twice; beside them a word that is there once.
+for lot in ("16/tmp/up-dwqkzu", "16/tmp/up-bnmrty", "17/tmp/a.bcfghj.d", "17/tmp/a.klmpqr.d") if second else ("16/tmp/up-bxwhin", "16/tmp/up-kzzqwe", "17/tmp/a.rtwqpo.d", "17/tmp/a.zxvnml.d"):
+    os.mkdir(lot); put(lot + "/f"); os.unlink(lot + "/f"); os.rmdir(lot)
+put("17/tmp/up-socket"); os.unlink("17/tmp/up-socket")
 lot = "4/tmpzz0k1b9x" if os.path.exists("../second") else "4/tmpa8s_7d6f"
 for d in (lot, "4/d." + lot[-6:] + "0Z"): os.mkdir(d); put(d + "/in"); os.mkdir(d + "/s"); put(d + "/s/in"); print(open(d + "/s/in").read()[:0], end=""); os.unlink(d + "/s/in"); os.rmdir(d + "/s"); os.unlink(d + "/in"); os.rmdir(d)
 s = socket.socket(socket.AF_UNIX); os.mkdir(lot); s.bind(lot + "/s"); s.listen(); socket.socket(socket.AF_UNIX).connect(lot + "/s"); os.unlink(lot + "/s"); os.rmdir(lot)
@@ -171,6 +175,8 @@ refused "a directory beside three" /bin/sh -c 'echo >own/12/d/f'
 refused "another word beside one that has letters of numbers" /bin/sh -c 'echo >own/14/decade'
 same "what is spread over directories is a rule for each of its kinds" 2 "$(grep -c '/own/11/\[0-9a-f\]/\[' "$T/etc/learnt.rules")"
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
+refused "six letters in the place of a word that was there once" /bin/sh -c 'echo >own/17/tmp/up-config'
+refused "seven in the place of six" /bin/sh -c 'mkdir -p own/16/tmp/up-sockets; echo >own/16/tmp/up-sockets/f'
 refused "what is no day where one was" /bin/sh -c 'echo >own/15/web20261x30-4242-8sfjq1.log'
 refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
 /usr/bin/python3 -S -c '
