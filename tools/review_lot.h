@@ -15,6 +15,7 @@ struct lot_letter {
 struct unsteady {
 	size_t digits, lot, suffix;
 	const struct lot_letter *one; /* for each that was drawn by lot */
+	size_t whole; /* all of the name: of a directory beside many that come and go */
 };
 
 /* NAME is that of a file that was made and is gone again. */

@@ -39,6 +39,8 @@ static const char OWN_PORT[] = "own "; /* stands before no name: of an address's
 #define PIDS 4194304 /* the kernel's own bound */
 #define DIGITS 3 /* a shorter number is too often another one */
 
+#define SPREAD_DEEPEST 24 /* directories below the root among which those are looked for over which files are spread */
+
 #define SECRETS "builtin:secrets"
 
 struct review_rules {
@@ -385,26 +387,33 @@ static void put_part(struct strbuf *to, const char *part, size_t len)
 	guard_escape(to, (struct span){ part + done, (uint32_t)(len - done) });
 }
 
+static size_t unsteady_len(const struct unsteady *u)
+{
+	return u->lot + u->digits + u->whole;
+}
+
 static void put_unsteady(struct strbuf *to, const struct unsteady *u)
 {
+	if (u->whole)
+		strbuf_puts(to, "*");
 	for (size_t i = 0; i < u->lot; i++)
 		strbuf_puts(to, u->one->pattern);
 	if (u->digits)
 		strbuf_puts(to, "[0-9]*");
 }
 
-/* The same of what stands before letters drawn by lot, with a wildcard in the place of a day in its last name: Ruby's puma20261130-4242-8sfjq1. */
-static void put_dated(struct strbuf *to, const char *part, size_t len)
+/* The same, where it stands before letters DRAWN by lot with a wildcard in the place of a day in its last name: Ruby's puma20261130-4242-8sfjq1. */
+static void put_dated(struct strbuf *to, const char *part, size_t len, bool drawn)
 {
 	const char *slash = memrchr(part, '/', len);
-	size_t n, at = slash ? (size_t)(slash - part) : 0;
+	size_t n = 0, at = slash ? (size_t)(slash - part) : 0;
 
-	for (; at < len; at += n + !n) {
+	for (; drawn && at < len; at += n + !n) {
 		n = strspn(part + at, "0123456789");
 		if (at + n <= len && review_is_day(part + at, n))
 			break;
 	}
-	if (at >= len) {
+	if (!drawn || at >= len) {
 		put_part(to, part, len);
 		return;
 	}
@@ -413,70 +422,95 @@ static void put_dated(struct strbuf *to, const char *part, size_t len)
 	put_part(to, part + at + n, len - at - n);
 }
 
-static void put_name(struct strbuf *to, const struct review_rules *r, const struct done_to *w, size_t len);
-
-/* The last directory, or name, of the first LEN bytes, where files are spread over those beside it. Of what is secret each stays what it is. */
-static struct unsteady spread_at(const struct review_rules *r, const struct done_to *w, size_t len)
+/* What the first LEN bytes of the name are a directory of. */
+static const struct done_to *above(const struct review_rules *r, const struct done_to *w, size_t len)
 {
-	const char *slash = memrchr(w->name, '/', len), *part = slash ? slash + 1 : NULL;
-	size_t n = part ? len - (size_t)(part - w->name) : 0;
-	CLEANUP_STRBUF struct strbuf b = { 0 };
-	CLEANUP_FREE char *parent = NULL;
-	size_t unused;
+	char name[PATH_MAX];
 
-	if (w->first || !review_spread_is(part, n))
+	if (len >= sizeof(name) || (*w->scheme && strcmp(w->scheme, "unix:") != 0))
+		return NULL;
+	memcpy(name, w->name, len);
+	name[len] = 0;
+	return review_names_find(&r->names, "", name);
+}
+
+/* A directory that was made and is gone again, in one of which all files may be allowed. */
+static bool has_passed(const struct done_to *d)
+{
+	return d && d->directory && !d->first && d->done & OP_CREATE && d->done & OP_DELETE;
+}
+
+/*
+ * The last directory, or name, of the first LEN bytes, where files are spread over those beside it; PARENT is what the rule says of what is above.
+ * Of what is secret each stays what it is.
+ */
+static struct unsteady spread_at(const struct review_rules *r, const struct done_to *w, size_t len, const char *parent)
+{
+	const char *slash = memrchr(w->name, '/', len);
+	size_t n = slash ? len - (size_t)(slash - w->name) - 1 : 0;
+
+	if (!n || w->first)
 		return (struct unsteady){ 0 };
-	put_name(&b, r, w, (size_t)(slash - w->name));
-	const struct lot_letter *one = strbuf_end(&b, &parent, &unused) < 0 ? NULL : review_spread_find(&r->spread, parent, n);
+	if (has_passed(above(r, w, len)) && review_spread_passes(&r->spread, parent))
+		return (struct unsteady){ .whole = n };
+	const struct lot_letter *one = review_spread_is(slash + 1, n) ? review_spread_find(&r->spread, parent, n) : NULL;
 	return one ? (struct unsteady){ .lot = n, .one = one } : (struct unsteady){ 0 };
 }
 
 /* What is another one next time of the directory that the first LEN bytes of the name are. */
-static struct unsteady directory_above(const struct review_rules *r, const struct done_to *w, size_t len)
+static struct unsteady directory_above(const struct review_rules *r, const struct done_to *w, size_t len, const char *parent)
 {
-	char above[PATH_MAX];
-
-	if (len >= sizeof(above) || (*w->scheme && strcmp(w->scheme, "unix:") != 0))
-		return (struct unsteady){ 0 };
-	memcpy(above, w->name, len);
-	above[len] = 0;
-	const struct done_to *d = review_names_find(&r->names, "", above);
+	const struct done_to *d = above(r, w, len);
 	struct unsteady u = d ? unsteady_of(d) : (struct unsteady){ 0 };
-	return u.lot || u.digits ? u : spread_at(r, w, len);
+
+	return unsteady_len(&u) ? u : spread_at(r, w, len, parent);
+}
+
+/* What was written from START on, as a string. */
+static const char *written(struct strbuf *to, size_t start)
+{
+	strbuf_add(to, "", 1);
+	if (to->failed)
+		return "";
+	to->len--;
+	return to->bytes + start;
 }
 
 /* The name, up to LEN, with wildcards where something is another one next time; the closing quote is the caller's. */
 static void put_name(struct strbuf *to, const struct review_rules *r, const struct done_to *w, size_t len)
 {
-	size_t done = 0;
+	size_t start = to->len, done = 0;
 
 	strbuf_printf(to, " \"%s", w->scheme);
 	for (size_t at = 1; at <= len && w->name[at]; at++) {
-		struct unsteady u = w->name[at] == '/' ? directory_above(r, w, at) : (struct unsteady){ 0 };
-		if (!u.lot && !u.digits)
+		if (w->name[at] != '/')
 			continue;
-		put_dated(to, w->name + done, at - done - u.suffix - u.digits - u.lot);
+		struct unsteady u = directory_above(r, w, at, written(to, start));
+		put_dated(to, w->name + done, at - done - u.suffix - unsteady_len(&u), unsteady_len(&u));
 		put_unsteady(to, &u);
-		done = at - u.suffix;
+		put_part(to, w->name + at - u.suffix, u.suffix);
+		done = at;
 	}
-	if (w->name[len] && w->name[len] != '/')
-		put_dated(to, w->name + done, len - done);
-	else
-		put_part(to, w->name + done, len - done);
+	put_dated(to, w->name + done, len - done, w->name[len] && w->name[len] != '/');
 }
 
-/* The name of the directory that the first LEN bytes are joins those beside it. */
+/* The name of the directory that the first LEN bytes are, from FROM on, joins those beside it. */
 static void add_spread(struct review_rules *r, const struct done_to *w, size_t from, size_t len)
 {
+	const struct done_to *d = above(r, w, len);
+	bool spread = review_spread_is(w->name + from, len - from), passed = has_passed(d);
+	struct unsteady u = passed ? unsteady_of(d) : (struct unsteady){ 0 };
 	CLEANUP_STRBUF struct strbuf b = { 0 };
-	CLEANUP_FREE char *parent = NULL;
-	size_t unused;
 
+	if (!spread && !passed)
+		return;
 	put_name(&b, r, w, from - 1);
-	if (strbuf_end(&b, &parent, &unused) < 0)
-		r->spread.failed = true;
-	else
+	const char *parent = written(&b, 0);
+	r->spread.failed |= b.failed;
+	if (spread)
 		review_spread_add(&r->spread, parent, w->name + from, len - from);
+	if (passed && !unsteady_len(&u))
+		review_spread_passed(&r->spread, parent, w->name + from, len - from);
 }
 
 /* The directory DEPTH below the root of what was made. Returns whether there may be more below. */
@@ -491,8 +525,7 @@ static bool look_at(struct review_rules *r, const struct done_to *w, size_t dept
 	size_t len = from + strcspn(w->name + from, "/");
 	if (depth || !w->name[len])
 		return false;
-	if (review_spread_is(w->name + from, len - from))
-		add_spread(r, w, from, len);
+	add_spread(r, w, from, len);
 	return true;
 }
 
@@ -501,7 +534,7 @@ static void look_for_spread(struct review_rules *r)
 {
 	bool more = true;
 
-	for (size_t depth = 0; more; depth++) {
+	for (size_t depth = 0; more && depth < SPREAD_DEEPEST; depth++) {
 		more = false;
 		for (size_t i = 0; i < r->names.listed; i++)
 			more |= look_at(r, r->names.list[i], depth);
@@ -536,12 +569,23 @@ static bool is_told(const struct review_names *of, size_t at)
 	return false;
 }
 
+/* Of the name itself. The rule on all of its directory says as much where there is one. */
+static struct unsteady spread_end(const struct review_rules *r, const struct done_to *w)
+{
+	const char *slash = strrchr(w->name, '/');
+	CLEANUP_STRBUF struct strbuf b = { 0 };
+
+	put_name(&b, r, w, slash ? (size_t)(slash - w->name) : 0);
+	struct unsteady u = spread_at(r, w, strlen(w->name), written(&b, 0));
+	return u.whole && w->shared ? (struct unsteady){ 0 } : u;
+}
+
 static void put_one(struct strbuf *to, const struct review_rules *r, const struct done_to *w, op_set ops, bool joined)
 {
 	bool own_port = w->scheme == OWN_PORT, address = own_port || (w->name[0] != '/' && !*w->scheme);
 	struct unsteady end = joined ? (struct unsteady){ 0 } : unsteady_of(w);
-	if (!joined && !*w->scheme && !address && !end.lot && !end.digits)
-		end = spread_at(r, w, strlen(w->name));
+	if (!joined && !*w->scheme && !address && !unsteady_len(&end))
+		end = spread_end(r, w);
 	size_t len = joined ? w->directory : strlen(w->name);
 
 	put_ops(to, "allow ", ops);
@@ -552,7 +596,7 @@ static void put_one(struct strbuf *to, const struct review_rules *r, const struc
 	else if (address)
 		strbuf_printf(to, " %s", w->name);
 	else
-		put_name(to, r, w, len - end.lot - end.digits - end.suffix);
+		put_name(to, r, w, len - unsteady_len(&end) - end.suffix);
 	put_unsteady(to, &end);
 	if (!address)
 		strbuf_printf(to, "%s%s\"", joined ? "/*" : "", w->name + strlen(w->name) - end.suffix);
@@ -572,23 +616,45 @@ static op_set changed_with(const struct review_names *of, const struct done_to *
 	return 0;
 }
 
-static int by_text(const void *a, const void *b)
+/* What a line is about, and all that lines on it allow so far. */
+struct said {
+	char *what;
+	op_set ops;
+};
+
+static int by_what(const void *a, const void *b)
 {
-	return strcmp(a, b);
+	const struct said *x = a, *y = b;
+
+	return strcmp(x->what, y->what);
 }
 
-/* The line that begins at FROM goes where one before it says the same. LINES is a tree of those. */
-static void drop_twin(struct strbuf *b, size_t from, void **lines)
+static void free_said(void *of)
 {
-	char *line = b->failed ? NULL : strndup((const char *)b->bytes + from, b->len - from);
-	char **at = line ? tsearch(line, lines, by_text) : NULL;
+	struct said *s = of;
 
+	free(s->what);
+	free(s);
+}
+
+/* The line that begins at FROM, and allows OPS, goes where those before it say as much. LINES is a tree of struct said. */
+static void drop_twin(struct strbuf *b, size_t from, op_set ops, void **lines)
+{
+	struct said *line = b->failed ? NULL : calloc(1, sizeof(*line)), **at = NULL;
+	const char *what = line ? memchr(b->bytes + from + strlen("allow "), ' ', b->len - from - strlen("allow ")) : NULL;
+
+	if (what)
+		line->what = strndup(what, b->len - (size_t)(what - b->bytes));
+	if (what && line->what)
+		at = tsearch(line, lines, by_what);
 	if (!at)
 		b->failed = true;
-	else if (*at != line)
+	else if (!(ops & (op_set)~(*at)->ops))
 		b->len = from;
-	if (!at || *at != line)
-		free(line);
+	else
+		(*at)->ops |= ops;
+	if (line && (!at || *at != line))
+		free_said(line);
 }
 
 static void put_unchanged(struct strbuf *to, const struct review_rules *r, const struct done_to *w, op_set ops)
@@ -613,17 +679,17 @@ static void put_all(struct strbuf *to, const struct review_rules *r)
 		size_t from = to->len;
 		if (w->shared && (said == SIZE_MAX || !review_names_together(of->list[said], w))) {
 			put_one(to, r, w, w->shared, true);
-			drop_twin(to, from, &lines);
+			drop_twin(to, from, w->shared, &lines);
 			said = i;
 			from = to->len;
 		}
 		if (!(w->ops & (op_set)~w->shared) || is_told(of, i))
 			continue;
 		put_one(to, r, w, w->ops, false);
-		drop_twin(to, from, &lines);
+		drop_twin(to, from, w->ops, &lines);
 		put_unchanged(to, r, w, changed_with(of, w));
 	}
-	tdestroy(lines, free);
+	tdestroy(lines, free_said);
 }
 
 static bool loads(const struct rule_variables *v, const char *text, size_t len)

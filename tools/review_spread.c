@@ -6,12 +6,16 @@
 
 #include <ctype.h>
 #include <search.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ENOUGH 4
 #define LONGEST 2 /* letters; three are words too often */
 #define VALUES 256
+/* In the place of a number of letters: the directories that came and went in one, and each of these by its name. */
+#define PASSED 0
+#define BY_NAME SIZE_MAX
 
 struct spread {
 	char *parent;
@@ -101,6 +105,35 @@ const struct lot_letter *review_spread_find(const struct review_spread *of, cons
 	if ((*at)->upper == (*at)->lower)
 		return &any;
 	return (*at)->upper ? &large : &small;
+}
+
+void review_spread_passed(struct review_spread *of, const char *parent, const char *name, size_t n)
+{
+	size_t len = strlen(parent);
+	char *whole = malloc(len + n + 2);
+
+	if (!whole) {
+		of->failed = true;
+		return;
+	}
+	memcpy(whole, parent, len);
+	whole[len] = '/';
+	memcpy(whole + len + 1, name, n);
+	whole[len + 1 + n] = '\0';
+	struct spread *one = spread_of(of, whole, BY_NAME), *all = spread_of(of, parent, PASSED);
+	free(whole);
+	if (one && all && !one->n) {
+		one->n = 1;
+		all->n++;
+	}
+}
+
+bool review_spread_passes(const struct review_spread *of, const char *parent)
+{
+	struct spread key = { .parent = (char *)parent, .letters = PASSED };
+	struct spread **at = tfind(&key, &of->tree, by_parent);
+
+	return at && (*at)->n >= ENOUGH;
 }
 
 void review_spread_free(struct review_spread *of)

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T/w/own/18/many" "$T/w/own/18/three" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -99,6 +99,10 @@ for d in ("a/1f", "7/29", "f/b0", "0/33") if second else ("c/29", "1/ab", "2/00"
     os.makedirs("11/" + d, exist_ok=True); name = "11/%s/3f2504e04f8941d39a0c0305e82c3301%s" % (d, d[2:]); put(name); open(name).read()
 for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal"): put(name)
 for name in ("12/a/f", "12/b/f", "12/c/f", "13/cache12", "14/facade"): put(name)
+# Directories that come and go, a transaction each.
+for i in range(9, 13) if second else range(4):
+    d = "18/many/12-%s.txn" % "0123456789abcdef"[i]; os.mkdir(d); put(d + "/props"); os.rename(d + "/props", d + "/node"); print(open(d + "/node").read()[:0], end=""); os.unlink(d + "/node"); os.rmdir(d)
+for d in ("18/three/one", "18/three/two", "18/three/other"): os.mkdir(d); put(d + "/in"); os.unlink(d + "/in"); os.rmdir(d)
 # Letters that are as words are, twice; beside them a word that is there once.
 for lot in ("16/tmp/up-dwqkzu", "16/tmp/up-bnmrty", "17/tmp/a.bcfghj.d", "17/tmp/a.klmpqr.d") if second else ("16/tmp/up-bxwhin", "16/tmp/up-kzzqwe", "17/tmp/a.rtwqpo.d", "17/tmp/a.zxvnml.d"):
     os.mkdir(lot); put(lot + "/f"); os.unlink(lot + "/f"); os.rmdir(lot)
@@ -177,6 +181,10 @@ same "what is spread over directories is a rule for each of its kinds" 2 "$(grep
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
 refused "six letters in the place of a word that was there once" /bin/sh -c 'echo >own/17/tmp/up-config'
 refused "seven in the place of six" /bin/sh -c 'mkdir -p own/16/tmp/up-sockets; echo >own/16/tmp/up-sockets/f'
+refused "another name in directories that come and go" /bin/sh -c 'mkdir -p own/18/many/x; echo >own/18/many/x/other'
+refused "one below them" /bin/sh -c 'mkdir -p own/18/many/y/z; echo >own/18/many/y/z/props'
+refused "a fourth directory beside three that came and went" /bin/sh -c 'mkdir -p own/18/three/four; echo >own/18/three/four/in'
+same "what is below directories that come and go is a rule for all of these" 2 "$(grep -c '/own/18/many/\*/' "$T/etc/learnt.rules")"
 refused "what is no day where one was" /bin/sh -c 'echo >own/15/web20261x30-4242-8sfjq1.log'
 refused "seven where distcc's had eight" /bin/sh -c 'echo >own/8/distcc_4074d4c.deps'
 /usr/bin/python3 -S -c '
@@ -190,6 +198,10 @@ refused "letters alone where no temporary files are" /bin/sh -c 'echo >own/tbejt
 check "a terminal is one's own, whatever its number" grep -qE '^allow read,modify[a-z,]* "/dev/pts/\[0-9\]\*" own$' "$T/etc/learnt.rules"
 check "a directory with many is one rule" grep -qE '^allow modify,create "[^"]*/w/out/\*"$' "$T/etc/learnt.rules"
 if grep -q '"/proc/[0-9]' "$T/etc/learnt.rules"; then not_ok "no process's number is in them"; else ok "no process's number is in them"; fi
+# Directories that each might be one by which files are spread, and none is: what may stand for one hangs on all above it.
+under all deep /usr/bin/python3 -S -c 'import os; os.makedirs("few/" + "/".join("abcdef"[i % 6] for i in range(60)))'
+same "deep names make rules as well" 0 "$("$USHER" desk review rules --journal="$T/deep.j" >"$T/both"; echo $?)"
+same "of what was done, no more" 1/0 "$(grep -c '/few/a/b/c/d/e/f/a"$' "$T/both")/$(grep -c '/few/.*[]*]' "$T/both")"
 # A first start and a later one are two sessions: a shell that started both would be among what is allowed.
 under all start cat shared/f2 >/dev/null
 under all restart cat shared/f1 >/dev/null
