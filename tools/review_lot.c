@@ -322,6 +322,15 @@ struct unsteady review_like_word(const char *name)
 	return (struct unsteady){ .lot = lot, .suffix = lot ? suffix : 0, .one = &letter };
 }
 
+size_t review_sixteens(const char *name)
+{
+	size_t n = strspn(name, "0123456789abcdefABCDEF"), len = strnlen(name, UUID);
+
+	if (is_uuid(name, len, "0123456789abcdef") || is_uuid(name, len, "0123456789ABCDEF"))
+		return UUID;
+	return n >= SIXTEENS ? n : 0;
+}
+
 bool review_is_day(const char *digits, size_t n)
 {
 	unsigned month, day;

@@ -30,6 +30,9 @@ struct unsteady review_numbered(const char *name);
  */
 struct unsteady review_like_word(const char *name);
 
+/* How long a UUID, or a number in sixteens of many places, is that NAME begins with: what stands in it is no process's number. 0: neither. */
+size_t review_sixteens(const char *name);
+
 /* Whether N digits are a day of this century: 20261130. */
 bool review_is_day(const char *digits, size_t n);
 

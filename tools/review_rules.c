@@ -156,8 +156,9 @@ static void unnumber(const struct review_rules *r, char *name)
 	char *to = name;
 
 	for (size_t len; *name; name += len) {
-		len = strspn(name, "0123456789");
-		if (is_pid(r, name, len)) {
+		size_t other = review_sixteens(name);
+		len = other ? other : strspn(name, "0123456789");
+		if (!other && is_pid(r, name, len)) {
 			*to++ = REVIEW_NUMBER;
 			continue;
 		}

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T/w/own/18/many" "$T/w/own/18/three" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T/w/own/18/many" "$T/w/own/19" "$T/w/own/18/three" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -99,6 +99,8 @@ for d in ("a/1f", "7/29", "f/b0", "0/33") if second else ("c/29", "1/ab", "2/00"
     os.makedirs("11/" + d, exist_ok=True); name = "11/%s/3f2504e04f8941d39a0c0305e82c3301%s" % (d, d[2:]); put(name); open(name).read()
 for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal"): put(name)
 for name in ("12/a/f", "12/b/f", "12/c/f", "13/cache12", "14/facade"): put(name)
+# The number of a process is none within one in sixteens.
+lot = "19/" + (("0b1fd%dff9e0b12ab9c0d" if second else "656ab%dcd90e1f0a2b3c4d") % os.getpid())[:20]; put(lot); os.unlink(lot)
 # Directories that come and go, a transaction each.
 for i in range(9, 13) if second else range(4):
     d = "18/many/12-%s.txn" % "0123456789abcdef"[i]; os.mkdir(d); put(d + "/props"); os.rename(d + "/props", d + "/node"); print(open(d + "/node").read()[:0], end=""); os.unlink(d + "/node"); os.rmdir(d)
