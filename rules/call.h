@@ -78,6 +78,7 @@ struct object {
 	bool own;           /* a terminal of the command's, where a rule asks; false while that is not known */
 	bool vacant;        /* connect: nobody listens there, where a rule asks; likewise */
 	enum makes makes;   /* create */
+	bool of_type;       /* socket: of a type that the usual ones of its family are not of, and a kernel without it says so (socket_of_type()) */
 	bool own_argv;      /* exec: a script's interpreter, what a loader is told to run: it gets other arguments than the call's */
 	bool identified;    /* dev, ino and nlink are known (the object exists) */
 	bool deleted;       /* it has lost the name that it goes by, which may be another object's now */

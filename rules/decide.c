@@ -217,7 +217,7 @@ static void ask_every_rule(struct decision *d)
 int refusal_errno(const struct object *o, op_set op)
 {
 	if (op == OP_SOCKET && o->kind == OBJECT_SOCKET)
-		return socket_absent(o->name);
+		return socket_absent(o);
 	return op == OP_STAT ? ENOENT : EACCES;
 }
 
@@ -238,7 +238,7 @@ static bool nameless(const struct object *o, unsigned bit)
  */
 static struct verdict unnamed_socket(const struct ruleset *rs, const struct object *o)
 {
-	struct verdict v = { .kind = VERDICT_DENY, .error = socket_absent(o->name), .where = rs->otherwise_where };
+	struct verdict v = { .kind = VERDICT_DENY, .error = socket_absent(o), .where = rs->otherwise_where };
 	if (rs->restricts)
 		v.where = rs->rule[rs->restricts - 1].pub.where;
 	else if (rs->otherwise == VERDICT_ALLOW && socket_plain(o->name))

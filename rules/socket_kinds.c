@@ -135,11 +135,19 @@ static bool one_of(struct span name, const char *const *list, size_t n)
 	return false;
 }
 
-int socket_absent(struct span name)
+bool socket_of_type(int family, int type)
 {
+	int bare = type & TYPE_MASK;
+
+	return (family == AF_INET || family == AF_INET6) && bare != SOCK_STREAM && bare != SOCK_DGRAM && bare != SOCK_PACKET;
+}
+
+int socket_absent(const struct object *o)
+{
+	struct span name = o->name;
 	static const char *const protocols[] = { "ping", "mptcp", "sctp", "dccp", "l2tp", "smc" };
 
-	if (begins(name, "raw:") || begins(name, "type:"))
+	if (o->of_type || begins(name, "raw:") || begins(name, "type:"))
 		return ESOCKTNOSUPPORT;
 	if (one_of(name, protocols, COUNT(protocols)) || begins(name, "netlink:") || begins(name, "protocol:"))
 		return EPROTONOSUPPORT;

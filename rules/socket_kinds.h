@@ -20,8 +20,14 @@
  */
 bool socket_name(int family, int type, int protocol, char out[SOCKET_NAME_MAX]);
 
-/* The errno of a kernel that was built without sockets of this NAME. */
-int socket_absent(struct span name);
+/*
+ * Whether a kernel without what socket(FAMILY, TYPE, ...) would make misses its type rather than its protocol: SCTP is a protocol of SOCK_STREAM
+ * and the only one of SOCK_SEQPACKET.
+ */
+bool socket_of_type(int family, int type);
+
+/* The errno of a kernel that was built without sockets such as O. */
+int socket_absent(const struct object *o);
 
 /* Whether "default allow" alone gives sockets of this NAME: they reach nobody whom TCP and UDP would not reach. */
 bool socket_plain(struct span name);

@@ -159,6 +159,7 @@ static void target_object(const struct job *j, const struct target *t, struct ob
 		.named = job_span(j, t->named),
 		.inet = t->inet,
 		.sha256 = job_span(j, t->sha256),
+		.of_type = t->of_type,
 		.own_argv = t->own_argv,
 		.argv = job_span(j, t->argv),
 		.trusted = t->trusted,

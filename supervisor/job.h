@@ -63,6 +63,7 @@ struct target {
 	const struct rule *astray; /* the rule that led here, where a link led on to another name than the rule's */
 	bool want_dir;     /* the name ended in a slash: must be, or become, a directory */
 	struct text sha256; /* exec: see struct object */
+	bool of_type;      /* socket: see struct object */
 	bool own_argv;     /* exec: see struct object */
 	struct text argv;
 	bool trusted;

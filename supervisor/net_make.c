@@ -18,6 +18,7 @@ int net_make_resolve(struct job *j)
 	struct target *t = job_target(j, OBJECT_SOCKET, OP_SOCKET);
 	if (!t)
 		return -ENOSPC;
+	t->of_type = socket_of_type((int)j->arg[0], (int)j->arg[1]);
 	t->name = job_copy(j, name, strlen(name));
 	return t->name.off ? 0 : -ENOMEM;
 }

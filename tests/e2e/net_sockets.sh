@@ -13,7 +13,7 @@ PY=$(readlink -f "$(command -v python3)")
 # Which of them can be made here at all, as this user; the kernel's own answer for each.
 cat >"$T/make.py" <<'EOP'
 import errno, socket, sys
-kinds = {"raw": (2, 3, 1), "packet": (17, 3, 0), "packet-old": (2, 10, 0x300), "vsock": (40, 1, 0), "mptcp": (2, 1, 262), "sctp": (2, 1, 132),
+kinds = {"raw": (2, 3, 1), "packet": (17, 3, 0), "packet-old": (2, 10, 0x300), "vsock": (40, 1, 0), "mptcp": (2, 1, 262), "sctp": (2, 1, 132), "sctp-many": (10, 5, 132), "dccp": (2, 6, 0),
          "diag": (16, 3, 4), "audit": (16, 3, 9), "generic": (16, 3, 16), "alg": (38, 5, 0), "smc": (43, 1, 0), "none": (44, 1, 0)}
 for name in sys.argv[1:] or kinds:
     try: socket.socket(*kinds[name]).close(); print(name, "made")
@@ -34,6 +34,8 @@ check "each is recorded" grep -q '"object":"netlink:generic","verdict":"allow"' 
 same "a default gives the plain ones" "$(try raw diag)" "$(under allow raw diag)"
 odd=$(made packet packet-old vsock mptcp audit generic)
 check "and no others" [ -z "$(under allow $odd | grep made)" ]
+same "what is not given is answered by its type, or its protocol" "sctp EPROTONOSUPPORT sctp-many ESOCKTNOSUPPORT dccp ESOCKTNOSUPPORT packet-old EAFNOSUPPORT" \
+	"$(under allow sctp sctp-many dccp packet-old)"
 check "which is recorded" grep -q '"op":\["socket"\],"object":"[a-z:]*","verdict":"deny"' <<<"$(journal)"
 { echo 'default allow'; echo 'deny connect tcp:192.0.2.1:80'; } | rules deny.rules
 same "where an address is denied, none" "" "$(under "$T/etc/deny.rules" | grep -o '[a-z-]* made')"

@@ -1197,6 +1197,34 @@ static void test_socket_names(void **state)
 	}
 }
 
+/* SCTP and what is not known are told by the type or by the protocol, whichever a kernel without them misses first. */
+static void test_socket_absent(void **state)
+{
+	static const struct {
+		int family, type, protocol, error;
+	} rows[] = {
+		{ AF_INET, SOCK_RAW | SOCK_CLOEXEC, 1, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_PACKET, 3, EAFNOSUPPORT },
+		{ AF_INET6, SOCK_PACKET, 3, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_STREAM, 262, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_STREAM, 132, EPROTONOSUPPORT },
+		{ AF_INET, SOCK_SEQPACKET | SOCK_CLOEXEC, 132, ESOCKTNOSUPPORT },
+		{ AF_INET6, SOCK_SEQPACKET, 0, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_SEQPACKET, 6, ESOCKTNOSUPPORT },
+		{ AF_INET, SOCK_DGRAM, 6, EPROTONOSUPPORT },
+		{ AF_INET6, SOCK_DCCP, 33, ESOCKTNOSUPPORT },
+		{ AF_NETLINK, SOCK_RAW, 9, EPROTONOSUPPORT },
+		{ AF_ALG, SOCK_SEQPACKET, 0, EAFNOSUPPORT },
+	};
+	char name[SOCKET_NAME_MAX];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		assert_true(socket_name(rows[i].family, rows[i].type, rows[i].protocol, name));
+		struct object o = { .kind = OBJECT_SOCKET, .name = { name, (uint32_t)strlen(name) }, .of_type = socket_of_type(rows[i].family, rows[i].type) };
+		assert_int_equal(socket_absent(&o), rows[i].error);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1204,6 +1232,7 @@ int main(void)
 		cmocka_unit_test(test_sockets),
 		cmocka_unit_test(test_sockets_unnamed),
 		cmocka_unit_test(test_socket_names),
+		cmocka_unit_test(test_socket_absent),
 		cmocka_unit_test(test_all_errors_are_told),
 		cmocka_unit_test(test_nul_and_size),
 		cmocka_unit_test(test_first_match_and_default),
