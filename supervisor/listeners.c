@@ -81,14 +81,39 @@ static bool address_of(int sock, struct sockaddr_in6 *out)
 	return ss.ss_family == AF_INET;
 }
 
-int listeners_listen(struct listeners *l, int sock, int backlog, bool *alone)
+/* Locked. Of what could share its port nobody knows any more with whom it does. */
+static void forget(struct listeners *l, uint64_t cookie)
 {
-	*alone = false;
+	for (size_t i = 0; i < l->n && i < MOST; i++)
+		if (l->item[i].cookie == cookie)
+			l->item[i].cookie = 0;
+}
+
+/* Locked. Whether SOCK is its port's only one as it begins to listen. */
+static bool is_alone(int sock)
+{
+	return flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 0 && flag_of(sock, SOL_SOCKET, SO_REUSEPORT) == 0;
+}
+
+/* Locked. */
+static void add(struct listeners *l, pid_t pid, int fd, int sock)
+{
+	struct sockaddr_in6 at;
+
+	if (flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at))
+		return;
+	l->item[l->n++ % MOST] = (struct listening){ .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
+}
+
+int listeners_listen(struct listeners *l, pid_t pid, int fd, int sock, int backlog)
+{
 	if (!l)
 		return listen(sock, backlog) < 0 ? -errno : 0;
 	pthread_mutex_lock(&l->lock);
-	*alone = flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 0 && flag_of(sock, SOL_SOCKET, SO_REUSEPORT) == 0;
+	bool alone = is_alone(sock);
 	int rc = listen(sock, backlog) < 0 ? -errno : 0;
+	if (rc == 0 && alone)
+		add(l, pid, fd, sock);
 	pthread_mutex_unlock(&l->lock);
 	return rc;
 }
@@ -99,21 +124,11 @@ int listeners_share(struct listeners *l, int sock, int on)
 		return -EPERM;
 	pthread_mutex_lock(&l->lock);
 	bool late = on && flag_of(sock, SOL_SOCKET, SO_PROTOCOL) == IPPROTO_TCP && flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 1;
+	if (on && !late)
+		forget(l, sock_cookie(sock, SO_COOKIE)); /* one that was shut down may listen again */
 	int rc = late ? -EPERM : setsockopt(sock, SOL_SOCKET, SO_REUSEPORT, &on, sizeof(on)) < 0 ? -errno : 0;
 	pthread_mutex_unlock(&l->lock);
 	return rc;
-}
-
-void listeners_add(struct listeners *l, pid_t pid, int fd, int sock)
-{
-	struct sockaddr_in6 at;
-
-	if (!l || flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at))
-		return;
-	struct listening one = { .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
-	pthread_mutex_lock(&l->lock);
-	l->item[l->n++ % MOST] = one;
-	pthread_mutex_unlock(&l->lock);
 }
 
 /* Whether a connection to TO comes to an address that AT is: that one, or any of its family. */

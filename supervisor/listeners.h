@@ -18,16 +18,13 @@ struct procs;
 int listeners_new(struct listeners **out);
 
 /*
- * Has SOCK listen. *alone: it did not before, and shares its port with nobody: it is the tree's alone from now on. One that shared it once may do so
- * whatever it says later: the kernel remembers that of the port. Returns 0 or a negative errno. L may be NULL: *alone is false. Any thread.
+ * Has SOCK listen, which process PID has as its descriptor FD. Where it did not before, and shares its port with nobody, it is the tree's alone from now
+ * on. One that shared it once may do so whatever it says later: the kernel remembers that of the port. Returns 0 or a negative errno. L may be NULL. Any thread.
  */
-int listeners_listen(struct listeners *l, int sock, int backlog, bool *alone);
+int listeners_listen(struct listeners *l, pid_t pid, int fd, int sock, int backlog);
 
 /* SO_REUSEPORT of SOCK, refused where that would share what is alone. Returns 0 or a negative errno. Any thread. */
 int listeners_share(struct listeners *l, int sock, int on);
-
-/* SOCK, which process PID has as its descriptor FD, listens from now on, alone. L may be NULL. Any thread. */
-void listeners_add(struct listeners *l, pid_t pid, int fd, int sock);
 
 /*
  * The tree's socket that CLIENT, connecting to TO, reaches: a descriptor, which holds it there as long as it is open, or -1. None but loopback addresses lead to

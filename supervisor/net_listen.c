@@ -217,14 +217,14 @@ static bool has_its_port(const struct job *j)
 }
 
 /* A socket that was bound anew just then may have got another interface by its address. */
-static int listen_as_decided(const struct job *j, bool *alone)
+static int listen_as_decided(const struct job *j)
 {
 	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
 	const bool confined = j->n_targets && j->verdict.loopback;
 
 	int rc = confined ? loopback_confine(j->sock) : 0;
 	if (rc == 0)
-		rc = listeners_listen(j->session->listeners, j->sock, (int)j->arg[1], alone);
+		rc = listeners_listen(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock, (int)j->arg[1]);
 	if (rc < 0 || (has_its_port(j) && (!confined || loopback_confined(j->sock))))
 		return rc;
 	(void)connect(j->sock, &none, sizeof(none));
@@ -246,10 +246,7 @@ int net_listen_perform(struct job *j)
 	int rc = net_ids_enter(j, &mine);
 
 	if (rc == 0) {
-		bool alone;
-		rc = listen_as_decided(j, &alone);
-		if (rc == 0 && alone)
-			listeners_add(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock);
+		rc = listen_as_decided(j);
 		if (rc == 0) {
 			net_tell_given(j);
 			tell_heard(j);

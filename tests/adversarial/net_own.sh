@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # Row 63: a rule that lets the tree connect to what it listens on itself (own), with a daemon outside on the same port: alone there, after the tree's has ended, sharing
-# it (SO_REUSEPORT; also where the tree takes that back, or says it late), and in turns with the tree, which goes on connecting; and after the tree has closed its own, to which a connect that did not wait was still under way, as its
+# it (SO_REUSEPORT; also where the tree takes that back, or says it late, or between two listens of one socket), and in turns with the tree, which goes on connecting; and after the tree has closed its own, to which a connect that did not wait was still under way, as its
 # queue was full (closed, or shut down), or not begun (TCP_FASTOPEN_CONNECT). Natively each reaches the daemon.
 command -v python3 >/dev/null || { echo "skip row 63: no python3"; exit 77; }
 T=$(mktemp -d) || exit 1
@@ -12,7 +12,7 @@ chmod 600 "$T/rules"
 cat >"$T/both.py" <<'P'
 import os, socket, sys, threading, time
 how, who, d = sys.argv[1:4]
-REUSE = how in ("shared", "parted") or (how == "late" and who == "daemon")
+REUSE = how in ("shared", "parted") or (how in ("late", "again") and who == "daemon")
 def listener(port, room=64):
     s = socket.socket()
     s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT if REUSE else socket.SO_REUSEADDR, 1)
@@ -33,13 +33,13 @@ def goes_on():
     return past < float(os.environ.get("RACE_SECONDS", "2")) or ("CONTROL" in os.environ and past < 40 and not os.path.exists(d + "/hit"))
 if who == "daemon":
     s = listener(0); port = s.getsockname()[1]
-    if how in ("after", "turns", "full", "shut", "deferred", "parted", "late"): s.close(); s = None
+    if how in ("after", "turns", "full", "shut", "deferred", "parted", "late", "again"): s.close(); s = None
     open(d + "/port.new", "w").write(str(port)); os.rename(d + "/port.new", d + "/port")
     if how == "after":
         while not os.path.exists(d + "/ended"): time.sleep(0.01)
         s = listener(port); open(d + "/there", "w").close()
     hits = 0
-    while how in ("full", "shut", "deferred", "parted", "late") and not s and not os.path.exists(d + "/over"):
+    while how in ("full", "shut", "deferred", "parted", "late", "again") and not s and not os.path.exists(d + "/over"):
         time.sleep(0.01)
         try: s = os.path.exists(d + "/ended") and listener(port)
         except OSError: pass # it is held
@@ -83,6 +83,13 @@ else:
             open(d + "/ended", "w").close()
             while not os.path.exists(d + "/there") and time.monotonic() < start + 3: time.sleep(0.01)
         for i in range(64): connects(port)
+    elif how == "again":
+        s = listener(port)
+        s.shutdown(socket.SHUT_RDWR)
+        s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1); open(d + "/ended", "w").close()
+        while not os.path.exists(d + "/there") and time.monotonic() < start + 3: time.sleep(0.01)
+        s.listen(64)
+        for i in range(64): connects(port)
     elif how == "shared":
         s = listener(port)
         for i in range(64): connects(port)
@@ -98,7 +105,7 @@ else:
         on = False; t.join()
 P
 bad=0 n=0
-for how in alone after shared turns full shut deferred parted late; do
+for how in alone after shared turns full shut deferred parted late again; do
 	for run in natively supervised; do
 		d=$T/$((n += 1))
 		mkdir "$d"
