@@ -89,20 +89,44 @@ static void forget(struct listeners *l, uint64_t cookie)
 			l->item[i].cookie = 0;
 }
 
-/* Locked. Whether SOCK is its port's only one as it begins to listen. */
-static bool is_alone(int sock)
+/* Locked. */
+static bool is_known(const struct listeners *l, uint64_t cookie)
 {
-	return flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 0 && flag_of(sock, SOL_SOCKET, SO_REUSEPORT) == 0;
+	for (size_t i = 0; cookie && i < l->n && i < MOST; i++)
+		if (l->item[i].cookie == cookie)
+			return true;
+	return false;
+}
+
+/* Locked. Whether SOCK is its port's only one as it begins to listen, or was when another process made it listen. */
+static bool is_alone(const struct listeners *l, int sock)
+{
+	if (flag_of(sock, SOL_SOCKET, SO_REUSEPORT) != 0)
+		return false;
+	return flag_of(sock, SOL_SOCKET, SO_ACCEPTCONN) == 0 || is_known(l, sock_cookie(sock, SO_COOKIE));
 }
 
 /* Locked. */
+static bool has(const struct listeners *l, const struct listening *one)
+{
+	for (size_t i = 0; i < l->n && i < MOST; i++) {
+		const struct listening *it = &l->item[i];
+		if (it->cookie == one->cookie && it->pid == one->pid && it->fd == one->fd && it->port == one->port)
+			return true;
+	}
+	return false;
+}
+
+/* Locked. Who has made it listen before is not forgotten for it: whichever of them lives has it still. */
 static void add(struct listeners *l, pid_t pid, int fd, int sock)
 {
 	struct sockaddr_in6 at;
 
 	if (flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at))
 		return;
-	l->item[l->n++ % MOST] = (struct listening){ .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
+	struct listening one = { .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
+	if (!has(l, &one))
+		l->item[l->n++ % MOST] = one;
 }
 
 int listeners_listen(struct listeners *l, pid_t pid, int fd, int sock, int backlog)
@@ -110,7 +134,7 @@ int listeners_listen(struct listeners *l, pid_t pid, int fd, int sock, int backl
 	if (!l)
 		return listen(sock, backlog) < 0 ? -errno : 0;
 	pthread_mutex_lock(&l->lock);
-	bool alone = is_alone(sock);
+	bool alone = is_alone(l, sock);
 	int rc = listen(sock, backlog) < 0 ? -errno : 0;
 	if (rc == 0 && alone)
 		add(l, pid, fd, sock);

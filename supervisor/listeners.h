@@ -19,7 +19,7 @@ int listeners_new(struct listeners **out);
 
 /*
  * Has SOCK listen, which process PID has as its descriptor FD. Where it did not before, and shares its port with nobody, it is the tree's alone from now
- * on. One that shared it once may do so whatever it says later: the kernel remembers that of the port. Returns 0 or a negative errno. L may be NULL. Any thread.
+ * on, and that of each process that has it listen later, too. One that shared it once may do so whatever it says later: the kernel remembers that of the port. Returns 0 or a negative errno. L may be NULL. Any thread.
  */
 int listeners_listen(struct listeners *l, pid_t pid, int fd, int sock, int backlog);
 

@@ -110,6 +110,16 @@ s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequ
 url = "http://127.0.0.1:%d/" % s.server_port
 assert urllib.request.urlopen(url).status == 200
 subprocess.run(["/usr/bin/python3", "-c", "import urllib.request, sys; urllib.request.urlopen(sys.argv[1])", url], check=True)'
+	works "a server whose workers are exchanged, and a client" /usr/bin/python3 -c '
+import socket, subprocess, sys
+s = socket.socket(); s.bind(("127.0.0.1", 0)); n = s.fileno()
+w = "import socket; s = socket.socket(fileno=%d); s.listen(); print(flush=True)\nwhile 1: s.accept()[0].close()" % n
+for i in range(3):
+    p = subprocess.Popen([sys.executable, "-c", w], pass_fds=[n], stdout=subprocess.PIPE); p.stdout.readline()
+    if i: old.kill(); old.wait()
+    socket.create_connection(s.getsockname()).recv(1)
+    old = p
+old.kill()'
 	if ! unix_names; then skip "multiprocessing over sockets in /tmp" "no unix_diag"; else works "multiprocessing over sockets in /tmp" /usr/bin/python3 -c '
 import multiprocessing as m
 m.set_start_method("forkserver")
