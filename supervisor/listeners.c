@@ -9,10 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "rules/cleanup.h"
 #include "supervisor/compat.h"
+#include "supervisor/heirs.h"
 #include "supervisor/loopback.h"
 #include "supervisor/procs_internal.h"
 #include "supervisor/sock_cookie.h"
@@ -20,9 +22,11 @@
 
 #define MOST 512 /* beyond these the oldest is forgotten */
 #define AWAITED_MOST 1024
+#define SOUGHT_MOST 16 /* on one port, of several addresses */
 
 struct listening {
 	uint64_t cookie;
+	ino_t ino;
 	pid_t pid;
 	int fd;
 	uint16_t port;
@@ -121,10 +125,11 @@ static bool has(const struct listeners *l, const struct listening *one)
 static void add(struct listeners *l, pid_t pid, int fd, int sock)
 {
 	struct sockaddr_in6 at;
+	struct stat st;
 
-	if (flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at))
+	if (flag_of(sock, SOL_SOCKET, SO_PROTOCOL) != IPPROTO_TCP || !address_of(sock, &at) || fstat(sock, &st) < 0)
 		return;
-	struct listening one = { .cookie = sock_cookie(sock, SO_COOKIE), .pid = pid, .fd = fd, .port = ntohs(at.sin6_port) };
+	struct listening one = { sock_cookie(sock, SO_COOKIE), st.st_ino, pid, fd, ntohs(at.sin6_port) };
 	if (!has(l, &one))
 		l->item[l->n++ % MOST] = one;
 }
@@ -205,6 +210,57 @@ int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endp
 			return steal_fd(&sock);
 	}
 	return -1;
+}
+
+struct seeking {
+	struct listeners *l;
+	const struct inet_endpoint *to;
+	int client;
+};
+
+static bool is_sought(const void *arg, int sock)
+{
+	const struct seeking *s = arg;
+	struct listening one;
+	size_t back = 0;
+
+	while (next_on(s->l, s->to->port, &back, &one)) {
+		if (is_reached(sock, &one, s->to, s->client))
+			return true;
+	}
+	return false;
+}
+
+/* Where it was told meanwhile to share its port it is the tree's no more. */
+static void inherit(struct listeners *l, const struct heir *heir, int sock)
+{
+	pthread_mutex_lock(&l->lock);
+	if (is_known(l, sock_cookie(sock, SO_COOKIE)))
+		add(l, heir->pid, heir->fd, sock);
+	pthread_mutex_unlock(&l->lock);
+}
+
+int listeners_seek(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client)
+{
+	struct seeking seeking = { l, to, client };
+	ino_t ino[SOUGHT_MOST];
+	struct listening one;
+	struct heir heir;
+	size_t n = 0, back = 0;
+
+	if (!l || to->proto != PROTO_TCP || !inet_is_loopback(to))
+		return -1;
+	while (n < SOUGHT_MOST && next_on(l, to->port, &back, &one)) {
+		if (!n || ino[n - 1] != one.ino)
+			ino[n++] = one.ino;
+	}
+	if (!heirs_find(ps, &(struct sought){ ino, n, is_sought, &seeking }, &heir))
+		return -1;
+	int sock CLEANUP_FD = table_getfd(ps, heir.pid, heir.fd);
+	if (sock < 0 || !is_sought(&seeking, sock))
+		return -1;
+	inherit(l, &heir, sock);
+	return listeners_hold(l, ps, to, client);
 }
 
 void listeners_hurry(int client)

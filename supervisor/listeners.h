@@ -32,6 +32,9 @@ int listeners_share(struct listeners *l, int sock, int on);
  */
 int listeners_hold(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client);
 
+/* As listeners_hold(), where none of those that called listen(2) has the socket any more: with whoever of the tree has got it from them. Takes some milliseconds. */
+int listeners_seek(struct listeners *l, struct procs *ps, const struct inet_endpoint *to, int client);
+
 /* CLIENT's connect is to find who listens, instead of leaving it to the first write (TCP_FASTOPEN_CONNECT). */
 void listeners_hurry(int client);
 

@@ -48,6 +48,10 @@ static void find_listener(const struct job *j, struct target *t)
 
 	t->own = own >= 0;
 	t->vacant = !t->own && j->session->asks_vacant && sock_diag_vacant(j->session->diag, &t->inet, j->sock);
+	if (t->own || t->vacant || t->kind != OBJECT_INET)
+		return;
+	int heirs CLEANUP_FD = listeners_seek(j->session->listeners, j->session->procs, &t->inet, j->sock);
+	t->own = heirs >= 0;
 }
 
 int net_connect_resolve(struct job *j)

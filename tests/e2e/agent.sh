@@ -120,6 +120,18 @@ for i in range(3):
     socket.create_connection(s.getsockname()).recv(1)
     old = p
 old.kill()'
+	works "a server that leaves its work to a child, and a client" /usr/bin/python3 -c '
+import os, signal, socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); to = s.getsockname(); r, w = os.pipe()
+if not os.fork():
+    s.listen()
+    if os.fork(): os._exit(0)
+    other = os.dup(s.fileno()); s.close()
+    os.write(w, b"%d" % os.getpid())
+    while 1: socket.socket(fileno=os.dup(other)).accept()[0].close()
+os.wait(); s.close(); child = int(os.read(r, 99))
+for i in range(3): socket.create_connection(to).recv(1)
+os.kill(child, signal.SIGKILL)'
 	if ! unix_names; then skip "multiprocessing over sockets in /tmp" "no unix_diag"; else works "multiprocessing over sockets in /tmp" /usr/bin/python3 -c '
 import multiprocessing as m
 m.set_start_method("forkserver")
