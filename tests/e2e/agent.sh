@@ -225,7 +225,7 @@ plant_secrets() { # in $SECRETS and $OTHERS, names below the home
 	SECRETS=(.ssh/id_rsa .ssh/config .aws/credentials .gnupg/x .mozilla/firefox/x .config/gcloud/x .password-store/x .bash_history .netrc .npmrc .git-credentials .pgpass
 		.ivy2/.credentials .m2/settings-work.xml .gradle/develocity/keys.properties .gradle/gradle.encrypted.properties .gradle/secring.gpg .jupyter/mykey.key .config/git/credentials-work .npm-global/etc/npmrc .nvm/versions/node/v20.1.0/etc/npmrc .config/npm/npmrc .composer/auth.json .local/share/gem/credentials .dotnet/corefx/cryptography/x509stores/my/x.pfx
 		.cache/{vivaldi/x,luakit/x,webkitgtk/icondatabase/x,tracker3/x,cliphist/db,zsh/history,bash_history,gdb/history,octave-hsts,vim/viminfo,vim/undo/x,emacs/backups/x,erlang-history/erlang-shell-log.1,libvirt/virsh/history,noctalia/notifications.json,spotify/Default/Cookies,com.example.App/Default/Network/Cookies,gomuks/history.db,rclone/vfs/x,yt-dlp/youtube-oauth2/token_data.json,JetBrains/IntelliJIdea1/jcef_cache/Cookies} .deno/deployctl/credentials.json .ansible/tmp/ansible-local-1/x)
-	OTHERS=(.config/git/config .gradle/init.d/x.gradle .dotnet/tools/x .ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x .cache/tool/history.js .cache/yt-dlp/youtube-nsig/x.json)
+	OTHERS=(.config/git/config .gradle/init.d/x.gradle .dotnet/tools/x .ivy2/cache/x .m2/x .gradle/caches/x .cache/zsh/zcompdump .cache/tool/x .cache/tool/history.js .cache/yt-dlp/youtube-nsig/x.json .pylintrc .rspec .clang-format .config/{black,mypy/config,pypoetry/config.toml})
 	local f
 	for f in "${SECRETS[@]/#/$HOME/}" "${OTHERS[@]/#/$HOME/}"; do
 		[ -d "${f%/*}" ] || mkdir -p "${f%/*}"
