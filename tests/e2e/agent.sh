@@ -146,6 +146,18 @@ with m.Manager() as g: assert g.list([1])[0] == 1'; fi
 	works "node" node -e 'const fs=require("fs"),cp=require("child_process"),w=require("worker_threads"); fs.writeFileSync("n.txt","x"); cp.execSync("cat n.txt"); fs.readdirSync("."); fs.watch(".").close(); const s=require("net").createServer().listen(0,"127.0.0.1",()=>s.close())'
 }
 
+kept_history() { # IPython and Jupyter's kernels do not start where they have a history and may open none
+	local it=~/.ipython/profile_default/history.sqlite
+	mkdir -p ~/.cache ~/.ipython/profile_default && echo typed >$it
+	works "IPython with a history, which is kept apart" /usr/bin/python3 -c '
+import sqlite3, sys
+c = sqlite3.connect(sys.argv[1])
+c.execute("create table history(source)"); c.execute("insert into history values(1)"); c.commit(); c.close()
+assert b"typed" not in open(sys.argv[1], "rb").read()' $it
+	same "what was typed outside is as it was ($PLACE)" typed "$(cat $it)"
+	rm -rf ~/.ipython ~/.cache/ipython-history.sqlite*
+}
+
 first_notebook() { # IPython makes its directories, or does not start
 	/usr/bin/python3 -c 'import IPython' 2>/dev/null || { skip "IPython's first start ($PLACE)" "no IPython"; return; }
 	rm -rf ~/.ipython
@@ -409,6 +421,7 @@ for PLACE in home tmp; do
 	work_shell
 	work_git
 	work_languages
+	kept_history
 	first_notebook
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || work_packages
 	plant_secrets
