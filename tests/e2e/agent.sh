@@ -421,6 +421,7 @@ for PLACE in home tmp; do
 	work_shell
 	work_git
 	work_languages
+	refused "watchman, before it speaks to the one outside" watchman --version
 	kept_history
 	first_notebook
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || work_packages
