@@ -422,6 +422,9 @@ for PLACE in home tmp; do
 	work_git
 	work_languages
 	refused "watchman, before it speaks to the one outside" watchman --version
+	echo '{}' >../package.json
+	works "read a package.json above the project" cat ../package.json
+	rm ../package.json
 	kept_history
 	first_notebook
 	[ -n "${QUICK:-}" ] && [ $PLACE = tmp ] || work_packages
