@@ -416,6 +416,14 @@ static bool tcp_only(const struct compiled_rule *rule)
 	return all;
 }
 
+static bool names_abstract(const struct compiled_rule *rule)
+{
+	bool some = false;
+	for (uint32_t i = 0; i < rule->n_patterns; i++)
+		some = some || rule->pattern[i].kind == OBJECT_ABSTRACT;
+	return some;
+}
+
 static bool leads_here(const struct compiled_rule *rule)
 {
 	bool all = !(rule->pub.ops & ~(op_set)(OP_CONNECT | OP_SEND));
@@ -456,8 +464,8 @@ int check_options(struct parser *p, const struct line *line, const struct compil
 			return parser_fail(p, w->from, "%s belongs to exec rules", o->name);
 		if (o->parse == opt_own && (rule->pub.ops & (OP_EXEC | OPS_NET | OP_SOCKET)) && !leads_here(rule))
 			return parser_fail(p, w->from, "own speaks of terminals and of sockets that somebody has bound; it belongs to rules on files, or on connect and send, with tcp: and unix: paths alone");
-		if (o->parse == opt_vacant && (rule->pub.ops != OP_CONNECT || !addresses_only(rule)))
-			return parser_fail(p, w->from, "vacant speaks of ports that nobody listens on; it belongs to rules on connect alone, with tcp: and udp: addresses alone");
+		if (o->parse == opt_vacant && (rule->pub.ops != OP_CONNECT || names_abstract(rule)))
+			return parser_fail(p, w->from, "vacant speaks of places where nobody listens; it belongs to rules on connect alone, with tcp:, udp: and unix: paths, not unix:@");
 		if (o->parse == opt_loopback && (rule->pub.ops != OP_BIND || !tcp_only(rule)))
 			return parser_fail(p, w->from, "loopback speaks of what listens; it belongs to rules on bind alone, with tcp: addresses alone");
 		if (o->parse == opt_else && rule->pub.kind != VERDICT_ASK && !rule->pub.limit)

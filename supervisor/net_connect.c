@@ -42,13 +42,17 @@ static int own_listener(const struct job *j, const struct target *t)
 }
 
 /* Who listens, or of UDP gets what is sent, where T leads to: the tree, nobody, or as far as is known others. */
-static void find_listener(const struct job *j, struct target *t)
+static void find_listener(struct job *j, struct target *t)
 {
+	if (t->kind != OBJECT_INET) {
+		t->vacant = j->session->asks_vacant && t->kind == OBJECT_UNIX && net_unix_vacant(j, t);
+		return;
+	}
 	int own CLEANUP_FD = own_listener(j, t);
 
 	t->own = own >= 0;
 	t->vacant = !t->own && j->session->asks_vacant && sock_diag_vacant(j->session->diag, &t->inet, j->sock);
-	if (t->own || t->vacant || t->kind != OBJECT_INET)
+	if (t->own || t->vacant)
 		return;
 	int heirs CLEANUP_FD = listeners_seek(j->session->listeners, j->session->procs, &t->inet, j->sock);
 	t->own = heirs >= 0;
@@ -74,7 +78,7 @@ int net_connect_resolve(struct job *j)
 	if (rc < 0)
 		return rc;
 	j->word[WORD_TARGET] = (uint64_t)(index + 1);
-	if (index >= 0 && j->target[index].kind == OBJECT_INET && j->session->diag)
+	if (index >= 0 && j->session->diag)
 		find_listener(j, &j->target[index]);
 	j->word[WORD_TYPE] = (uint64_t)kind.type | (net_unruled(j, &kind) ? UNRULED : 0);
 	return 0;

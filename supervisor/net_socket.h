@@ -66,6 +66,12 @@ int net_destination(struct job *j, const struct target *t, struct text bytes, st
 /* Points T at TO on the job's socket; *bytes becomes the new address. Returns 0 or a negative errno. */
 int net_retarget(struct job *j, struct target *t, const struct object *to, struct text *bytes);
 
+/*
+ * Whether nobody has the unix socket that T, a path that the job connects to, leads to, as its caller finds (net_vacant.c). False where that cannot be told. Who
+ * has it hears nothing of it.
+ */
+bool net_unix_vacant(struct job *j, const struct target *t);
+
 /* Whether SOCK is a netlink socket that has no number yet; *now is its address then. */
 bool net_unnumbered(int sock, struct sockaddr_nl *now);
 

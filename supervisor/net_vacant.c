@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * A file that should be a unix socket is asked about by a connect of a datagram socket: the kernel finds whose it is, and refuses where that is of another kind
+ * (EPROTOTYPE), before anybody hears of it; a datagram socket hears of no connect. Abstract names are known by kind, and cannot be asked about so.
+ *
  * A connect that does not wait is told later that nobody listens, and programs take it otherwise when they are told at once. So it is made to port 0, on
  * which nobody can listen: the kernel itself says the rest.
  */
@@ -14,14 +17,30 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "rules/cleanup.h"
 #include "supervisor/listeners.h"
 #include "supervisor/memory.h"
+#include "supervisor/net_ids.h"
 #include "supervisor/net_leaves.h"
 #include "supervisor/net_socket.h"
 
 #define REFUSED_MS 100 /* loopback has refused within the call, but on a machine that is short of time */
 
 _Static_assert(offsetof(struct sockaddr_in, sin_port) == offsetof(struct sockaddr_in6, sin6_port), "one place for the port");
+
+bool net_unix_vacant(struct job *j, const struct target *t)
+{
+	struct sockaddr_storage to;
+	struct net_ids ids;
+
+	int s CLEANUP_FD = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int len = s < 0 ? s : net_destination(j, t, j->data[0], &to);
+	if (len <= 0 || net_ids_enter(j, &ids) < 0)
+		return false;
+	bool refused = connect(s, (const struct sockaddr *)&to, (socklen_t)len) < 0 && errno == ECONNREFUSED;
+	net_ids_leave(&ids);
+	return refused;
+}
 
 /* Whether the kernel has refused what SOCK began. Waits for that a little. */
 static bool is_refused(int sock)

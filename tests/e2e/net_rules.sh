@@ -43,6 +43,33 @@ same "all addresses, heard by this machine alone; what connects is not bound to 
 check "the record says so" grep -q '"call":"listen".*"object":"tcp:\[::\]:21[89].*"heard":"loopback"' <<<"$(journal)"
 same "by a rule of one's own to the network" "0.0.0.0 all 0.0.0.0 lo 0.0.0.0 lo :: all :: lo :: lo all all" "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
 
+# Files that were sockets, and are nobody's: refused as natively, and not asked about; who has one hears nothing of the look.
+stale='import errno, os, socket, subprocess, sys, tempfile
+d = tempfile.mkdtemp(dir="/tmp"); kinds = socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM; live = []
+for t in kinds:
+	for n in "left", "live":
+		s = socket.socket(socket.AF_UNIX, t); s.bind(f"{d}/{n}{int(t)}")
+		if n == "left": s.close(); continue
+		if t != socket.SOCK_DGRAM: s.listen()
+		s.setblocking(False); live.append(s)
+open(d + "/file", "w").close()
+probe = """import errno, socket, sys
+def says(n, t):
+	s = socket.socket(socket.AF_UNIX, t)
+	try: s.connect(n); return "ok"
+	except OSError as e: return errno.errorcode[e.errno]
+for n in sys.argv[1:]: print(*{says(n, t) for t in (socket.SOCK_STREAM, socket.SOCK_SEQPACKET, socket.SOCK_DGRAM)})"""
+names = ["left1", "left5", "left2", "file", "missing"] + [f"live{int(t)}" for t in kinds if sys.argv[1:]]
+print(*subprocess.run([*sys.argv[1:], sys.executable, "-c", probe, *(d + "/" + n for n in names)], text=True, stdout=subprocess.PIPE).stdout.split(), end=" ")
+def heard(s):
+	try: return s.accept() if s.type != socket.SOCK_DGRAM else s.recv(9)
+	except BlockingIOError: return None
+print(*{bool(heard(s)) for s in live}); subprocess.run(["rm", "-r", d])'
+same "sockets that are nobody's, natively" "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED ENOENT False" "$(python3 -c "$stale")"
+same "and here; somebody's are asked about, unheard" "ECONNREFUSED ECONNREFUSED ECONNREFUSED ECONNREFUSED ENOENT EACCES EACCES EACCES False" \
+	"$(python3 -c "$stale" "$USHER" run --journal="$T/stale" -- 2>"$T/stale.said")"
+check "what is nobody's was no question" [ "$(grep -c '^allow connect' "$T/stale.said")" = 3 ]
+
 # Isolation
 echo "$BASE" | rules none.rules
 { echo "$BASE"; echo 'allow net unix:$TMPDIR/**'; } | rules unix.rules

@@ -149,12 +149,12 @@ static void test_errors(void **state)
 	refused("allow connect tcp:*:* vacant\n", 1, 23, "vacant belongs to deny");
 	refused("ask connect tcp:*:* vacant\n", 1, 21, "vacant belongs to deny");
 	refused("deny net tcp:*:* vacant\n", 1, 18, "rules on connect alone");
-	refused("deny connect tcp:*:* unix:/x vacant\n", 1, 30, "tcp: and udp: addresses alone");
 	refused("deny bind tcp:*:* loopback\n", 1, 19, "loopback belongs to allow");
 	refused("ask bind tcp:*:* loopback\n", 1, 18, "loopback belongs to allow");
 	refused("allow net tcp:*:* loopback\n", 1, 19, "rules on bind alone");
 	refused("allow bind tcp:*:* udp:*:* loopback\n", 1, 28, "tcp: addresses alone");
 	refused("allow bind unix:/x loopback\n", 1, 20, "tcp: addresses alone");
+	refused("deny connect tcp:*:* unix:@x vacant\n", 1, 30, "not unix:@");
 	refused("deny connect tcp:*:* vacnt=1\n", 1, 22, "did you mean 'vacant'?");
 	refused("allow read /x review\n", 1, 15, "belongs to ask");
 	refused("ask read /x review timeout=5s\n", 1, 20, "asks none without");
@@ -429,6 +429,8 @@ static void test_endpoints(void **state)
 	decides("deny net udp:*:53\nallow net udp:*:*\n", "send udp:192.0.2.1:54", VERDICT_ALLOW);
 	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80 vacant", VERDICT_DENY);
 	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80", VERDICT_ASK);
+	decides("deny connect tcp:127.0.0.1:* unix:/x vacant\nask connect unix:**\n", "connect unix:/x vacant", VERDICT_DENY);
+	decides("deny connect tcp:127.0.0.1:* unix:/x vacant\nask connect unix:**\n", "connect unix:/x", VERDICT_ASK);
 	decides("deny connect udp:127.0.0.1:* vacant\nask connect udp:*:*\n", "connect udp:127.0.0.1:80 vacant", VERDICT_DENY);
 	decides("deny connect tcp:127.0.0.1:* vacant\nask connect tcp:*:*\n", "connect tcp:127.0.0.1:80 own", VERDICT_ASK);
 	decides("allow connect unix:/run/pg/**\n", "connect unix:/run/pg/s", VERDICT_ALLOW);
