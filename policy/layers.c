@@ -75,7 +75,7 @@ static int check_standing(const char *path, const struct ruleset *rules, struct 
 		findings_add(found, DIAGNOSTIC_ERROR, &(struct place){ .file = path }, "'%s' is for a rule file to say; a grant answers a question", states);
 	for (size_t i = 0; (r = ruleset_rule(rules, i)); i++) {
 		const char *why = unkept(r);
-		struct place at = { r->file, r->line, rule_column(r), { r->text, (uint32_t)strlen(r->text) } };
+		struct place at = { r->file, r->line, rule_column(r), { r->text, (uint32_t)strlen(r->text) }, rule_column(r) - 1 };
 		if (why)
 			findings_add(found, DIAGNOSTIC_ERROR, &at, "%s", why);
 		bad |= why != NULL;

@@ -41,7 +41,7 @@ static bool keep(struct diagnostics *d, enum diagnostic_level level, const struc
 	if (!a || !items)
 		return false;
 	struct diagnostic *item = &items[d->count];
-	*item = (struct diagnostic){ .level = level, .line = at->line, .column = at->column };
+	*item = (struct diagnostic){ .level = level, .line = at->line, .column = at->column, .indent = at->indent };
 	item->file = arena_copy(a, at->file, strlen(at->file));
 	item->message = arena_copy(a, message, strlen(message));
 	item->source = keep_source(a, at);
@@ -98,7 +98,7 @@ static size_t put_safe(const char *bytes, size_t n, bool text, FILE *to)
 static void put_line(const struct diagnostic *item, const char *caret, const char *plain, FILE *to)
 {
 	size_t len = strlen(item->source);
-	size_t column = item->column ? item->column - 1 : 0;
+	size_t column = item->column > item->indent ? item->column - item->indent - 1 : 0;
 	if (column > len)
 		column = len;
 	size_t from = column > SHOWN_BEFORE ? column - SHOWN_BEFORE : 0;

@@ -11,6 +11,7 @@ struct place {
 	uint32_t line;      /* from 1; 0: the file as a whole */
 	uint32_t column;    /* from 1, in bytes */
 	struct span source; /* the line's bytes, absent when there is none */
+	uint32_t indent;    /* how many bytes of the line stand before them */
 };
 
 /* More findings than this are counted, not kept. */

@@ -33,6 +33,7 @@ struct diagnostic {
 	const char *file;
 	uint32_t line;   /* from 1; 0: the file as a whole */
 	uint32_t column; /* from 1, in bytes */
+	uint32_t indent; /* how many bytes of the line stand before SOURCE */
 	const char *source;  /* the offending line, NULL when there is none */
 	const char *message; /* what is wrong and what was expected */
 };

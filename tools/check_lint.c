@@ -22,12 +22,8 @@ enum { RULE_SHOWN = 200 }; /* bytes of a rule in a message about something else 
 
 static void report(struct check *c, enum diagnostic_level level, const struct rule *r, uint32_t column, const char *message)
 {
-	struct place at = { .file = r->file, .line = r->line, .column = column ? column : 1,
-			    .source = { r->text, (uint32_t)strlen(r->text) } };
-	/* The text begins at the rule: an indented rule's caret would stand too far right. */
-	uint32_t indent = rule_column(r) - 1;
-	if (at.column > indent)
-		at.column -= indent;
+	struct place at = { .file = r->file, .line = r->line, .column = column ? column : rule_column(r),
+			    .source = { r->text, (uint32_t)strlen(r->text) }, .indent = rule_column(r) - 1 };
 	findings_add(&c->found, level, &at, "%s", message);
 }
 
@@ -402,7 +398,7 @@ static void check_one(struct check *c, const struct ruleset *layer, const struct
 	if (kind == e->kind)
 		return;
 	struct place at = { .file = e->file, .line = e->line, .column = e->column,
-			    .source = { e->text, (uint32_t)strlen(e->text) } };
+			    .source = { e->text, (uint32_t)strlen(e->text) }, .indent = e->column - 1 };
 	const char *rule = v.rule ? v.rule->text : "";
 	char here[4 * PATH_MAX];
 	findings_add(&c->found, DIAGNOSTIC_ERROR, &at, "expected %s, but it is %s by %s%s%.*s%s%s", verdict_name(e->kind),

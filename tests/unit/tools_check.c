@@ -151,6 +151,17 @@ static void test_warnings(void **state)
 	says("/w:1 (allow) decides first, and contradicts it");
 	run(&tool_check, file("w", "allow read /usr/bin/**\ndeny read /usr/**\n"), NULL);
 	silent_about("warning:");
+	/* What stands behind blanks: the column is the file's, and the caret stands below the word. */
+	static const char *const indented[] = { "\n   allow read /nowhere/at/all\n", "\n \t\tallow read /nowhere/at/all # none\n" };
+	for (size_t i = 0; i < sizeof(indented) / sizeof(indented[0]); i++) {
+		run(&tool_check, file("w", indented[i]), NULL);
+		says("/w:2:15: warning: /nowhere/at/all does not exist\n    allow read /nowhere/at/all\n               ^\n");
+	}
+	run(&tool_check, file("w", "   allow read /usr/** \\\n /nowhere/at/all\n"), NULL);
+	says("/w:1:4: warning: /nowhere/at/all does not exist\n    allow read /usr/** /nowhere/at/all\n    ^\n");
+	run(&tool_check, file("w", "default deny\n   expect allow read /usr\n"), NULL);
+	says("/w:2:4: error: expected allow, but it is deny by /");
+	says("\n    expect allow read /usr\n    ^\n");
 	run(&tool_check, file("w", "allow read /usr/** by=/usr/bin/make\ndeny read /usr/bin/**\n"), NULL);
 	silent_about("warning:");
 	run(&tool_check, file("w", "allow read /usr/**\nallow open /usr/bin/**\n"), NULL);
