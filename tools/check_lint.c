@@ -72,7 +72,9 @@ static const struct rule *shadow(const struct ruleset *layer, const struct rule 
 static void warn_shadowed(struct check *c, const struct rule *rule, const struct rule *by, uint32_t column, const char *what)
 {
 	char message[300];
-	snprintf(message, sizeof(message), "%s: %s (%s) decides first%s", what, by->where, verdict_name(by->kind), by->kind != rule->kind ? ", and contradicts it" : "");
+	bool contradicts = by->kind != rule->kind || by->loopback != rule->loopback;
+	snprintf(message, sizeof(message), "%s: %s (%s%s) decides first%s", what, by->where, verdict_name(by->kind), by->loopback ? ", loopback" : "",
+		 contradicts ? ", and contradicts it" : "");
 	report(c, DIAGNOSTIC_WARNING, rule, column, message);
 }
 

@@ -162,6 +162,13 @@ static void test_warnings(void **state)
 	run(&tool_check, file("w", "default deny\n   expect allow read /usr\n"), NULL);
 	says("/w:2:4: error: expected allow, but it is deny by /");
 	says("\n    expect allow read /usr\n    ^\n");
+	/* Who hears what listens is as much as whether it listens. */
+	run(&tool_check, file("w", "allow bind tcp:*:* loopback\nallow bind tcp:0.0.0.0:80\n"), NULL);
+	says("/w:1 (allow, loopback) decides first, and contradicts it");
+	run(&tool_check, file("w", "allow bind tcp:0.0.0.0:80\nallow bind tcp:0.0.0.0:80 loopback\n"), NULL);
+	says("/w:1 (allow) decides first, and contradicts it");
+	run(&tool_check, file("w", "allow bind tcp:*:* loopback\nallow bind tcp:0.0.0.0:80 loopback\n"), NULL);
+	says("/w:1 (allow, loopback) decides first\n");
 	run(&tool_check, file("w", "allow read /usr/** by=/usr/bin/make\ndeny read /usr/bin/**\n"), NULL);
 	silent_about("warning:");
 	run(&tool_check, file("w", "allow read /usr/**\nallow open /usr/bin/**\n"), NULL);
