@@ -110,7 +110,7 @@ static int opt_sha256(struct target *t)
 	int r = parse_globs(t->p, t->w, t->skip, ' ', &t->when->sha256, &t->when->n_sha256);
 	for (uint32_t i = 0; !r && i < t->when->n_sha256; i++)
 		if (!is_sha256(&t->when->sha256[i]))
-			return expected(t, "64 hexadecimal digits in lower case, as sha256sum prints them,");
+			return expected(t, "a digest of 64 hexadecimal digits in lower case, as sha256sum prints it,");
 	return r;
 }
 
@@ -345,22 +345,30 @@ static bool names(const struct word *w, const struct option *o)
 	return true;
 }
 
+bool is_flag_word(const struct word *w)
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		if (is_flag(&options[i]) && word_is(w, options[i].name))
+			return true;
+	return false;
+}
+
+/* How many letters and digits W begins with. */
+static uint32_t letters(const struct word *w)
+{
+	uint32_t n = 0;
+	while (n < w->n && ((w->units[n] >= 'a' && w->units[n] <= 'z') || (w->units[n] >= '0' && w->units[n] <= '9')))
+		n++;
+	return n;
+}
+
 /* A flag, or letters and digits, then '=': an option, known or not. */
 bool is_option(const struct word *w)
 {
 	if (w->n && w->units[0] == '/') /* most words */
 		return false;
-	for (size_t i = 0; i < OPTIONS; i++)
-		if (is_flag(&options[i]) && word_is(w, options[i].name))
-			return true;
-	for (uint32_t i = 0; i < w->n; i++) {
-		char c = (char)w->units[i];
-		if (w->units[i] == '=')
-			return i > 0;
-		if (w->units[i] > 0x7f || !((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')))
-			return false;
-	}
-	return false;
+	uint32_t n = letters(w);
+	return is_flag_word(w) || (n && n < w->n && w->units[n] == '=');
 }
 
 static const struct option *find(const struct word *w)
@@ -371,15 +379,36 @@ static const struct option *find(const struct word *w)
 	return NULL;
 }
 
+static void option_names(const char *known[OPTIONS + 1])
+{
+	for (size_t i = 0; i < OPTIONS; i++)
+		known[i] = options[i].name;
+	known[OPTIONS] = NULL;
+}
+
+int option_meant(struct parser *p, const struct word *w, const char **out)
+{
+	const char *known[OPTIONS + 1];
+	*out = NULL;
+	if (w->quoted || letters(w) < w->n) /* most words */
+		return 0;
+	const char *word = word_text(&p->scratch, w, 0);
+	option_names(known);
+	*out = word ? suggest(word, known) : NULL;
+	return word ? 0 : -ENOMEM;
+}
+
 static int unknown_option(struct parser *p, const struct word *w)
 {
-	const char *known[OPTIONS + 1] = { NULL };
+	const char *known[OPTIONS + 1];
 	char list[WORD_LIST];
 	char *word = word_text(&p->scratch, w, 0);
 	if (word)
 		word[strcspn(word, "=")] = '\0';
-	for (size_t i = 0; i < OPTIONS; i++)
-		known[i] = options[i].name;
+	option_names(known);
+	for (size_t i = 0; word && i < OPTIONS; i++)
+		if (strcmp(word, options[i].name) == 0)
+			return parser_fail(p, w->from, "%s takes no value", word);
 	return parser_fail_word(p, w->from, word, known, "unknown option; %s was expected", list_words(list, known));
 }
 

@@ -59,6 +59,9 @@ int parse_target(struct parser *p, const struct word *w, op_set ops, const struc
 
 /* option_parser.c: whether W is an option; and its meaning. */
 bool is_option(const struct word *w);
+bool is_flag_word(const struct word *w); /* one that takes no value */
+/* The option that W, letters and digits alone, was probably meant to be, or NULL, into *out. Returns 0 or -ENOMEM. */
+int option_meant(struct parser *p, const struct word *w, const char **out);
 int parse_option(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when);
 int check_options(struct parser *p, const struct line *line, const struct compiled_rule *rule, uint32_t given);
 

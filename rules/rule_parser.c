@@ -16,6 +16,8 @@ static int parse_ops(struct parser *p, const struct word *w, op_set *out)
 	*out = 0;
 	for (char *at = text, *part; (part = strsep(&at, ","));) {
 		op_set ops = op_parse(part, strlen(part));
+		if (!*part)
+			return parser_fail(p, w->from + (size_t)(part - text), "an operation was expected; several are joined by commas, and no blank: read,write");
 		if (!ops)
 			return parser_fail_word(p, w->from + (size_t)(part - text), part, op_words(), "not an operation; %s was expected",
 						list_words(list, op_words()));
@@ -56,16 +58,28 @@ static size_t find_arrow(const struct line *line)
 	return i;
 }
 
-/* Behind an option stands a word that cannot be a pattern: the rest of a value that no quotes keep together. */
+/* Behind an option's value stands a word that cannot be a pattern: the rest of the value, which no quotes keep together. */
 static bool goes_on(const struct line *line, size_t i, op_set ops)
 {
 	const struct word *w = &line->word[i], *before = &line->word[i - 1];
-	if (i < 3 || (ops & OP_SOCKET) || !is_option(before) || before->quoted || !w->n || w->units[0] > 0x7f || !isalpha(w->units[0]))
+	if (i < 3 || (ops & OP_SOCKET) || !is_option(before) || is_flag_word(before) || before->quoted || !w->n || w->units[0] > 0x7f || !isalpha(w->units[0]))
 		return false;
 	for (uint32_t k = 0; k < w->n; k++)
 		if (w->units[k] == ':')
 			return false; /* tcp:..., memfd:... */
 	return true;
+}
+
+/* One word of a rule: an option, or a pattern. */
+static int parse_word(struct parser *p, const struct word *w, struct compiled_rule *rule, struct conditions *when, struct pattern_list *list)
+{
+	const char *meant = NULL;
+	if (is_option(w))
+		return parse_option(p, w, rule, when);
+	int r = rule->pub.ops == OP_SOCKET ? 0 : option_meant(p, w, &meant);
+	if (meant)
+		r = parser_fail(p, w->from, "neither a pattern nor an option (did you mean '%s'?)", meant);
+	return r ? r : parse_patterns(p, w, rule->pub.ops, list);
 }
 
 static int parse_words(struct parser *p, const struct line *line, struct compiled_rule *rule, struct conditions *when,
@@ -80,7 +94,7 @@ static int parse_words(struct parser *p, const struct line *line, struct compile
 		bool option = is_option(w);
 		if (!option && goes_on(line, i, rule->pub.ops))
 			return parser_fail(p, w->from, "neither a pattern nor an option; quotes go around a value with blanks in it");
-		int r = option ? parse_option(p, w, rule, when) : parse_patterns(p, w, rule->pub.ops, list);
+		int r = parse_word(p, w, rule, when, list);
 		if (r < 0)
 			return r;
 		if (!r && i > arrow && !option)

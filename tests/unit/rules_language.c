@@ -88,6 +88,15 @@ static void test_errors(void **state)
 	refused("ask read /x timout=5s\n", 1, 13, "did you mean 'timeout'?");
 	refused("ask read /x revew=5\n", 1, 13, "did you mean 'review'?");
 	refused("deny connect tcp:10.0.0.0/8:* fim=1\n", 1, 31, "did you mean 'firm'?");
+	refused("allow bind tcp:*:80 loopbak\n", 1, 21, "neither a pattern nor an option (did you mean 'loopback'?)");
+	refused("allow bind lopback tcp:*:80\n", 1, 12, "did you mean 'loopback'?");
+	refused("allow read /x by /usr/bin/cat\n", 1, 15, "did you mean 'by='?");
+	refused("ask read /x review limit\n", 1, 20, "did you mean 'limit='?");
+	refused("allow bind tcp:*:80 loopback=yes\n", 1, 21, "loopback takes no value");
+	refused("deny bind tcp:*:80 firm=\n", 1, 20, "firm takes no value");
+	refused("allow read, write /x\n", 1, 12, "blank");
+	refused("allow read,,write /x\n", 1, 12, "joined by commas");
+	refused("allow read /x sha256=abc\n", 1, 22, "sha256sum prints it, was expected");
 	refused("alow read /x\n", 1, 1, "allow, deny, ask, rewrite, kill, set, default, include, expect, redact, limit or env was expected");
 	refused("allow read x/y\n", 1, 12, "begins with /");
 	refused("allow read *x\n", 1, 12, "begins with /");
