@@ -149,17 +149,24 @@ static void draw(struct tty_channel *c, const struct asked *a, bool armed)
 	tty_write(c, &t);
 }
 
+short tty_wait(struct tty_channel *c, int ms)
+{
+	struct pollfd p[3] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN }, { .fd = c->screen->news, .events = POLLIN } };
+	uint64_t count;
+	if (wait_for(p, 3, ms) <= 0)
+		return 0;
+	for (int i = 1; i < 3; i++) {
+		if (p[i].revents && read(p[i].fd, &count, sizeof(count)) < 0)
+			return 0;
+	}
+	return p[0].revents;
+}
+
 /* Waits up to MS for keys or news. Returns a single key, 0 for none, -1 for what is no key (several bytes at once). */
 static int get_key(struct tty_channel *c, int ms)
 {
-	struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
-	uint64_t count;
 	char keys[256];
-	if (wait_for(p, 2, ms) <= 0)
-		return 0;
-	if (p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
-		return 0;
-	if (!p[0].revents)
+	if (!tty_wait(c, ms))
 		return 0;
 	ssize_t n = read(c->screen->fd, keys, sizeof(keys));
 	if (n < 0) {

@@ -10,6 +10,7 @@
 
 struct screen {
 	int fd; /* the terminal, non-blocking; only between take and give */
+	int news; /* an eventfd: can be read when changes() has changed */
 	/*
 	 * Takes the terminal: nobody else reads or writes it until give. Returns 0, or -EAGAIN when it cannot be had now (in the
 	 * background, stopped): try again later. *full tells that a full-screen program has it; *dyed, that
@@ -18,7 +19,7 @@ struct screen {
 	int (*take)(void *context, bool *full, bool *dyed);
 	/* Gives it back, as it was. */
 	void (*give)(void *context);
-	/* Changes whenever what is on the screen may be lost or its size is another: draw again. */
+	/* Changes whenever what is on the screen may be lost, its size is another, or it is wanted back: give it, and take it again. */
 	unsigned (*changes)(void *context);
 	/* Types a byte for the command (an interrupt key). */
 	void (*pass)(void *context, char key);

@@ -77,17 +77,14 @@ static int edit(char *line, size_t cap, const char *keys, ssize_t n)
 static bool type_line(struct tty_channel *c, const struct asked *a, const char *words, char *line, size_t cap)
 {
 	for (bool changed = true;;) {
-		struct pollfd p[2] = { { .fd = c->screen->fd, .events = POLLIN }, { .fd = c->wake, .events = POLLIN } };
-		uint64_t count;
 		char keys[256];
 		if (changed || !c->frame.dumb) /* lines one after the other are not drawn anew for nothing */
 			tty_show_line(c, words, line);
 		changed = false;
-		if (poll(p, 2, 1000) > 0 && p[1].revents && read(c->wake, &count, sizeof(count)) < 0)
-			return false;
+		short come = tty_wait(c, 1000);
 		if (tty_disturbed(c, a))
 			return false;
-		if (!(p[0].revents & POLLIN))
+		if (!(come & POLLIN))
 			continue;
 		int done = edit(line, cap, keys, read(c->screen->fd, keys, sizeof(keys)));
 		if (done)

@@ -38,6 +38,9 @@ struct tty_channel {
 /* All of T, to the person's terminal; what it does not take within a second is left. */
 void tty_write(const struct tty_channel *c, const struct text_buffer *t);
 
+/* Waits up to MS for keys or news; what poll(2) says of the keys, or 0. */
+short tty_wait(struct tty_channel *c, int ms);
+
 /* Whether A is no longer to be shown as it is: it is answered, or what is on the screen may be lost. */
 bool tty_disturbed(struct tty_channel *c, const struct asked *a);
 

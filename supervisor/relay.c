@@ -45,6 +45,8 @@ static bool in_front(const struct relay *r)
 	return front == getpgrp() && (front != 0 || may_read(r->tty));
 }
 
+#define GIVE_SECONDS 2 /* for who has the screen to give it back; as long as a terminal may take to take what is written to it */
+
 static void set_raw(struct relay *r)
 {
 	struct termios raw = r->modes;
@@ -180,6 +182,7 @@ static void screen_give(void *context)
 	r->taken = false;
 	if (r->rescue)
 		r->rescue->asking = false;
+	pthread_cond_broadcast(&r->quiet);
 	pthread_mutex_unlock(&r->lock);
 	relay_kick(r);
 	outlets_hold(r->outlets, false);
@@ -241,7 +244,8 @@ static int open_pty(struct relay *r)
 		return -errno;
 	relay_copy_size(r, 0);
 	r->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return r->wake < 0 ? -errno : 0;
+	r->news = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return r->wake < 0 || r->news < 0 ? -errno : 0;
 }
 
 static int open_flows(struct relay *r)
@@ -256,7 +260,7 @@ int relay_open(struct relay **out, struct outlets *outlets)
 	struct relay *r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	r->tty = r->master = r->slave = r->wake = -1;
+	r->tty = r->master = r->slave = r->wake = r->news = -1;
 	r->outlets = outlets;
 	r->keyboard = keyboard_ours();
 	pthread_mutex_init(&r->lock, NULL);
@@ -270,7 +274,7 @@ int relay_open(struct relay **out, struct outlets *outlets)
 		relay_close(r, false);
 		return rc;
 	}
-	r->screen = (struct screen){ r->tty, screen_take, screen_give, screen_changes, screen_pass, r };
+	r->screen = (struct screen){ r->tty, r->news, screen_take, screen_give, screen_changes, screen_pass, r };
 	*out = r;
 	return 0;
 }
@@ -313,10 +317,19 @@ int relay_start(struct relay *r)
 	return -rc;
 }
 
+/* Whoever has the screen draws it anew, where it is still his. */
+static void tell_news(struct relay *r)
+{
+	uint64_t one = 1;
+	atomic_fetch_add(&r->changes, 1);
+	if (write(r->news, &one, sizeof(one)) < 0)
+		return; /* the counter is full: there are news */
+}
+
 void relay_resize(struct relay *r)
 {
 	relay_copy_size(r, 0);
-	atomic_fetch_add(&r->changes, 1);
+	tell_news(r);
 }
 
 /* The terminal still has the number of a group that has ended, which may be another's by now: in another session. Of a group that only lacks its first process nobody has it. */
@@ -334,10 +347,25 @@ bool relay_signal(struct relay *r, int sig)
 	return group > 0 && still_there(r, group) && kill(-group, sig) == 0;
 }
 
+/* A question leaves the screen, so that the shell has its own, and not what a question is shown on; what the command wrote meanwhile, leaving its own perhaps, comes before. */
+static void take_back(struct relay *r)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += GIVE_SECONDS;
+	tell_news(r);
+	while (r->taken && !r->hung_up && pthread_cond_timedwait(&r->quiet, &r->lock, &until) == 0)
+		;
+	if (!r->taken && !r->hung_up && in_front(r))
+		relay_flush(r);
+}
+
 void relay_suspend(struct relay *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->suspended = true;
+	if (r->taken)
+		take_back(r);
 	if (in_front(r))
 		set_back(r);
 	not_raw(r);
@@ -387,6 +415,7 @@ void relay_close(struct relay *r, bool cut_short)
 	cleanup_fd(&r->master);
 	cleanup_fd(&r->slave);
 	cleanup_fd(&r->wake);
+	cleanup_fd(&r->news);
 	rescue_free(r->rescue);
 	free(r->out.bytes);
 	free(r->in.bytes);

@@ -30,6 +30,7 @@ struct relay {
 	int master;          /* non-blocking */
 	int slave;           /* kept, so that the pty outlives a command that closes it for a while */
 	int wake;            /* eventfd */
+	int news;            /* the screen's */
 	bool keyboard;       /* the command may read keys: nobody else in the pipeline does */
 	char name[64];       /* the real terminal */
 	struct termios modes; /* as they were */
@@ -42,7 +43,7 @@ struct relay {
 	bool started;
 	atomic_uint changes;
 	pthread_mutex_t lock; /* all below, and every transfer */
-	pthread_cond_t quiet; /* taken took effect */
+	pthread_cond_t quiet; /* taken is another */
 	bool raw;
 	bool suspended;
 	bool wanted;         /* somebody wants the screen */
@@ -59,6 +60,9 @@ struct relay {
 };
 
 void *relay_main(void *relay);
+
+/* With the lock held: what the command has written so far, to the real terminal; what that does not take within a second is left. */
+void relay_flush(struct relay *r);
 void relay_kick(struct relay *r);
 
 /* The real terminal's size for the pty, with FEWER rows. */

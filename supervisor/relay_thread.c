@@ -176,7 +176,7 @@ static int stopped_step(struct relay *r)
 static void hand_over(struct relay *r, int64_t *since)
 {
 	int64_t now = now_ms();
-	if (!r->wanted || r->taken) {
+	if (!r->wanted || r->taken || r->suspended) {
 		*since = 0;
 		return;
 	}
@@ -234,7 +234,7 @@ static int prepare(struct relay *r, struct pollfd p[3])
 	p[0] = (struct pollfd){ .fd = tty ? r->tty : -1, .events = tty };
 	p[1] = (struct pollfd){ .fd = master ? r->master : -1, .events = master };
 	p[2] = (struct pollfd){ .fd = r->wake, .events = POLLIN };
-	if (r->wanted && !r->taken)
+	if (r->wanted && !r->taken && !r->suspended)
 		return 10;
 	int redraw = redraw_step(r), stopped = stopped_step(r);
 	if (redraw >= 0 || stopped >= 0)
@@ -246,6 +246,17 @@ static int prepare(struct relay *r, struct pollfd p[3])
 static void hang_up(struct relay *r)
 {
 	dup3(r->wake, r->master, O_CLOEXEC);
+}
+
+void relay_flush(struct relay *r)
+{
+	(void)flow_read(&r->out, r->master);
+	for (int64_t until = now_ms() + DRAIN_MS; flow_used(&r->out) > 0 && now_ms() < until;) {
+		struct pollfd p = { .fd = r->tty, .events = POLLOUT };
+		(void)wait_for(&p, 1, 10);
+		if (!flow_write(&r->out, r->tty, &r->scan))
+			return;
+	}
 }
 
 /* The command has ended: what it wrote last, until the last descriptor of its terminal is closed. Whoever reads may be slow, but has to take something. */

@@ -486,6 +486,31 @@ shell_back ''
 keys 'echo status $?' Enter
 see "Ctrl-C at a question reaches the program" "status 130"
 
+# The shell has its own screen then, not what a question is shown on; and the question comes back with the job.
+alternate() { "${TM[@]}" display-message -p -t t '#{alternate_on}'; }
+for what in "cat secret" "sh -c '(sleep 1; cat secret >got) & less numbers'"; do
+	begin
+	run "$what"
+	wait_text "$ARMED"
+	same "a question has a screen of its own" 1 "$(alternate)"
+	keys C-z
+	see "Ctrl-Z at a question stops" "Stopped"
+	same "and the shell's screen is there" 0 "$(alternate)"
+	see_not "without the question" "$ARMED"
+	keys fg Enter
+	see "fg brings it back" "$ARMED"
+	keys o
+	wait_gone "$ARMED"
+	if [ "$what" = "cat secret" ]; then
+		see "and its answer counts" "content of secret"
+	else
+		check "and its answer counts, over a full screen" wait_for grep -qs "content of secret" got
+		keys q
+	fi
+	shell_asks
+	same "the screen is the shell's again" 0 "$(alternate)"
+done
+
 begin
 run "sh -c 'cat secret & cat secret2 & wait; echo bo''th'"
 wait_text "$ARMED"
