@@ -72,7 +72,12 @@ void screen_collect(struct screen_desk *d)
 		}
 	}
 	screen_choose(d, d->at < d->n_rows ? d->at : d->n_rows ? d->n_rows - 1 : 0);
-	d->since_ms = now_ms(); /* nobody chose it: it came to the front */
+	screen_came(d); /* nobody chose it */
+}
+
+void screen_came(struct screen_desk *d)
+{
+	d->since_ms = now_ms();
 }
 
 void screen_choose(struct screen_desk *d, size_t at)

@@ -46,7 +46,8 @@ static const char help[] =
 	"k   kill the whole command\n"
 	"R   grants: revoke the selected one\n"
 	"y n reviews: it was right, it was wrong (N: with a message)\n"
-	"q   leave; questions wait on\n";
+	"q   leave; questions wait on\n"
+	"?   or any other key: back from here\n";
 
 /* What the rows of P are, N of them. */
 static const char *page_name(enum page p, size_t n)

@@ -269,6 +269,25 @@ static bool move_key(struct screen_desk *d, int key)
 	}
 }
 
+/* What stood behind the help has not been read: it is as if it had just come. */
+static void turn_help(struct screen_desk *d, bool help)
+{
+	d->help = help;
+	d->scroll = 0;
+	screen_came(d);
+}
+
+/* A key that means something to the selected row. */
+static void on_row(struct screen_desk *d, int key)
+{
+	if (d->page == PAGE_QUESTIONS)
+		on_question(d, key);
+	else if (d->page == PAGE_GRANTS && key == 'R' && d->n_rows)
+		tell(d, desk_make("revoke", "grant", d->chosen), "revoked");
+	else if (d->page == PAGE_REVIEWS && is_one_of(key, "ynN") && d->n_rows)
+		mark(d, key == 'y' ? "right" : "wrong", key == 'N');
+}
+
 bool screen_key(struct screen_desk *d, int key)
 {
 	if (key < 0x100)
@@ -281,16 +300,13 @@ bool screen_key(struct screen_desk *d, int key)
 		turn_to(d, d->page == PAGE_GRANTS ? PAGE_QUESTIONS : PAGE_GRANTS);
 	else if (key == '\t')
 		turn_to(d, (enum page)((d->page + 1) % PAGES));
-	else if (key == '?') {
-		d->help = !d->help;
-		d->scroll = 0;
-	} else if (!move_key(d, key) && key < 0x100) {
-		if (d->page == PAGE_QUESTIONS)
-			on_question(d, key);
-		else if (d->page == PAGE_GRANTS && key == 'R' && d->n_rows)
-			tell(d, desk_make("revoke", "grant", d->chosen), "revoked");
-		else if (d->page == PAGE_REVIEWS && is_one_of(key, "ynN") && d->n_rows)
-			mark(d, key == 'y' ? "right" : "wrong", key == 'N');
+	else if (key == '?')
+		turn_help(d, !d->help);
+	else if (!move_key(d, key) && key < 0x100) {
+		if (d->help)
+			turn_help(d, false);
+		else
+			on_row(d, key);
 	}
 	return true;
 }

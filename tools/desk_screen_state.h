@@ -56,6 +56,9 @@ void screen_end(struct screen_desk *d);
 /* For how long the selected question takes no answer yet: nobody can have read it. 0: it takes one. */
 int screen_fresh_ms(const struct screen_desk *d);
 
+/* The selected row has come to the front by itself: see screen_fresh_ms(). */
+void screen_came(struct screen_desk *d);
+
 /* A letter was typed: while it takes no answer it may belong to a line for one that has gone, and so may the next. */
 void screen_typed(struct screen_desk *d);
 

@@ -26,6 +26,7 @@ session() { # NAME COMMAND...: in the background, its output in $T/NAME.out
 }
 asks() { desk list | grep -q -- "$1"; }
 says() { grep -q -- "$2" "$T/$1.out"; }
+silent() { ! says "$@"; }
 waits() { [ "$(desk list | wc -l)" = "$1" ]; }
 
 session a sh -c 'cat q1; echo end'
@@ -307,6 +308,13 @@ if command -v tmux >/dev/null; then
 	session m sh -c 'cat q1; cat q2; echo end'
 	check "it shows what comes" wait_for takes_key q1
 	check "one of each is counted as one" wait_for one_of_each
+	for key in s Escape; do # what a key would do to a question that the help hides it does not
+		press '?'
+		check "the help is there" wait_for shows "any other key: back from here"
+		press $key
+		check "$key behind the help leads back to the question" wait_for takes_key q1
+		check "and answers nothing" silent m "content 1"
+	done
 	press o
 	check "o answers" wait_for says m "content 1"
 	check "the next comes" wait_for takes_key q2
