@@ -195,6 +195,12 @@ static void print_layers(const struct check *c, const struct policy *p, const st
 		print_layer(layer, i ? c->files[i - 1] : "usher's own guard", call, c->json, i ? "," : "");
 }
 
+/* Which another layer may have said than the one whose rule is named. */
+static bool heard_here_alone(const struct verdict *v)
+{
+	return v->loopback && (v->kind == VERDICT_ALLOW || v->kind == VERDICT_ASK);
+}
+
 static void print_json(const struct check *c, const struct policy *p, const struct call *call, const struct verdict *v, const struct verdict *link)
 {
 	const struct ruleset *layer = layer_of(p, v);
@@ -206,6 +212,8 @@ static void print_json(const struct check *c, const struct policy *p, const stru
 		fputs(",\n  \"grant\":true,\"asked\":", stdout);
 		put_json(v->rule ? v->rule->where : "default", strlen(v->rule ? v->rule->where : "default"), stdout);
 	}
+	if (heard_here_alone(v))
+		fputs(",\n  \"heard\":\"loopback\"", stdout);
 	if (link) {
 		printf(",\n  \"link\":{\"verdict\":\"%s\",\"rule\":", verdict_name(link->kind));
 		put_json(link->where, strlen(link->where), stdout);
@@ -238,6 +246,8 @@ static void print_text(const struct check *c, const struct policy *p, const stru
 		puts("  no rule names this kind of socket, and it is given by rules on socket alone");
 	if (v->rule && v->rule->reason)
 		printf("  reason: %s\n", v->rule->reason);
+	if (heard_here_alone(v))
+		puts("  what listens there is heard on the loopback interface alone");
 	if (layer)
 		print_beaten(layer, v, call, false);
 	puts("each layer, the strictest wins:");

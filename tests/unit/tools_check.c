@@ -291,6 +291,15 @@ static void test_explain(void **state)
 	assert_int_equal(run(&tool_check, "--json", "--explain", "read /opt/x/y", x, y, NULL), 0);
 	says("{\"verdict\":\"allow\",\"rule\":\"");
 	says("\"beaten\":[");
+	/* One layer that says so is enough, whichever decides. */
+	const char *all = file("all", "allow bind tcp:*:*\n"), *here = file("alone", "allow bind tcp:0.0.0.0:* loopback\nallow bind tcp:*:*\n");
+	assert_int_equal(run(&tool_check, "--explain", "bind tcp:0.0.0.0:80", all, here, NULL), 0);
+	says("/all:1\n");
+	says("heard on the loopback interface alone");
+	assert_int_equal(run(&tool_check, "--json", "--explain", "bind tcp:0.0.0.0:80", all, here, NULL), 0);
+	says("\"heard\":\"loopback\"");
+	assert_int_equal(run(&tool_check, "--explain", "bind tcp:192.0.2.1:80", all, here, NULL), 0);
+	silent_about("heard");
 	assert_int_equal(run(&tool_check, "--json", file("bad", "alow\n"), NULL), 1);
 	says("\"line\":1,\"column\":1,\"level\":\"error\"");
 }
