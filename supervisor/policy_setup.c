@@ -14,6 +14,7 @@
 #include "audit/journal.h"
 #include "policy/real_name.h"
 #include "rules/cleanup.h"
+#include "rules/colours.h"
 #include "rules/user.h"
 #include "supervisor/helper_files.h"
 #include "supervisor/mounts.h"
@@ -148,7 +149,7 @@ static void print_findings(const struct diagnostics *found, bool failed)
 {
 	/* Warnings are for usher check; here only what stops the start is said. */
 	if (failed)
-		diagnostics_print(found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diagnostics_print(found, stderr, colours_on(STDERR_FILENO));
 }
 
 /* Real names of files; each was malloc'd. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "policy/channels.h"
+#include "rules/colours.h"
 #include "tools/rule_files.h"
 #include "tools/tool.h"
 
@@ -121,7 +122,7 @@ static void print_json_finding(const struct diagnostic *d, const char *before)
 static void print_findings(const struct check *c)
 {
 	if (!c->json) {
-		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diagnostics_print(&c->found, stderr, colours_on(STDERR_FILENO));
 		return;
 	}
 	fputs("[", stdout);

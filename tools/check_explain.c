@@ -13,6 +13,7 @@
 
 #include "policy/real_name.h"
 #include "rules/cleanup.h"
+#include "rules/colours.h"
 #include "rules/device.h"
 #include "supervisor/facts_hash.h"
 #include "supervisor/trusted_name.h"
@@ -266,7 +267,7 @@ int check_explain(struct check *c)
 	struct policy_options options = { .files = c->files, .n_files = c->n_files, .variables = c->variables.item,
 					  .n_variables = c->variables.n };
 	if (query_parse(c->explain, &source, &c->found, &q)) {
-		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diagnostics_print(&c->found, stderr, colours_on(STDERR_FILENO));
 		return 2;
 	}
 	/* Where there is none, none is made: policy_new() would make it a place. */
@@ -274,7 +275,7 @@ int check_explain(struct check *c)
 		options.grants_file = c->grants = grants;
 	int r = policy_new(&options, &c->found, &p);
 	if (r) {
-		diagnostics_print(&c->found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diagnostics_print(&c->found, stderr, colours_on(STDERR_FILENO));
 		fprintf(stderr, "usher check: the rules, or the file of grants, do not load\n");
 		query_free(&q);
 		return 1;

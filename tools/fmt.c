@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "rules/colours.h"
 #include "rules/findings.h"
 #include "rules/source.h"
 #include "tools/rule_files.h"
@@ -195,7 +196,7 @@ static int loads(const char *path, struct rule_variables *v)
 	struct ruleset_source source = { .path = path, .variables = v->item, .n_variables = v->n };
 	int r = ruleset_load(&source, &found, &rs);
 	if (r)
-		diagnostics_print(&found, stderr, isatty(STDERR_FILENO) && !getenv("NO_COLOR"));
+		diagnostics_print(&found, stderr, colours_on(STDERR_FILENO));
 	ruleset_free(rs);
 	diagnostics_free(&found);
 	return r;

@@ -16,6 +16,7 @@
 #include "audit/render.h"
 #include "audit/stamp.h"
 #include "rules/cleanup.h"
+#include "rules/colours.h"
 #include "tools/log.h"
 #include "tools/rule_files.h"
 #include "tools/tool.h"
@@ -267,7 +268,7 @@ static int find_session(struct log *l, char *dir, size_t cap)
 static int log_main(int argc, char **argv)
 {
 	char dir[PATH_MAX];
-	struct log l = { .colour = isatty(STDOUT_FILENO) && !getenv("NO_COLOR") };
+	struct log l = { .colour = colours_on(STDOUT_FILENO) };
 	if (tool_help(argc, argv)) {
 		usage();
 		return 0;

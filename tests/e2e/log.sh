@@ -20,6 +20,20 @@ session "$T/a" 'echo 1 >one; mv one two; ln two three; mkdir d; mv two d/four; c
 fresh; echo no >no
 session "$T/b" 'echo 1 >one; cat no; rm -f one'
 
+# Colours are for terminals that have them.
+if command -v script >/dev/null; then
+	rules bad.rules <<<"alow read /x"
+	coloured() { # NAME=VALUE...: of log and check
+		env "$@" script -qec "'$USHER' log '$T/b'" /dev/null </dev/null | grep -q "$(printf '\033')" && echo -n "log "
+		env "$@" script -qec "'$USHER' check '$R'" /dev/null </dev/null | grep -q "$(printf '\033')" && echo -n "check"
+	}
+	same "colours on a terminal" "log check" "$(coloured TERM=xterm)"
+	for how in TERM=dumb TERM= "-u TERM" NO_COLOR=1; do
+		# shellcheck disable=SC2086
+		same "none with $how" "" "$(coloured $how)"
+	done
+fi
+
 # Where a session starts and ends, the line has the date; all others the time of day.
 dates() { log "$T/b" | awk '$2 ~ /^....-..-..T..:..:..[.]...Z$/ { d = d $3 " " } $2 !~ /^(....-..-..T)?..:..:..[.]...Z?$/ { d = d "bad " } END { print d }'; }
 same "the lines of start and end have the date" "start end " "$(dates)"
