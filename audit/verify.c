@@ -228,6 +228,14 @@ static int check_anchors_met(struct state *s, const struct line *l)
 	return damage(s, l, "the journal ends before record %" PRIu64 ", which was anchored", seq);
 }
 
+static void note_end(struct proof *p, const struct line *l)
+{
+	struct field f;
+	p->ended = true;
+	if (field_find(l->bytes, l->len, "unwritten", &f) && f.len < sizeof p->unwritten)
+		memcpy(p->unwritten, f.value, f.len);
+}
+
 static int check_line(struct state *s, const struct line *l)
 {
 	struct proof *p = s->proof;
@@ -253,7 +261,7 @@ static int check_line(struct state *s, const struct line *l)
 	if (rc != 0)
 		return rc;
 	if (rest_begins(l, &h, "\"type\":\"end\""))
-		p->ended = true;
+		note_end(p, l);
 	digest_of(&p->head, l->bytes, l->len);
 	merkle_add(&s->tree, &p->head);
 	p->records++;

@@ -22,6 +22,7 @@ struct proof {
 	uint64_t intents;   /* in slots: operations without a record of their outcome */
 	bool ended;         /* there is an end record */
 	bool closed;        /* and the final seal */
+	char unwritten[16]; /* why the session could write no more before its end, by that record; empty: it could */
 	uint64_t torn;      /* bytes of a record that was being written */
 	pid_t writer;       /* a living process that writes on, as journal_writer() has it, or 0 */
 	uint8_t key[32];    /* the first public key */

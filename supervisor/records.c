@@ -219,6 +219,15 @@ static int write_unkept(const struct session *s, struct record *r)
 	return error;
 }
 
+/* What needed a record was refused from then on, and has none: nothing else in the journal tells. */
+static void write_failure(const struct session *s, struct record *r)
+{
+	int failed = journal_failed(s->journal);
+
+	if (failed)
+		record_text(r, "unwritten", errno_name(-failed));
+}
+
 int records_end(struct session *s, const struct supervise_result *result)
 {
 	char buf[2048];
@@ -243,6 +252,7 @@ int records_end(struct session *s, const struct supervise_result *result)
 	for (enum verdict_kind k = VERDICT_DENY; k <= VERDICT_NONE; k++)
 		record_int(&r, verdict_name(k), atomic_load(&s->verdicts[k]));
 	record_close(&r);
+	write_failure(s, &r);
 	int unkept = write_unkept(s, &r);
 	if (unkept)
 		voice_say(s->voice, "usher: values that were left out of the journal could not be kept beside it, in %s.salts: %s; nobody can show them later\n",

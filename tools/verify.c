@@ -81,7 +81,11 @@ static void print_unsealed(const struct proof *p)
 
 static void print_state(const struct proof *p)
 {
-	if (p->closed && p->ended)
+	if (p->closed && p->ended && p->unwritten[0])
+		printf("closed: whole, and not from start to end: the session could not write on (%s), what needed a record from there on was refused and has "
+		       "none\n",
+		       p->unwritten);
+	else if (p->closed && p->ended)
 		puts("closed: whole from start to end");
 	else if (p->closed)
 		puts("closed without an end record: the session did not come to its end");

@@ -158,6 +158,8 @@ if [ -s "$T/full.out" ]; then
 	[ ! -e "$T/project/after" ] && ok "nothing happens after" || not_ok "nothing happens after"
 	grep -qi 'journal' "$T/full.err" && ok "and the person is told" || not_ok "and the person is told" "$(tail -n 3 "$T/full.err")"
 	same "what was written verifies" "verify 0" "$(grep verify "$T/full.out")"
+	same "the end tells that refusals went without a record" ENOSPC "$(sed -n 's/.*"type":"end".*"unwritten":"\([A-Z]*\)".*/\1/p' "$T/full.records")"
+	grep -q '^closed: .*ENOSPC' "$T/full.verify" && ok "and so does verify" || not_ok "and so does verify" "$(cat "$T/full.verify")"
 else skip full-disk "no mount namespace"; fi
 # A command that may write nothing floods the journal by what is refused: of a file system as small as this a twentieth stays for others.
 cat >"$T/etc/flood.sh" <<'S'
