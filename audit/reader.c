@@ -90,8 +90,18 @@ static uint32_t list_segment(DIR *d)
 	return 0;
 }
 
+/* Whether the very next number is there, as it nearly always is: a list of thousands of names for each of thousands of segments takes minutes. */
+static bool is_next(int dirfd, uint32_t n)
+{
+	char name[SEGMENT_NAME_MAX];
+	segment_name(name, n);
+	return n && faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 uint32_t segment_after(int dirfd, uint32_t n)
 {
+	if (is_next(dirfd, n + 1))
+		return n + 1;
 	DIR *d = list_dir(dirfd);
 	uint32_t best = 0;
 	if (!d)

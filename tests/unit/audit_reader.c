@@ -2,8 +2,11 @@
 /*
  * A live journal is copied while it is written, and the copy need not go forward: the brace of a record may be newer than bytes behind it, in whose place there
  * is filling. Whatever part is missing the first time, the reader gives every record, and each whole.
+ * And of a journal of many segments the directory is not listed for each of them.
  */
 #include "audit_text.h"
+
+#include <dirent.h>
 
 #include "audit/reader.h"
 
@@ -73,8 +76,45 @@ static void a_copy_need_not_go_forward(void **state)
 	(void)state;
 }
 
+static unsigned names_listed;
+
+struct dirent *__real_readdir(DIR *d);
+struct dirent *__wrap_readdir(DIR *d);
+
+struct dirent *__wrap_readdir(DIR *d)
+{
+	names_listed++;
+	return __real_readdir(d);
+}
+
+/* A line in each of N segments, and a gap in their numbers. */
+static void the_directory_is_not_listed_for_each_segment(void **state)
+{
+	enum { N = 500, GAP = 300 };
+	char dir[64], path[128];
+	struct reader *r;
+	struct line l;
+	unsigned n = 0;
+	mkdir(fresh_dir(dir), 0700);
+	for (unsigned i = 1; i <= N; i++) {
+		snprintf(path, sizeof path, "%s/journal-%06u.jsonl", dir, i < GAP ? i : i + 7);
+		FILE *f = fdopen(open_anew(path), "w");
+		fprintf(f, "{\"seq\":%u}\n", i);
+		fclose(f);
+	}
+	names_listed = 0;
+	assert_int_equal(reader_open(dir, &r), 0);
+	while (reader_next(r, &l) == 1)
+		assert_int_equal(l.segment, ++n < GAP ? n : n + 7);
+	reader_close(r);
+	assert_int_equal(n, N);
+	assert_in_range(names_listed, 0, 10 * N);
+	remove_dir(dir);
+	(void)state;
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(a_copy_need_not_go_forward) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(a_copy_need_not_go_forward), cmocka_unit_test(the_directory_is_not_listed_for_each_segment) };
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
