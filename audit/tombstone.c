@@ -192,7 +192,7 @@ static int key_follows(const char *path, const uint8_t key[32], const uint8_t us
 int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 {
 	CLEANUP_FREE char *line = NULL;
-	size_t cap = 0;
+	ssize_t n;
 	struct digest head = { 0 };
 	uint8_t key[32] = { 0 }, used[32] = { 0 };
 	bool good = true;
@@ -201,12 +201,12 @@ int tombstone_verify(const char *path, uint64_t *lines, bool *all)
 	if (!f || sodium_init() < 0)
 		return fd < 0 ? fd : -errno;
 	*lines = 0;
-	for (ssize_t n; good && (n = getline(&line, &cap, f)) > 0;) {
+	while (good && (n = plain_line(f, &line)) > 0) {
 		good = line[n - 1] == '\n' && line_good(line, (size_t)n - 1, *lines == 0, &head, key, used);
 		digest_of(&head, line, (size_t)n - 1);
 		*lines += good;
 	}
-	int unread = ferror(f) ? -EIO : 0;
+	int unread = ferror(f) ? -EIO : line ? 0 : -ENOMEM;
 	fclose(f);
 	if (unread)
 		return unread;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 
 #include "rules/cleanup.h"
@@ -29,4 +30,16 @@ FILE *plain_lines(const char *name, int flags)
 	else if (fd < 0)
 		errno = -fd;
 	return f;
+}
+
+ssize_t plain_line(FILE *f, char **line)
+{
+	size_t n = 0;
+
+	if (!*line && !(*line = malloc(PLAIN_LINE + 1)))
+		return -1;
+	for (int c = 0; c != '\n' && n < PLAIN_LINE && (c = getc_unlocked(f)) != EOF;)
+		(*line)[n++] = (char)c;
+	(*line)[n] = '\0';
+	return (ssize_t)n;
 }

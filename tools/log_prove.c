@@ -112,7 +112,7 @@ static void note_line(void *context, const char *text, size_t len)
 		keep_seal(p, text, len);
 		p->n = 0;
 	}
-	if (seq == p->seq) {
+	if (seq == p->seq && !p->record) { /* of two in a damaged journal the first */
 		p->record = log_copy(text, len);
 		p->record_len = len;
 		p->failed |= !p->record;
@@ -135,10 +135,9 @@ static void print_opened(const struct prover *p)
 	char commitment[DIGEST_HEX + 1] = "";
 	const char *separator = ",\"opened\":[";
 	CLEANUP_FREE char *line = NULL;
-	size_t cap = 0;
 	ssize_t n;
 	FILE *f = memmem(p->record, p->record_len, REDACT_OPEN, strlen(REDACT_OPEN)) ? open_kept(p->dir) : NULL;
-	while (f && (n = getline(&line, &cap, f)) > 1) {
+	while (f && (n = plain_line(f, &line)) > 1) {
 		struct field c;
 		if (!field_valid(line, (size_t)n - 1) || !field_find(line, (size_t)n - 1, "commitment", &c) || c.len != DIGEST_HEX)
 			continue;

@@ -176,13 +176,13 @@ static int open_marks(const char *dir, int flags)
 static void take_marks(struct rows *rows, const char *dir)
 {
 	CLEANUP_FREE char *line = NULL;
-	size_t cap = 0;
 	int fd = open_marks(dir, O_RDONLY);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	if (!f)
 		return;
-	for (ssize_t n; (n = getline(&line, &cap, f)) > 0;)
+	for (ssize_t n; (n = plain_line(f, &line)) > 0 && line[n - 1] == '\n';)
 		take_mark(rows, line, (size_t)n);
+	rows->failed |= !line;
 	fclose(f);
 }
 

@@ -70,6 +70,10 @@ check "a mark after the end" later wrong "$n" --message=late
 check "is kept" sh -c "\"$USHER\" desk review --all --journal=\"$T/a.j\" | grep -A1 '^$n ' | grep -q 'afterwards message=late'"
 if later right "$n" 2>/dev/null; then not_ok "once, too"; else ok "once, too"; fi
 check "and leaves the journal whole" "$USHER" verify "$T/a.j"
+cp "$T/a.j/reviews" "$T/reviews"; truncate -s 1G "$T/a.j/reviews"
+same "a hole behind the marks is not held in memory" "0 True" "$(peak "$USHER" desk review --all --journal="$T/a.j")"
+check "and those before it count" sh -c "\"$USHER\" desk review --all --journal=\"$T/a.j\" | grep -q 'afterwards message=late'"
+mv "$T/reviews" "$T/a.j/reviews"
 sed -i 's/"record":"./"record":"x/' "$T/a.j/reviews"
 check "a mark of another record counts for nothing" sh -c "\"$USHER\" desk review --journal=\"$T/a.j\" | grep -q '^$n '"
 mv "$T/a.j/reviews" "$T/reviews"; mkfifo "$T/a.j/reviews"

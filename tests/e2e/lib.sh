@@ -74,6 +74,11 @@ same() { # NAME WANT GOT
 has() { # NAME TEXT WHERE
 	if grep -qaF -- "$2" "$3"; then ok "$1"; else not_ok "$1" "no '$2' in:" "$(head -c 1500 "$3")"; fi
 }
+peak() { # COMMAND...: its status, and whether it held less than a quarter of a gigabyte; needs python3
+	python3 -c 'import resource, subprocess as s, sys
+n = s.DEVNULL; print(s.run(sys.argv[1:], stdout=n, stderr=n).returncode, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1 << 18)' "$@"
+}
+
 is_root() { [ "$(id -u)" = 0 ]; }
 # Whether a pid namespace can have a /proc of its own: not in a container that hides parts of it.
 own_proc() { if is_root; then unshare -pf --mount-proc true; else unshare -rpf --mount-proc true; fi 2>/dev/null; }

@@ -500,6 +500,9 @@ mkfifo "$T/odd/pipe/pruned.jsonl" "$T/odd/key/pruned.key"; cp "$T/place/pruned.j
 for k in dir pipe key; do
 	timeout 20 "$USHER" verify "$T/odd/$k/pruned.jsonl" >"$T/out" 2>&1; same "a $k in their place is not whole, and keeps nobody" "2 0" "$? $(grep -c '^whole' "$T/out")"
 done
+# Nor does a hole of a gigabyte, without an end of a line in it, become one line in memory.
+mkdir "$T/odd/hole"; truncate -s 1G "$T/odd/hole/pruned.jsonl"
+same "a hole in their place is not whole, nor held in memory" "1 True" "$(peak "$USHER" verify "$T/odd/hole/pruned.jsonl")"
 sed -i '2s/"records":/"records":1/' "$T/place/pruned.jsonl"; "$USHER" verify "$T/place/pruned.jsonl" >"$T/out" 2>&1; same "a changed one does not" 1 $?
 
 # A line for which there is not room enough leaves nothing that would stop the next.
