@@ -176,12 +176,14 @@ static void tell_nothing(const struct log *l)
 {
 	if (l->shown)
 		return;
-	CLEANUP_FREE char *word = l->n_words ? shown_name(l->words[0]) : NULL; /* the name of a file that the program made, perhaps */
+	CLEANUP_FREE char *word = l->n_words ? shown_name(l->words[0]) : NULL, *dir = shown_name(l->dir); /* names that the program made, perhaps */
+	if (!dir)
+		return;
 	if (names_nothing(l) && word)
-		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", word, l->dir,
+		fprintf(stderr, "usher log: %s is no directory, and no record in %s %s\n", word, dir,
 			l->n_words == 1 ? "is about it" : "answers every word");
 	else if (l->newest)
-		fprintf(stderr, "usher log: no record of the newest session answers that: %s\n", l->dir);
+		fprintf(stderr, "usher log: no record of the newest session answers that: %s\n", dir);
 	if (asks_for_name(l))
 		log_tell_redacted(l->dir);
 }

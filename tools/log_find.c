@@ -15,7 +15,9 @@
 #include "audit/reader.h"
 #include "audit/redact.h"
 #include "audit/stamp.h"
+#include "rules/cleanup.h"
 #include "tools/log.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 int log_walk(const char *dir, bool intents, log_fn each, void *context)
@@ -175,10 +177,11 @@ void log_tell_redacted(const char *dir)
 	if (query_new(&word, 1, stamp_now(), &q, &bad) != 0)
 		return;
 	a.query = q;
-	if (log_find(dir, q, count, &a) == 0 && n)
+	CLEANUP_FREE char *shown = shown_name(dir);
+	if (log_find(dir, q, count, &a) == 0 && n && shown)
 		fprintf(stderr,
 			"usher log: %zu record%s about names with a redacted value in them, which are not found by that value: "
 			"'usher log %s \"%s\"' shows them, '--prove SEQ' what was there\n",
-			n, n == 1 ? " is" : "s are", dir, word);
+			n, n == 1 ? " is" : "s are", shown, word);
 	log_query_free(q);
 }

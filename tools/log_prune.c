@@ -93,7 +93,9 @@ static void remove_files(int home, int fd, const char *name)
 
 static void say_removed(const char *path, const char *name)
 {
-	printf("removed %s/", path);
+	fputs("removed ", stdout);
+	put_text(path, strlen(path), stdout);
+	putchar('/');
 	put_text(name, strlen(name), stdout);
 }
 

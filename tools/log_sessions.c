@@ -207,7 +207,8 @@ int log_sessions(struct log *l)
 		else if (rc != 0)
 			fprintf(stderr, "usher log: %s: %s\n", place, strerror(-rc));
 	}
+	CLEANUP_FREE char *shown = l->dir ? shown_name(l->dir) : NULL;
 	if (rc == 0 && !l->shown && !l->json)
-		fprintf(stderr, "usher log: there is no session in %s\n", l->dir ? l->dir : "the default places; name a directory that holds some");
+		fprintf(stderr, "usher log: there is no session in %s\n", shown ? shown : "the default places; name a directory that holds some");
 	return rc < 0 && !l->dir ? 1 : rc;
 }

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "audit/field.h"
+#include "audit/reader.h"
 #include "audit/render.h"
 #include "policy/question_json.h"
 #include "policy/show.h"
@@ -304,7 +305,7 @@ static int load(const char *journal, struct rows *rows)
 	if (rc >= 0 && !rows->failed)
 		return 0;
 	CLEANUP_FREE char *shown = shown_name(journal);
-	fprintf(stderr, "usher desk review: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : rc < 0 ? strerror(-rc) : "out of memory");
+	fprintf(stderr, "usher desk review: %s: %s\n", shown ? shown : "", rc == -ENOENT ? "no journal there" : rc < 0 ? reader_error(rc) : "out of memory");
 	return -EIO;
 }
 

@@ -41,9 +41,17 @@ static void usage(void)
 	      stdout);
 }
 
+/* Who made the journal chose its directory's name, too. */
+static void put_dir(const char *before, const char *dir)
+{
+	fputs(before, stdout);
+	put_text(dir, strlen(dir), stdout);
+}
+
 static void print_place(const char *dir, const struct proof *p)
 {
-	printf("damaged: %s/", dir);
+	put_dir("damaged: ", dir);
+	putchar('/');
 	put_text(p->file, strlen(p->file), stdout); /* who made the journal chose the names in it */
 	if (p->line)
 		printf(" line %" PRIu64, p->line);
@@ -137,14 +145,16 @@ static int report(const struct arguments *a, const struct proof *p)
 		return DAMAGED;
 	}
 	if (!a->quiet) {
-		printf("whole: %s\n", a->dir);
+		put_dir("whole: ", a->dir);
+		putchar('\n');
 		print_counts(p);
 		print_state(p);
 		if (p->among_others)
 			puts("the anchor has other sessions, too: the journal of one of them would pass here as well");
 	}
 	if (a->closed && !p->closed) {
-		printf("damaged: %s: the journal was not closed\n", a->dir);
+		put_dir("damaged: ", a->dir);
+		puts(": the journal was not closed");
 		return DAMAGED;
 	}
 	return WHOLE;
@@ -161,15 +171,17 @@ static int verify_tombstones(const struct arguments *a)
 	}
 	int rc = tombstone_verify(a->dir, &lines, &all);
 	if (rc < 0) {
-		fprintf(stderr, "usher verify: %s: %s\n", a->dir,
+		CLEANUP_FREE char *shown = shown_name(a->dir);
+		fprintf(stderr, "usher verify: %s: %s\n", shown ? shown : "",
 			rc == -EBADMSG ? "the key beside it, " TOMBSTONE_KEY ", is not whole: remove it to verify without, as a copy" : strerror(-rc));
 		return UNREADABLE;
 	}
+	if (rc || !a->quiet)
+		put_dir(rc ? "damaged: " : "whole: ", a->dir);
 	if (rc)
-		printf("damaged: %s line %" PRIu64 ": it does not continue what was signed before, or is missing\n", a->dir, lines + 1);
+		printf(" line %" PRIu64 ": it does not continue what was signed before, or is missing\n", lines + 1);
 	else if (!a->quiet)
-		printf("whole: %s, %" PRIu64 " removed sessions%s\n", a->dir, lines,
-		       all ? "" : "; without " TOMBSTONE_KEY " beside it nothing tells whether there were more");
+		printf(", %" PRIu64 " removed sessions%s\n", lines, all ? "" : "; without " TOMBSTONE_KEY " beside it nothing tells whether there were more");
 	return rc ? DAMAGED : WHOLE;
 }
 

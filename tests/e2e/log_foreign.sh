@@ -85,6 +85,26 @@ check "control: it is read as far as it is a record" grep -q "^1 .* a: openat re
 "$USHER" log "$N" prove 1 >"$T/out" 2>&1
 check "prove shows it whole" grep -q '^{"record":{"seq":1,.*"object":"/x\\u0000y",.*"result":0,"review":1},"index":0' "$T/out"
 
+# The name of its directory is its maker's as well.
+O=$T/$'act\e]0;OWNED\a\nwhole: all\x9b'
+mkdir "$O" "$O/sessions"; cp "$F"/journal-* "$O"; cp -r "$F" "$O/sessions/one"
+plain "verify below such a name" verify "$O"
+same "and what it says is one journal's" 0 "$(grep -c '^whole: all' "$T/out")"
+"$USHER" run -p builtin:audit --journal "$T/good" -- true 2>/dev/null; mkdir "$O/good"; cp "$T"/good/* "$O/good"
+plain "verify of a whole one" verify "$O/good"
+plain "log of nothing in it" log "$O" who-touched /nothing
+plain "sessions below it" log sessions "$O/sessions"
+plain "no sessions below it" log sessions "$O/sessions/one"
+plain "desk review of none" desk review --journal="$O/sessions"
+plain "desk review rules of it" desk review rules --journal="$O"
+: >"$O/pruned.jsonl"; plain "verify of what was removed" verify "$O/pruned.jsonl"
+touch -d '3 days ago' "$O/sessions/one/"*; cp "$T/good/anchor" "$O/sessions/one"; touch -d '3 days ago' "$O/sessions/one/"*
+plain "prune" log prune --keep 1d "$O/sessions"
+
+# What is no file is said to be none.
+mkdir "$T/link"; ln -s "$T"/good/journal-000001.jsonl "$T/link"
+"$USHER" desk review --journal="$T/link" >"$T/out" 2>&1; has "desk review of a link says what it is" "no file but a link" "$T/out"
+
 # A line that is no JSON keeps nobody from reading the others.
 "$USHER" run -p builtin:audit --journal "$T/cut" -- true 2>/dev/null
 parsed() { # NAME: every line of $T/out is JSON; prints how many, and how many are damaged
