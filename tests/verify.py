@@ -4,7 +4,7 @@
 
 Prints one line for each directory, "whole", "whole, not closed", "damaged: PLACE: WHY" or "unreadable: WHY", and exits with 1 when one
 is damaged, else with 2 when one cannot be read. It shares no code with usher: the standard library's SHA-256, and Ed25519 (RFC 8032) spelled out below."""
-import glob, hashlib, json, os, re, sys
+import datetime, glob, hashlib, json, os, re, sys
 
 P = 2**255 - 19
 L = 2**252 + 27742317777372353535851937790883648493
@@ -72,10 +72,14 @@ def root(leaves):
 
 
 TIME = rb'(?:19[7-9]\d|[2-9]\d{3})-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)\.\d{6}Z'
-HEAD = re.compile(rb'\{"seq":([1-9][0-9]*),"time":"' + TIME + rb'","prev":"([0-9a-f]{64})",')
+HEAD = re.compile(rb'\{"seq":([1-9][0-9]{0,18}),"time":"(?=(.{10}))' + TIME + rb'","prev":"([0-9a-f]{64})",')
 FIRST = re.compile(rb'"format":"usher-journal/2","key":"([0-9a-f]{64})",(?:"checkpoints":"[^"]*",)?')
 SEAL = re.compile(rb'"type":"seal","epoch":(\d+),"first":(\d+),"count":(\d+),"root":"([0-9a-f]{64})",'
                   rb'(?:"final":true|"next":"([0-9a-f]{64})"),"sig":"([0-9a-f]{128})"\}\Z')
+
+
+LINE_MAX = 65536 + 640
+DEPTH_MAX = 16
 
 
 class Damage(Exception):
@@ -95,9 +99,28 @@ def split(data, last):
     return lines, torn, fill - 1 if fill and body else fill
 
 
+def is_day(text):
+    try:
+        return bool(datetime.date.fromisoformat(text.decode()))
+    except ValueError:
+        return False
+
+
+def depth(line):
+    """In how many lists and objects the innermost value of the record is, the record itself among them."""
+    now = most = 0
+    for c in re.sub(rb'"(?:\\.|[^"\\])*"', b"s", line):
+        if c in b"}]":
+            now -= 1
+        elif c not in b",:":
+            most = max(most, now)
+            now += c in b"{["
+    return most
+
+
 def is_record(line):
-    """Printable ASCII, no blank between tokens, whole numbers, and JSON."""
-    if not re.fullmatch(rb"[ -~]+", line) or b" " in re.sub(rb'"(?:\\.|[^"\\])*"', b"", line):
+    """Printable ASCII, no blank between tokens, whole numbers, and JSON that is not too deep."""
+    if not re.fullmatch(rb"[ -~]+", line) or b" " in re.sub(rb'"(?:\\.|[^"\\])*"', b"", line) or depth(line) > DEPTH_MAX:
         return False
     try:
         return bool(json.loads(line, parse_float=int, parse_constant=int))
@@ -115,7 +138,9 @@ def check_anchor(directory, key):
 
 
 def verify(directory):
-    names = sorted(glob.glob(os.path.join(glob.escape(directory), "journal-[0-9]*.jsonl")))
+    numbered = {n: re.fullmatch(r"journal-(\d{6}|[1-9]\d{6,9})\.jsonl", os.path.basename(n)) for n in glob.glob(os.path.join(glob.escape(directory), "journal-*.jsonl"))}
+    number = {n: int(m[1]) for n, m in numbered.items() if m and 0 < int(m[1]) < 2**32}
+    names = sorted(number, key=number.get)
     for n in names:
         if os.path.islink(n) or not os.path.isfile(n):
             raise Damage(os.path.basename(n) + " is no file")
@@ -138,9 +163,11 @@ def verify(directory):
                 last = None  # its end was not written
                 break
             m = HEAD.match(line)
-            if closed or not m:
+            if len(line) > LINE_MAX:
+                raise Damage(where + "too long")
+            if closed or not m or not is_day(m[2]):
                 raise Damage(where + ("after the final seal" if closed else "no record"))
-            if int(m[1]) != seq + 1 or bytes.fromhex(m[2].decode()) != head:
+            if int(m[1]) != seq + 1 or bytes.fromhex(m[3].decode()) != head:
                 raise Damage(where + "does not continue")
             at = m.end()
             if seq == 0:

@@ -334,6 +334,81 @@ static void ends_cannot_be_forged(void **state)
 	drop(s);
 }
 
+static void assert_agreed(const char *dir, bool damaged, const char *what)
+{
+	char said[160];
+	struct proof p = prove(dir);
+	if (p.damaged != damaged)
+		fail_msg("%s: usher says %s", what, p.damaged ? "damaged" : "whole");
+	if (system("command -v python3 >/dev/null") == 0 && *python_says(dir, said) && !strncmp(said, "damaged", 7) != damaged)
+		fail_msg("%s: verify.py says %s", what, said);
+}
+
+/* One more record that is chained on as it should be, NUMBER and TIME as given, with REST behind them and as many of PAD as that says. */
+static void chain_on(const struct two *s, char *out, const char *number, const char *time, const char *rest, const char *pad, size_t pads, const char *end)
+{
+	struct digest head;
+	char hex[65] = "";
+	size_t len = 0;
+	for (size_t i = 0; i < 3; i++) {
+		memcpy(out + len, s->a.line[i], s->a.line_len[i]);
+		len += s->a.line_len[i];
+	}
+	digest_of(&head, s->a.line[2], s->a.line_len[2] - 1);
+	hex_write(hex, head.bytes, 32);
+	len += (size_t)sprintf(out + len, "{\"seq\":%s,\"time\":\"%s\",\"prev\":\"%s\",\"type\":\"call\"%s", number, time, hex, rest);
+	while (pads--)
+		len += (size_t)sprintf(out + len, "%s", pad);
+	len += (size_t)sprintf(out + len, "%s}\n", end);
+	memset(out + len, '\n', FILL);
+	store(s->dir, out, len + FILL);
+}
+
+#define NESTED "]]]]]]]]]]]]]]]"
+
+/* What is a record to one reader is one to every other. */
+static void readers_agree(void **state)
+{
+	static const char good[] = "2026-02-28T10:00:00.000000Z";
+	static const struct {
+		const char *what, *number, *time, *rest, *pad;
+		size_t pads;
+		const char *end;
+		bool damaged;
+	} lines[] = {
+		{ "control", "4", good, "", "", 0, "", false },
+		{ "a day that is none", "4", "2027-02-29T10:00:00.000000Z", "", "", 0, "", true },
+		{ "one that is in leap years", "4", "2028-02-29T10:00:00.000000Z", "", "", 0, "", false },
+		{ "fifteen lists", "4", good, ",\"a\":", "[", 15, "1" NESTED, false },
+		{ "sixteen", "4", good, ",\"a\":[", "[", 15, "1" NESTED "]", true },
+		{ "sixteen, and nothing within", "4", good, ",\"a\":[", "[", 15, NESTED "]", false },
+		{ "thousands", "4", good, ",\"a\":", "[", 20000, NESTED, true },
+		{ "a long line", "4", good, ",\"a\":\"", "x", 65000, "\"", false },
+		{ "one that is too long", "4", good, ",\"a\":\"", "x", 67000, "\"", true },
+		{ "a number that is too long", "400000000000000000000000000000", good, "", "", 0, "", true },
+	};
+	static const char *const names[] = { "journal-000002x.jsonl", "journal-2.jsonl", "journal-0000002.jsonl", "journal-4294967298.jsonl", "journal-000002.jsonl.jsonl" };
+	struct two *s = two_sessions();
+	char *out = malloc(MAX_BYTES + 100000), from[128], to[128];
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+		chain_on(s, out, lines[i].number, lines[i].time, lines[i].rest, lines[i].pad, lines[i].pads, lines[i].end);
+		assert_agreed(s->dir, lines[i].damaged, lines[i].what);
+	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) { /* the second segment by another name */
+		put_segment(s->dir, 1, &s->a, 0, 7, 0);
+		put_segment(s->dir, 2, &s->a, 7, s->a.n, 0);
+		assert_agreed(s->dir, false, "control");
+		snprintf(from, sizeof from, "%s/journal-000002.jsonl", s->dir);
+		snprintf(to, sizeof to, "%s/%s", s->dir, names[i]);
+		assert_int_equal(rename(from, to), 0);
+		assert_agreed(s->dir, true, names[i]);
+		unlink(to);
+	}
+	free(out);
+	drop(s);
+	(void)state;
+}
+
 /* Set back to any earlier state, with filling as if it had been killed there: each anchor from later on tells. */
 static void anchors_tell_of_a_journal_set_back(void **state)
 {
@@ -465,6 +540,7 @@ int main(void)
 		cmocka_unit_test(keys_cannot_move),		     cmocka_unit_test(records_stay_with_their_anchor),
 		cmocka_unit_test(ends_cannot_be_forged),	     cmocka_unit_test(anchors_tell_of_a_journal_set_back),
 		cmocka_unit_test(proofs_cannot_be_forged),	     cmocka_unit_test(tombstones_cannot_be_forged),
+		cmocka_unit_test(readers_agree),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
