@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* usher log: reads the journal. The queries themselves are in audit/query.h, the ways to show in tools/log_*.c. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,12 +126,15 @@ const char *log_day(struct log *l)
 	return l->day[0] ? l->day : NULL;
 }
 
-/* Waits for more until the session is over; what was in flight then is told as without waiting. */
-static int follow(struct log *l)
+/*
+ * Waits for more until the session is over; what was in flight then is told as without waiting. DIR is the directory itself, by whatever name it goes
+ * meanwhile: one that is renamed does not seem to be over.
+ */
+static int follow_in(struct log *l, const char *dir)
 {
 	struct reader *r;
 	struct line line;
-	int rc = reader_open(l->dir, &r);
+	int rc = reader_open(dir, &r);
 	if (rc != 0)
 		return rc;
 	for (bool over = false;;) {
@@ -139,12 +143,23 @@ static int follow(struct log *l)
 				log_show(l, line.bytes, line.len);
 		if (rc < 0 || over || fflush(stdout) != 0)
 			break;
-		over = journal_writer(l->dir) == 0; /* asked before the last read: nothing is missed */
+		over = journal_writer(dir) == 0; /* asked before the last read: nothing is missed */
 		if (!over)
 			nanosleep(&(struct timespec){ .tv_nsec = 200000000 }, NULL);
 	}
 	reader_close(r);
-	return rc == 0 ? log_walk_inflight(l->dir, log_show, l) : rc;
+	return rc == 0 ? log_walk_inflight(dir, log_show, l) : rc;
+}
+
+static int follow(struct log *l)
+{
+	char dir[64];
+	CLEANUP_FD int fd = open(l->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	(void)log_day(l); /* which is read by the name */
+	snprintf(dir, sizeof dir, "/proc/self/fd/%d", fd);
+	return follow_in(l, access(dir, F_OK) == 0 ? dir : l->dir); /* without /proc by its name */
 }
 
 static int compile_query(struct log *l)

@@ -449,6 +449,14 @@ wait_for test -e ready; wait_for sh -c "cat '$T'/long2/journal-* | grep -a 'inte
 log "$T/long2" in-flight >"$T/out"; same "what was not done when usher was killed is" "1 1" "$(wc -l <"$T/out") $(grep -c /fifo "$T/out")"
 "$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operation was in flight" "$T/out"
 
+# Who follows a session sees it to its end, whatever name its directory has by then, and whatever has its own.
+mkdir "$T/named"; fresh
+"$USHER" run -p "$T/etc/l.rules" --journal "$T/named/a" -- sh -c ': >ready; while [ ! -e go ]; do sleep 0.02; done; : >last' 2>/dev/null & pid=$!
+wait_for test -e ready; "$USHER" log "$T/named/a" --follow path:"$T/project/*" >"$T/follows" 2>&1 & follower=$!
+wait_for grep -q ready "$T/follows"; mv "$T/named/a" "$T/named/b"; mkdir "$T/named/a"
+sleep 0.5; : >go; wait $pid; wait $follower; same "--follow goes on when the directory is renamed" 0 $?
+has "and tells what came behind that" "$T/project/last" "$T/follows"
+
 # Who follows a session sees what who reads it afterwards sees, also of one that was killed in the middle of a call.
 fresh; mkfifo waits
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/followed" -- sh -c ': >a; mv a b; : >ready; : >waits' 2>/dev/null &
