@@ -32,12 +32,12 @@ static enum log_level log_merge(enum log_level a, enum log_level b)
 	return a == LOG_NONE && b == LOG_NONE ? LOG_NONE : LOG_NORMAL;
 }
 
-/* How much a person is to hear of what is allowed: to review it, by log=alert, or nothing. */
+/* How much a person is to hear of what is allowed: to review it; by log=alert, or that what listens is heard by less than the others allow; or nothing. */
 static int heard_of(const struct verdict *v)
 {
 	if (v->kind != VERDICT_ALLOW)
 		return 0;
-	return v->review ? 2 : v->rule && v->rule->log == LOG_ALERT;
+	return v->review ? 2 : v->rule && (v->rule->log == LOG_ALERT || v->rule->loopback);
 }
 
 /* The rule of a question that only an answer to a question of its own settles, or NULL. */

@@ -41,6 +41,12 @@ v4="0.0.0.0 lo 0.0.0.0 lo 0.0.0.0 lo" v6=":: lo :: lo :: lo"
 same "all addresses natively: a port, one that is free, without a bind" "${v4//lo/all} ${v6//lo/all} all all" "$(python3 -c "$listen")"
 same "all addresses, heard by this machine alone; what connects is not bound to it" "$v4 $v6 all all" "$(supervise agent python3 -c "$listen" 2>&1)"
 check "the record says so" grep -q '"call":"listen".*"object":"tcp:\[::\]:21[89].*"heard":"loopback"' <<<"$(journal)"
+rules open <<<"default allow"; OPEN=$R
+rules own <<<$'allow bind tcp:*:* loopback\ndefault allow'
+for p in "$OPEN $R" "$R $OPEN"; do
+	rm -rf "$T/own"; "$USHER" run -p "${p% *}" -p "${p#* }" --journal "$T/own" -- python3 -c 'import socket; s = socket.socket(); s.bind(("0.0.0.0", 0)); s.listen()' 2>"$T/err"
+	same "and by which rule, of two layers" "\"$R:1\"" "$(records "$T/own" | sed -n 's/.*"call":"listen".*"rule":\([^,]*\).*"heard":"loopback".*/\1/p')"
+done
 same "by a rule of one's own to the network" "0.0.0.0 all 0.0.0.0 lo 0.0.0.0 lo :: all :: lo :: lo all all" "$(supervise "$T/etc/listen.rules" python3 -c "$listen" 2>&1)"
 
 # Files that were sockets, and are nobody's: refused as natively, and not asked about; who has one hears nothing of the look.
