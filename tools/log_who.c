@@ -38,6 +38,7 @@ struct who {
 	size_t cap;         /* no more names than this */
 	struct move *moves;
 	size_t n_moves;
+	size_t closed_names, closed_moves; /* each of these names has met each of these moves */
 	bool failed; /* out of memory */
 	uint64_t found;
 };
@@ -149,19 +150,29 @@ static char *carried(struct who *w, const struct name *name, const struct name *
 	return out;
 }
 
-/* Until nothing new is found: what each known name was or became. */
+static void carry(struct who *w, const struct move *m, size_t name)
+{
+	char *forth = carried(w, &w->names[name], &m->from, &m->to);
+	if (forth)
+		(void)add_name(w, forth);
+	char *back = carried(w, &w->names[name], &m->to, &m->from);
+	if (back)
+		(void)add_name(w, back);
+}
+
+/*
+ * Until nothing new is found: what each known name was or became. A name meets each move once: a program that renames a file a thousand times, one way
+ * or the other, would have all of them tried a thousand times.
+ */
 static void close_names(struct who *w)
 {
-	for (bool grew = true; grew && !w->failed;) {
-		grew = false;
-		for (size_t m = 0; m < w->n_moves; m++) {
-			for (size_t n = 0; n < w->n_names; n++) {
-				char *forth = carried(w, &w->names[n], &w->moves[m].from, &w->moves[m].to);
-				grew |= forth && add_name(w, forth);
-				char *back = carried(w, &w->names[n], &w->moves[m].to, &w->moves[m].from);
-				grew |= back && add_name(w, back);
-			}
-		}
+	while (!w->failed && w->n_names < w->cap && (w->closed_names < w->n_names || w->closed_moves < w->n_moves)) {
+		size_t names = w->n_names;
+		for (size_t m = 0; m < w->n_moves; m++)
+			for (size_t n = m < w->closed_moves ? w->closed_names : 0; n < names; n++)
+				carry(w, &w->moves[m], n);
+		w->closed_names = names;
+		w->closed_moves = w->n_moves;
 	}
 }
 
@@ -320,13 +331,14 @@ static void forget_moves(struct who *w)
 	}
 	free(w->moves);
 	w->moves = NULL;
-	w->n_moves = 0;
+	w->n_moves = w->closed_moves = 0;
 }
 
 static void forget_names(struct who *w, size_t upto)
 {
 	while (w->n_names > upto)
 		free(w->names[--w->n_names].text);
+	w->closed_names = w->closed_moves = 0;
 }
 
 /* Asks for the moves of NAME and of every directory above it, those of SEEN names only once. */
@@ -339,13 +351,17 @@ static int want_moves(struct index *x, struct who *seen, const struct name *name
 	return rc;
 }
 
+/* Each round by the index finds what is one rename further: of more than these all is read instead. */
+#define ROUNDS_MAX 16
+
 /*
  * The moves that can concern any of the names, by the index: those of the first name and of what is above it, then those of the names to
- * which they lead, until there are no more.
+ * which they lead, until there are no more. 1 where that does not pay.
  */
 static int collect_by_index(struct who *w, struct index *x, struct who *seen)
 {
-	for (size_t before = 0;;) {
+	size_t before = 0;
+	for (unsigned round = 0; round < ROUNDS_MAX; round++) {
 		int rc = 0;
 		for (size_t i = 0; rc == 0 && i < w->n_names; i++)
 			rc = want_moves(x, seen, &w->names[i]);
@@ -361,6 +377,7 @@ static int collect_by_index(struct who *w, struct index *x, struct who *seen)
 			return rc;
 		close_names(w);
 	}
+	return 1;
 }
 
 static int search_index(void *context, struct index *x)

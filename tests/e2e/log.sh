@@ -449,6 +449,22 @@ wait_for test -e ready; wait_for sh -c "cat '$T'/long2/journal-* | grep -a 'inte
 log "$T/long2" in-flight >"$T/out"; same "what was not done when usher was killed is" "1 1" "$(wc -l <"$T/out") $(grep -c /fifo "$T/out")"
 "$USHER" verify "$T/long2" >"$T/out"; has "and verify tells of it" "1 operation was in flight" "$T/out"
 
+# A file that was renamed more than a thousand times, again and again, the last one first: its history is there at once, with an index as well.
+python3 - "$T/renamed" <<'P'
+import os, sys
+os.mkdir(sys.argv[1])
+line = ('{"seq":%d,"time":"2026-11-25T22:00:00.000000Z","prev":"' + "0" * 64 + '","type":"call","pid":1,"tid":1,"exe":"/b","call":"rename","op":["create","delete"],'
+        '"objects":[{"op":["delete"],"object":"/d/n%d"},{"op":["create"],"object":"/d/n%d"}],"verdict":"allow","rule":"a:1","result":0}\n')
+moves = [i for k in range(20) for i in range(1500, 0, -1)]
+open(sys.argv[1] + "/journal-000001.jsonl", "w").write("".join(line % (n, i - 1, i) for n, i in enumerate(moves, 1)))
+P
+for round in plain index; do
+	timeout 60 "$USHER" log "$T/renamed" who-touched /d/n1500 >"$T/out" 2>"$T/err"; same "a thousand names are followed ($round)" "0 20480" "$? $(wc -l <"$T/out")"
+	has "and that they are not all is said ($round)" "more than 1024 names" "$T/err"
+	timeout 60 "$USHER" log "$T/renamed" index; mv "$T/out" "$T/out.$round"
+done
+same "the same ones" "$(sha256sum <"$T/out.plain")" "$(sha256sum <"$T/out.index")"
+
 # Who follows a session sees it to its end, whatever name its directory has by then, and whatever has its own.
 mkdir "$T/named"; fresh
 "$USHER" run -p "$T/etc/l.rules" --journal "$T/named/a" -- sh -c ': >ready; while [ ! -e go ]; do sleep 0.02; done; : >last' 2>/dev/null & pid=$!
