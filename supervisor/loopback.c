@@ -62,7 +62,8 @@ int loopback_bind(struct loopback *l, int sock, const struct sockaddr_storage *t
 {
 	struct opened one;
 
-	if (!l || (to->ss_family != AF_INET && to->ss_family != AF_INET6))
+	/* AF_UNSPEC is taken for AF_INET */
+	if (!l || (to->ss_family != AF_INET && to->ss_family != AF_INET6 && to->ss_family != AF_UNSPEC))
 		return bind(sock, (const struct sockaddr *)to, len) < 0 ? -errno : 0;
 	pthread_mutex_lock(&l->lock);
 	int rc = bind(sock, (const struct sockaddr *)to, len) < 0 ? -errno : 0;
@@ -70,6 +71,18 @@ int loopback_bind(struct loopback *l, int sock, const struct sockaddr_storage *t
 		l->item[l->n++ % MOST] = one;
 	pthread_mutex_unlock(&l->lock);
 	return rc;
+}
+
+void loopback_begin(struct loopback *l)
+{
+	if (l)
+		pthread_mutex_lock(&l->lock);
+}
+
+void loopback_end(struct loopback *l)
+{
+	if (l)
+		pthread_mutex_unlock(&l->lock);
 }
 
 bool loopback_is_open(struct loopback *l, int sock)

@@ -26,6 +26,10 @@ int loopback_new(struct loopback **out);
  */
 int loopback_bind(struct loopback *l, int sock, const struct sockaddr_storage *to, socklen_t len, bool open);
 
+/* Between the two nobody of the session binds a socket of the internet. L may be NULL. Any thread. */
+void loopback_begin(struct loopback *l);
+void loopback_end(struct loopback *l);
+
 /* Whether it is known that SOCK was bound so to the address that it has. Any thread. */
 bool loopback_is_open(struct loopback *l, int sock);
 

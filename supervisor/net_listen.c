@@ -105,6 +105,15 @@ static bool is_closed(int sock, uint8_t *state)
 	return getsockopt(sock, IPPROTO_TCP, TCP_INFO, state, &len) < 0 || *state == TCP_CLOSE;
 }
 
+/* What is decided on: another thread may bind the socket anew behind that. Where every address is heard alike its port says enough. */
+static int note_decided(struct job *j, const struct local *l)
+{
+	if (!j->session->loopback)
+		return 0;
+	j->data[0] = job_copy(j, &l->ss, l->len);
+	return j->data[0].off ? 0 : -ENOMEM;
+}
+
 /* A bind, of the port that it says where that may be its own; else the kernel will give it one. */
 static int bind_target(struct job *j, const struct socket_kind *kind, bool keeps)
 {
@@ -117,7 +126,7 @@ static int bind_target(struct job *j, const struct socket_kind *kind, bool keeps
 	t->inet = l.address.inet;
 	t->inet.proto = socket_proto(kind);
 	t->inet.port = keeps ? t->inet.port : 0;
-	return 0;
+	return note_decided(j, &l);
 }
 
 /* Its bind may have been allowed for what does not listen, or is heard on loopback alone. */
@@ -131,6 +140,7 @@ static int listen_inet(struct job *j, const struct socket_kind *kind, const stru
 	uint8_t state = TCP_CLOSE;
 
 	j->word[WORD_PORT] = 0;
+	j->data[0] = (struct text){ 0, 0 };
 	if (!l->address.inet.port)
 		return bind_target(j, kind, false);
 	if (kind->type != SOCK_STREAM)
@@ -143,7 +153,7 @@ static int listen_inet(struct job *j, const struct socket_kind *kind, const stru
 	if (port == PORT_NONE)
 		return bind_target(j, kind, false);
 	j->word[WORD_PORT] = port_of(l);
-	return port == PORT_HAS && decided_by_bind(j, l) ? 0 : bind_target(j, kind, true);
+	return port == PORT_HAS && decided_by_bind(j, l) ? note_decided(j, l) : bind_target(j, kind, true);
 }
 
 static bool is_automatic(const struct address *a)
@@ -216,19 +226,69 @@ static bool has_its_port(const struct job *j)
 	return getsockname(j->sock, (struct sockaddr *)&l.ss, &l.len) == 0 && port_of(&l) == j->word[WORD_PORT];
 }
 
-/* A socket that was bound anew just then may have got another interface by its address. */
-static int listen_as_decided(const struct job *j)
+/* Whether the socket is still where it was decided on. */
+static bool is_where_decided(struct job *j, struct sockaddr_storage *now, socklen_t *len)
+{
+	*len = sizeof(*now);
+	return getsockname(j->sock, (struct sockaddr *)now, len) == 0 && *len == j->data[0].len && memcmp(now, job_text(j, j->data[0]), *len) == 0;
+}
+
+/*
+ * As nobody binds meanwhile: what is heard by all is where that was decided, and a socket without a port, which may have got one since, gets it now.
+ * 0, PERFORM_AGAIN or a negative errno.
+ */
+static int settle_open(struct job *j)
+{
+	struct sockaddr_storage at;
+	socklen_t len;
+
+	if (!j->data[0].len)
+		return 0;
+	if (!is_where_decided(j, &at, &len))
+		return PERFORM_AGAIN;
+	if (j->word[WORD_PORT])
+		return 0;
+	((struct sockaddr_in *)&at)->sin_port = 0;
+	if (bind(j->sock, (const struct sockaddr *)&at, len) == 0)
+		return 0;
+	return errno == EINVAL ? PERFORM_AGAIN : -errno;
+}
+
+/* A connection that failed leaves the address that it had, and is taken back without a bind. */
+static bool is_heard_as_decided(struct job *j)
+{
+	struct sockaddr_storage at, decided = { 0 };
+	socklen_t len = sizeof(at);
+
+	if (!j->data[0].len)
+		return true;
+	memcpy(&decided, job_text(j, j->data[0]), j->data[0].len);
+	if (getsockname(j->sock, (struct sockaddr *)&at, &len) < 0 || len != j->data[0].len)
+		return false;
+	((struct sockaddr_in *)&at)->sin_port = ((struct sockaddr_in *)&decided)->sin_port;
+	return memcmp(&at, &decided, len) == 0;
+}
+
+static int begin_to_listen(struct job *j, bool confined)
 {
 	static const struct sockaddr none = { .sa_family = AF_UNSPEC };
-	const bool confined = j->n_targets && j->verdict.loopback;
 
-	int rc = confined ? loopback_confine(j->sock) : 0;
+	int rc = confined ? loopback_confine(j->sock) : settle_open(j);
 	if (rc == 0)
 		rc = listeners_listen(j->session->listeners, proc_pid(j->proc), (int)j->arg[0], j->sock, (int)j->arg[1]);
-	if (rc < 0 || (has_its_port(j) && (!confined || loopback_confined(j->sock))))
+	if (rc || (has_its_port(j) && (confined ? loopback_confined(j->sock) : is_heard_as_decided(j))))
 		return rc;
 	(void)connect(j->sock, &none, sizeof(none));
 	return -EACCES;
+}
+
+/* A socket that is bound anew just then would be heard elsewhere, or get another interface by its address. */
+static int listen_as_decided(struct job *j)
+{
+	loopback_begin(j->session->loopback);
+	int rc = begin_to_listen(j, j->n_targets && j->verdict.loopback);
+	loopback_end(j->session->loopback);
+	return rc;
 }
 
 static void tell_heard(const struct job *j)
@@ -253,7 +313,7 @@ int net_listen_perform(struct job *j)
 		}
 		net_ids_leave(&mine);
 	}
-	return net_answer(j, rc);
+	return rc == PERFORM_AGAIN ? rc : net_answer(j, rc);
 }
 
 int net_share_resolve(struct job *j)

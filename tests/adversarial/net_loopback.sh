@@ -31,7 +31,7 @@ allow bind tcp:*:*
 default allow
 R
 cat >"$T/probe.py" <<'P'
-import array, os, socket, subprocess, sys
+import mmap, os, random, socket, subprocess, sys
 SO_BINDTODEVICE, SO_BINDTOIFINDEX = 25, 62
 V4, V6 = socket.AF_INET, socket.AF_INET6
 
@@ -77,8 +77,27 @@ def was_others():
     subprocess.run([other, "-c", f"import socket; socket.socket(fileno={s.fileno()}).bind(('0.0.0.0', 0))"], pass_fds=[s.fileno()])
     s.listen(); s.shutdown(socket.SHUT_RDWR)
     s.bind(("0.0.0.0", 0)); s.listen(); return s
+def together(at, me, i):
+    at[me] = i + 1
+    while at[1 - me] < i + 1: os.sched_yield()
+    for _ in range(random.randrange(60)): pass
+def raced():
+    """It listens on loopback; while it is made to once more it is shut down and bound anew, to all."""
+    for turn in range(40):
+        tries, at = [listening(V4, "127.0.0.1") for _ in range(100)], mmap.mmap(-1, 4096)
+        child = os.fork()
+        for i, s in enumerate(tries):
+            port = s.getsockname()[1]
+            together(at, not child, i)
+            if child: trying(s.listen); continue
+            trying(s.shutdown, socket.SHUT_RDWR); trying(s.bind, ("0.0.0.0", port))
+        if not child: os._exit(0)
+        os.waitpid(child, 0)
+        for s in tries:
+            if s.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN) and s.getsockname()[0] == "0.0.0.0" and not s.getsockopt(socket.SOL_SOCKET, SO_BINDTOIFINDEX): return s
+    return listening()
 
-ATTACKS = [any4, any6, one4, one6, unbound4, unbound6, twice, device_behind, device_before, again, anew, multipath, by_child, by_descriptor, shared, was_others]
+ATTACKS = [any4, any6, one4, one6, unbound4, unbound6, twice, device_behind, device_before, again, anew, multipath, by_child, by_descriptor, shared, was_others, raced]
 how, other, beside, command = sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4:]
 if how == "--attack":
     s = [a for a in ATTACKS if a.__name__ == command[0]][0]()
