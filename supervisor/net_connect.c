@@ -54,7 +54,9 @@ static void find_listener(struct job *j, struct target *t)
 	t->vacant = !t->own && j->session->asks_vacant && sock_diag_vacant(j->session->diag, &t->inet, j->sock);
 	if (t->own || t->vacant)
 		return;
+	patience_begin(j->worker); /* of many processes, or of one with many descriptors, that takes long */
 	int heirs CLEANUP_FD = listeners_seek(j->session->listeners, j->session->procs, &t->inet, j->sock);
+	patience_end(j->worker);
 	t->own = heirs >= 0;
 }
 
