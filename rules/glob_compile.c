@@ -135,16 +135,29 @@ static int class_body(struct compiler *c, size_t open, struct glob_class *class)
 	return 0;
 }
 
+/* The number of a class like ONE in the table, into which it goes where there is none; CLASSES: it has no room. */
+static size_t class_number(struct compiler *c, const struct glob_class *one)
+{
+	size_t i = 0;
+
+	while (i < c->classes && memcmp(&c->class[i], one, sizeof(*one)) != 0)
+		i++;
+	if (i == c->classes && i < CLASSES)
+		c->class[c->classes++] = *one;
+	return i;
+}
+
 static int class(struct compiler *c)
 {
-	if (c->classes >= CLASSES)
-		return fail(c, c->at, "too many [...] in one pattern; at most 64 were expected");
-	struct glob_class *class = &c->class[c->classes];
-	*class = (struct glob_class){ 0 };
-	int r = class_body(c, c->at, class);
+	size_t open = c->at;
+	struct glob_class one = { 0 };
+	int r = class_body(c, open, &one);
 	if (r)
 		return r;
-	return push(c, GLOB_CLASS, 0, (uint16_t)c->classes++);
+	size_t number = class_number(c, &one);
+	if (number == CLASSES)
+		return fail(c, open, "too many [...] in one pattern; at most 64 different ones were expected");
+	return push(c, GLOB_CLASS, 0, (uint16_t)number);
 }
 
 static int one(struct compiler *c)

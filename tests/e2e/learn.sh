@@ -91,6 +91,7 @@ for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883
                      ("8/distcc_4074d4cd.deps", "8/distcc_363af32e.deps"), ("8/.davfs.tmp3bbb99", "8/.davfs.tmp3c5219"),
                      ("9/656a1b2c3d4e5", "9/656a1f7d09b3c"), ("9/3f2504e0-4f89-41d3-9a0c-0305e82c3301.part", "9/9b2d7a10-00c4-4be8-8f11-7e65a90d12f4.part"),
                      ("10/job3f2504e04f8941d39a0c0305e82c3301", "10/job9b2d7a1000c44be88f117e6512345678"), ("10/3F2504E04F8941D3.tmp", "10/9B2D7A1000C44BE8.tmp"),
+                     ("10/" + "3f2504e0" * 16, "10/" + "9b2d7a10" * 16), # as what is stored by its SHA-512
                      ("15/web20261130-%d-8sfjq1.log" % os.getpid(), "15/web20270101-%d-x1t0aa.log" % os.getpid())): # as Ruby does
     lot = later if os.path.exists("../second") else first; put(lot); os.unlink(lot)
 # What stays, spread over directories as by git and proxies, or named by a number that is another one next time; words stay words.

@@ -742,6 +742,19 @@ static void test_bounds(void **state)
 	assert_int_equal(ruleset_parse("t", text, strlen(text), &from, &found, &rs), 1);
 	assert_non_null(strstr(found.items[0].message, "too much memory"));
 	diagnostics_free(&found);
+	/* Of classes the different ones count. */
+	strcpy(text, "allow read /");
+	for (unsigned i = 0; i < 200; i++)
+		strcat(text, i % 2 ? "[0-9a-f]" : "[!x]");
+	assert_int_equal(ruleset_parse("t", text, strlen(text), &from, &found, &rs), 0);
+	diagnostics_free(&found);
+	ruleset_free(rs);
+	rs = NULL;
+	strcpy(text, "allow read /");
+	for (unsigned i = 0; i < 65; i++)
+		sprintf(text + strlen(text), "[\"\\x%02x\"z]", 0x80 + i);
+	strcat(text, "\n");
+	refused(text, 1, 12, "too many [...]");
 	refused("allow read /{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}{a,b}\n", 1, 12, "too many forms");
 	memset(text, 0, sizeof(text));
 	for (unsigned i = 0; i < 300000; i++)
