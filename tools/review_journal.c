@@ -346,6 +346,8 @@ static int print_rules(const struct review_call *c)
 	review_rules_free(rules);
 	if (rc == -EINVAL)
 		return complain("a journal has names that are none, of which no rules can be made: 'usher verify' tells whether it is whole");
+	if (rc == -EFBIG)
+		return complain("so many names, or so long ones, were used that their rules would be larger than a file of rules may be (16 MiB)");
 	return rc < 0 ? complain(strerror(-rc)) : rc;
 }
 

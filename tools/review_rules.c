@@ -14,6 +14,7 @@
 #include "rules/cleanup.h"
 #include "rules/op.h"
 #include "rules/ruleset.h"
+#include "rules/source.h"
 #include "rules/strbuf.h"
 #include "tools/review_lines.h"
 #include "tools/review_lot.h"
@@ -320,6 +321,8 @@ static int write_out(struct review_rules *r, const char *journal, FILE *to)
 	strbuf_puts(&b, "default deny\n");
 	if (r->names.failed || r->given.failed || r->spread.failed || strbuf_end(&b, &text, &len) < 0)
 		return -ENOMEM;
+	if (len > SOURCE_MAX)
+		return -EFBIG;
 	if (!loads(&r->variables, text, len))
 		return -EINVAL;
 	fputs(text, to);
