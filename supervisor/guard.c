@@ -18,6 +18,7 @@
 #include "supervisor/procs.h"
 #include "supervisor/rows_guard.h"
 #include "supervisor/session.h"
+#include "supervisor/thread_state.h"
 
 #define IOPRIO_PROCESS 1
 #define IOPRIO_GROUP 2
@@ -149,6 +150,22 @@ int guard_ioprio(struct job *j)
 	return whose_priority(j, (struct whose){ IOPRIO_PROCESS, IOPRIO_GROUP, IOPRIO_USER });
 }
 
+/* What the kernel says of a group that cannot be joined: who is to join it is looked at first. */
+static int not_joined(const struct job *j, pid_t moved)
+{
+	struct thread_state st;
+
+	if (moved == proc_pid(j->proc))
+		return -EPERM;
+	if (moved < 0 || thread_state(j->session->self_proc, moved, &st) < 0)
+		return -ESRCH;
+	if (st.tgid != moved)
+		return -EINVAL;
+	if (st.parent != proc_pid(j->proc))
+		return -ESRCH;
+	return has_execed(moved) ? -EACCES : -EPERM;
+}
+
 /*
  * A terminal that is used from the background stops (SIGTTIN, SIGTTOU) the whole group of who uses it, and asks nobody's leave. So the tree's processes
  * join its own groups alone, or usher's, in which the command began; the kernel says EPERM of a group that is not there.
@@ -160,7 +177,7 @@ int guard_setpgid(struct job *j)
 	if (group <= 0 || group == moved || group == getpgrp())
 		return settle_on(j, 0, 0);
 	int rc = group_inside(j, group);
-	return settle_on(j, -(int64_t)group, rc == -ESRCH ? -EPERM : rc);
+	return settle_on(j, -(int64_t)group, rc < 0 ? not_joined(j, moved) : rc);
 }
 
 static int user_ids(long nr)

@@ -16,7 +16,7 @@
 
 #define FORKED_ONLY 0x40 /* PF_FORKNOEXEC: its parent may move it, too */
 
-static bool has_execed(pid_t pid)
+bool has_execed(pid_t pid)
 {
 	char text[PROC_STAT];
 	unsigned flags;

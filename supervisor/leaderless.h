@@ -11,4 +11,7 @@
  */
 int leaderless_inside(struct job *j, pid_t group, pid_t *member);
 
+/* Whether PID runs a program of its own: who has only been forked may be moved by its parent. */
+bool has_execed(pid_t pid);
+
 #endif

@@ -103,4 +103,21 @@ fresh
 same "names that no record holds" "deep 0 differ" "$(supervise allow python3 -c "$deep")"
 fresh
 same "and natively" "deep 0 differ" "$(python3 -c "$deep")"
+# Who is to join a group that cannot be joined is looked at first, and has errors of its own.
+MODES=allow both "groups that cannot be joined" <<'G'
+exec /usr/bin/python3 -S -c '
+import errno, os, signal
+nobody = 4194302
+def join(what, pid):
+    try: os.setpgid(pid, nobody); print(what, "joined")
+    except OSError as e: print(what, errno.errorcode[e.errno])
+def child(*program):
+    r, w = os.pipe(); pid = os.fork()
+    if pid: os.close(w); os.read(r, 1); return pid
+    if program: os.execv(program[0], program) # by which the pipe is closed
+    os.close(w); signal.pause()
+forked, runs = child(), child("/bin/sleep", "100")
+for what in ("nobody", nobody - 1), ("a child", forked), ("one with a program of its own", runs), ("the parent", os.getppid()), ("itself", 0): join(*what)
+for pid in forked, runs: os.kill(pid, signal.SIGKILL); os.waitpid(pid, 0)'
+G
 finish
