@@ -83,19 +83,37 @@ static bool same_ports(int a, int b)
 	return where && where == sock_cookie(b, SO_NETNS_COOKIE) && getsockopt(b, SOL_SOCKET, SO_BINDTODEVICE, device, &n) == 0 && !device[0];
 }
 
+/* A bind that fails takes the address that the socket still had from its last one. */
+static void put_back(int sock, const struct sockaddr_in *had)
+{
+	static const int on = 1;
+	int before = 0;
+	socklen_t len = sizeof(before);
+
+	if (!had->sin_addr.s_addr || getsockopt(sock, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &before, &len) < 0)
+		return;
+	const struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = had->sin_addr };
+	(void)setsockopt(sock, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	(void)bind(sock, (const struct sockaddr *)&at, sizeof(at));
+	(void)setsockopt(sock, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &before, sizeof(before));
+}
+
 /* Bound to a port that is taken it says EINVAL where it has one, and else that it is taken, and stays without. */
 static enum port port_of4(int sock)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET };
-	socklen_t len = sizeof(in);
+	struct sockaddr_in in = { .sin_family = AF_INET }, had = { 0 };
+	socklen_t len = sizeof(in), had_len = sizeof(had);
 
 	int taken CLEANUP_FD = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	if (taken < 0 || !same_ports(taken, sock) || bind(taken, (const struct sockaddr *)&in, len) < 0 ||
 	    getsockname(taken, (struct sockaddr *)&in, &len) < 0)
 		return PORT_UNKNOWN;
-	if (bind(sock, (const struct sockaddr *)&in, len) == 0)
+	if (getsockname(sock, (struct sockaddr *)&had, &had_len) < 0 || bind(sock, (const struct sockaddr *)&in, len) == 0)
 		return PORT_UNKNOWN;
-	return errno == EINVAL ? PORT_HAS : errno == EADDRINUSE ? PORT_NONE : PORT_UNKNOWN;
+	const int why = errno;
+	if (why == EADDRINUSE)
+		put_back(sock, &had);
+	return why == EINVAL ? PORT_HAS : why == EADDRINUSE ? PORT_NONE : PORT_UNKNOWN;
 }
 
 static bool is_closed(int sock, uint8_t *state)

@@ -126,4 +126,13 @@ EOP
 else
 	skip traffic "needs root and network namespaces"
 fi
+# It is heard where it was before; its port is another one.
+MODES=allow both "a socket that was shut down, and listens once more" <<'S'
+exec /usr/bin/python3 -S -c '
+import socket
+for family, host in (socket.AF_INET, "127.0.0.1"), (socket.AF_INET, "0.0.0.0"), (socket.AF_INET6, "::1"):
+    s = socket.socket(family); s.bind((host, 0)); s.listen()
+    s.shutdown(socket.SHUT_RDWR); s.listen(); print(s.getsockname()[0], s.getsockopt(socket.IPPROTO_IP, 24))
+    s.listen(); print(s.getsockname()[0])'
+S
 finish
