@@ -59,6 +59,7 @@ same "builtin:agent says where nx keeps the program that it loads" "$PWD/.nx/nat
 same "and has what TypeScript and its like is compiled to kept nowhere" "3" "$(grep -cE '^(TSX_DISABLE_CACHE=1|JITI_CACHE=false|JITI_FS_CACHE=false)$' <<<"$out")"
 same "and lets Rails do without a server in /tmp" "1" "$(grep -c '^DISABLE_SPRING=1$' <<<"$out")"
 same "bundler without the settings in the home, which it would not run without" "/dev/null" "$(sed -n 's/^BUNDLE_USER_CONFIG=//p' <<<"$out")"
+same "ansible told of other places than those that one outside runs things from" "2" "$(grep -cxF -e "ANSIBLE_LOCAL_TEMP=/tmp" -e ANSIBLE_REMOTE_TEMP=/tmp <<<"$out")"
 same "octave without its history" "/dev/null" "$(sed -n 's/^OCTAVE_HISTFILE=//p' <<<"$out")"
 same "and xonsh, which pytest loads where it is installed, without a history" "dummy" "$(sed -n 's/^XONSH_HISTORY_BACKEND=//p' <<<"$out")"
 same "the journal names what was dropped" "1" "$("$USHER" log "$T/ja" --json | grep '"type":"start"' | grep -c '"environment_dropped":\[.*"NPM_TOKEN"')"
