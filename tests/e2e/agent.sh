@@ -185,6 +185,7 @@ work_packages() {
 		has git && (git init -q gitlib && cd gitlib && mkdir .vscode && echo '{"name":"gitlib","version":"1.0.0"}' >package.json && echo '{}' >.vscode/settings.json && git add . && git commit -qm one) >/dev/null 2>&1 &&
 			works "npm install of a repository" bash -ec 'cd app; npm install -s --no-audit --no-fund "git+file://$PWD/../gitlib"; test -e node_modules/gitlib/.vscode/settings.json'
 		works "a package brings along what an editor goes by where it is opened" bash -ec 'd=app/node_modules/lib; mkdir -p $d/{.idea,.vscode,.husky}; for f in .tool-versions CMakeLists.txt.user x.sublime-project x.code-workspace .idea/a.xml .vscode/settings.json .husky/pre-commit .pre-commit-config.yaml; do echo x >$d/$f; done'
+		works "and what an agent left in it, which goes with it" bash -ec 'd=app/node_modules/lib3; mkdir -p $d/.claude/worktrees/w; echo x >$d/.claude/worktrees/w/x.js; mv $d app/node_modules/.lib3-0a; rm -r app/node_modules/.lib3-0a'
 		mkdir -p app/node_modules/lib2/.idea && echo x >app/node_modules/lib2/.idea/a.xml
 		refused "such a package moved to where it is opened" bash -c "mv app/node_modules/lib2 lib2 && mv lib2 app/node_modules/lib2"
 		works "what create-next-app chose last is kept" bash -ec 'd=~/.config/create-next-app-nodejs; mkdir -p $d; echo x >$d/config.json.tmp-0a; mv $d/config.json.tmp-0a $d/config.json; cat $d/config.json'
