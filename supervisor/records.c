@@ -31,37 +31,44 @@ static void hash_hex(const char *text, size_t len, char out[65])
 /* However its bytes are escaped, so much of a file fits into a record. */
 #define PIECE ((size_t)8192)
 
-/* PART of the PARTS of a file, the first being 0. */
-static int write_piece(struct session *s, char *buf, size_t cap, const struct ruleset_file *f, size_t part, size_t parts)
-{
-	struct record r;
-	char hex[65];
-	size_t from = parts > 1 ? part * PIECE : 0, left = f->len - from;
+/* A file, whole or in PARTS of which PART is the next, the first being 0. */
+struct piece {
+	const struct ruleset_file *file;
+	size_t part, parts;
+	char hash[65]; /* of the whole: taken once, a long file has many parts */
+};
 
-	hash_hex(f->text, f->len, hex);
+static int write_piece(struct session *s, char *buf, size_t cap, const struct piece *p)
+{
+	const struct ruleset_file *f = p->file;
+	struct record r;
+	size_t from = p->part * PIECE, left = f->len - from;
+
 	record_begin(&r, buf, cap, "note");
 	record_text(&r, "event", "rules");
 	record_text(&r, "file", f->path);
-	record_text(&r, "hash", hex);
-	if (parts > 1) {
-		record_int(&r, "part", (int64_t)part + 1);
-		record_int(&r, "parts", (int64_t)parts);
+	record_text(&r, "hash", p->hash);
+	if (p->parts > 1) {
+		record_int(&r, "part", (int64_t)p->part + 1);
+		record_int(&r, "parts", (int64_t)p->parts);
 	}
-	record_bytes(&r, "text", (struct span){ f->text + from, (uint32_t)(parts > 1 && left > PIECE ? PIECE : left) });
+	record_bytes(&r, "text", (struct span){ f->text + from, (uint32_t)(p->parts > 1 && left > PIECE ? PIECE : left) });
 	return journal_append(s->journal, &r, NULL);
 }
 
 /* Each rule file has a record of its own, and a long one several: together they may not fit into one. */
 static int write_file(struct session *s, char *buf, size_t cap, const struct ruleset_file *f)
 {
-	size_t parts = (f->len + PIECE - 1) / PIECE;
-	int rc = write_piece(s, buf, cap, f, 0, 1);
+	struct piece p = { .file = f, .parts = 1 };
 
+	hash_hex(f->text, f->len, p.hash);
+	int rc = f->len < cap ? write_piece(s, buf, cap, &p) : -EMSGSIZE;
 	if (rc != -EMSGSIZE)
 		return rc;
 	rc = 0;
-	for (size_t i = 0; rc == 0 && i < parts; i++)
-		rc = write_piece(s, buf, cap, f, i, parts);
+	p.parts = (f->len + PIECE - 1) / PIECE;
+	for (; rc == 0 && p.part < p.parts; p.part++)
+		rc = write_piece(s, buf, cap, &p);
 	return rc;
 }
 
