@@ -27,13 +27,20 @@ int trace_interrupt(pid_t tid)
 	return ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 ? -errno : 0;
 }
 
+int trace_seize_alone(pid_t tid)
+{
+	return ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0 ? -errno : 0;
+}
+
 int trace_seize(pid_t tid)
 {
-	while (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0) {
-		if (errno != EINTR)
-			return -errno;
+	int rc, sig;
+
+	while ((rc = trace_seize_alone(tid)) == -EINTR) {
 	}
-	int rc = trace_interrupt(tid), sig;
+	if (rc < 0)
+		return rc;
+	rc = trace_interrupt(tid);
 	if (rc == -ESRCH)
 		(void)trace_wait_for(tid, &sig); /* it ended in between: its zombie is ours to collect */
 	else if (rc < 0)

@@ -25,6 +25,9 @@ enum trace_event {
  */
 int trace_seize(pid_t tid);
 
+/* Without the interrupt, and -EINTR when a signal came first: a thread of its process execs. */
+int trace_seize_alone(pid_t tid);
+
 /* Waits for the next event; *tid is updated, *sig gets a signal that was about to be delivered (pass it to trace_release). */
 enum trace_event trace_wait(pid_t *tid, int *sig);
 

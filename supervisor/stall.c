@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -33,7 +34,7 @@ struct letting {
 };
 
 /*
- * All under the pool's lock but looked, which is the thread's own, and the tracees: only the thread changes them, and lets go of one or collects it, with
+ * All under the pool's lock but looked and the timer, which are the thread's own, and the tracees: only the thread changes them, and lets go of one or collects it, with
  * session->held locked, which others have while a tracee's number has to mean it. That lock comes before the pool's. Made with the first call that is moved.
  */
 struct stalls {
@@ -42,6 +43,8 @@ struct stalls {
 	struct parked *moving;   /* to be moved, newest first */
 	struct letting *letting;
 	bool stopping;
+	timer_t timer;
+	bool timed;
 	pid_t *tracee; /* who is traced; by number, as an end may be learned of twice */
 	unsigned traced, room;
 	unsigned looked; /* of the held ones, in this turn */
@@ -331,14 +334,43 @@ static bool await_stop(struct stalls *s, pid_t want, int *sig)
 
 enum moved { MOVED, MOVED_NOT, MOVED_GONE };
 
-static bool take(struct stalls *s, pid_t tid)
+/*
+ * While a thread execs whoever would trace one of its process waits (cred_guard_mutex), and the exec for the others, which it has killed, to be collected by
+ * their tracer: this thread, where they are held here. So it waits for no longer than until a signal.
+ */
+static void set_timer(const struct stalls *s, long ns)
+{
+	const struct itimerspec when = { { 0, ns }, { 0, ns } };
+
+	if (s->timed)
+		(void)timer_settime(s->timer, 0, &when, NULL);
+}
+
+/* 0, or a negative errno: -EINTR where it took long. */
+static int take_once(struct stalls *s, pid_t tid)
 {
 	held_lock(s);
-	bool taken = tracee_room(s) && trace_seize(tid) == 0;
-	if (taken)
+	set_timer(s, ROUND_NS);
+	int rc = tracee_room(s) ? trace_seize_alone(tid) : -ENOMEM;
+	set_timer(s, 0);
+	if (rc == 0)
 		s->tracee[s->traced++] = tid;
 	held_unlock(s);
-	return taken;
+	if (rc == 0)
+		(void)trace_interrupt(tid); /* of one that has ended the end is reported */
+	return rc;
+}
+
+static bool take(struct stalls *s, pid_t tid)
+{
+	pid_t other;
+	int rc, status;
+
+	while ((rc = take_once(s, tid)) == -EINTR) {
+		while (s->traced && report(s, &other, &status)) {
+		}
+	}
+	return rc == 0;
 }
 
 /* Not with the lock held. The thread stops on its way back to user space, with the call to be restarted. */
@@ -433,7 +465,10 @@ static void collect_locked(struct stalls *s)
 static void *stall_main(void *arg)
 {
 	struct stalls *s = arg;
+	struct sigevent wakes = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = POOL_SIGNAL };
 
+	wakes._sigev_un._tid = gettid();
+	s->timed = timer_create(CLOCK_MONOTONIC, &wakes, &s->timer) == 0;
 	arrange_bind(&s->pool->arrangement, -1); /* a worker that stays on its core made this thread */
 	pthread_mutex_lock(&s->pool->lock);
 	while (!s->stopping || s->traced) {
@@ -447,6 +482,8 @@ static void *stall_main(void *arg)
 			pthread_cond_wait(&s->wake, &s->pool->lock);
 	}
 	pthread_mutex_unlock(&s->pool->lock);
+	if (s->timed)
+		(void)timer_delete(s->timer);
 	free(s->tracee);
 	return NULL;
 }

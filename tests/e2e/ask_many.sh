@@ -166,4 +166,22 @@ wait $usher
 same "who waited is answered" "0 yes" "$? $([ "$(cat "$T/out4")" -ge 50 ] && [ "$(cat "$T/out4")" -le 60 ] && echo yes || cat "$T/out4")"
 check "and the journal is whole" "$USHER" verify "$T/jlong"
 
+# An exec while callers are still being taken out of the kernel's list: whoever would trace one of its process waits for the exec, and the exec for those that are traced.
+cat >"$T/early.py" <<'P'
+import os, random, threading, time
+def one(i):
+    try: open(f"q{i % 200 + 1}").close()
+    except PermissionError: pass
+def away():
+    time.sleep(random.uniform(0.005, 0.06)); os.execv("/bin/true", ["true"])
+threading.Thread(target=away).start()
+for i in range(300): threading.Thread(target=one, args=(i,)).start()
+one(0)
+P
+went=0
+for i in $(seq 12); do
+	timeout -s KILL 60 "$USHER" run -p "$T/etc/ask.rules" --ask=desk --journal "$T/early$i" -- python3 "$T/early.py" >/dev/null 2>&1 </dev/null && went=$((went + 1))
+done
+same "an exec beside questions that are only coming in goes on" 12 $went
+
 finish
