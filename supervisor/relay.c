@@ -45,6 +45,8 @@ static bool in_front(const struct relay *r)
 	return front == getpgrp() && (front != 0 || may_read(r->tty));
 }
 
+#define LEAVE_MS 500
+#define LEAVE_LOOK_MS 10
 #define GIVE_SECONDS 2 /* for who has the screen to give it back; as long as a terminal may take to take what is written to it */
 
 static void set_raw(struct relay *r)
@@ -347,6 +349,18 @@ bool relay_signal(struct relay *r, int sig)
 	return group > 0 && still_there(r, group) && kill(-group, sig) == 0;
 }
 
+/* Of what runs there its first process alone is known to have stopped: a full-screen program beside it may still be leaving its screen. */
+static void let_leave(struct relay *r)
+{
+	struct pollfd p = { .fd = r->master, .events = POLLIN };
+	for (int ms = 0; ms <= LEAVE_MS; ms += LEAVE_LOOK_MS) {
+		relay_flush(r);
+		if (!scan_full_screen(&r->scan))
+			return;
+		(void)poll(&p, 1, LEAVE_LOOK_MS);
+	}
+}
+
 /* A question leaves the screen, so that the shell has its own, and not what a question is shown on; what the command wrote meanwhile, leaving its own perhaps, comes before. */
 static void take_back(struct relay *r)
 {
@@ -357,7 +371,7 @@ static void take_back(struct relay *r)
 	while (r->taken && !r->hung_up && pthread_cond_timedwait(&r->quiet, &r->lock, &until) == 0)
 		;
 	if (!r->taken && !r->hung_up && in_front(r))
-		relay_flush(r);
+		let_leave(r);
 }
 
 void relay_suspend(struct relay *r)
