@@ -94,7 +94,7 @@ bool loopback_is_open(struct loopback *l, int sock)
 		return false;
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = 0; i < MOST && !found; i++)
-		found = memcmp(&l->item[i], &one, sizeof(one)) == 0;
+		found = l->item[i].cookie == one.cookie && memcmp(&l->item[i].at, &one.at, sizeof(one.at)) == 0;
 	pthread_mutex_unlock(&l->lock);
 	return found;
 }
