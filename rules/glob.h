@@ -27,10 +27,13 @@ enum glob_op {
 	GLOB_TAIL,     /* separator before a last **: the end, or a separator; GLOB_ALL follows */
 };
 
+/* Small: rules have some hundred thousand, and a page that is touched for the first time costs a microsecond. */
 struct glob_token {
 	uint8_t op;
-	uint8_t byte;
-	uint16_t class;
+	union {
+		uint8_t byte;
+		uint8_t class; /* its number: of GLOB_CLASS */
+	};
 };
 
 struct glob_class {
@@ -40,7 +43,7 @@ struct glob_class {
 struct glob {
 	const struct glob_token *token;
 	const struct glob_class *class;
-	const char *literal; /* the bytes it matches when it matches exactly one name, else NULL */
+	const char *literal; /* the bytes it matches when it matches exactly one name, else NULL; a slash stands before them */
 	uint16_t n;          /* tokens */
 	uint16_t prefix;     /* leading tokens that are bytes or separators */
 	char sep;            /* '/' or ' ' */

@@ -59,11 +59,11 @@ static bool separator(const struct compiler *c, size_t at)
 	return slashes % 2 == 0;
 }
 
-static int push(struct compiler *c, enum glob_op op, uint8_t byte, uint16_t class)
+static int push(struct compiler *c, enum glob_op op, uint8_t byte)
 {
 	if (c->tokens >= GLOB_TOKENS)
 		return fail(c, c->at, "the pattern is longer than any path; at most 4,096 bytes were expected");
-	c->token[c->tokens++] = (struct glob_token){ .op = (uint8_t)op, .byte = byte, .class = class };
+	c->token[c->tokens++] = (struct glob_token){ .op = (uint8_t)op, .byte = byte };
 	return 0;
 }
 
@@ -79,11 +79,11 @@ static int globstar_component(struct compiler *c, size_t end)
 	bool twice = last_is(c, GLOB_DIRS);
 	c->at = more ? end + 1 : end;
 	if (more)
-		return twice ? 0 : push(c, GLOB_DIRS, 0, 0);
+		return twice ? 0 : push(c, GLOB_DIRS, 0);
 	c->tokens -= twice;
 	if (last_is(c, GLOB_SEP))
 		c->token[c->tokens - 1].op = GLOB_TAIL;
-	return push(c, GLOB_ALL, 0, 0);
+	return push(c, GLOB_ALL, 0);
 }
 
 static int stars(struct compiler *c)
@@ -98,7 +98,7 @@ static int stars(struct compiler *c)
 	if (end - from == 2 && starts && ends)
 		return globstar_component(c, end);
 	c->at = end;
-	return push(c, end - from == 2 ? GLOB_ALL : GLOB_STAR, 0, 0);
+	return push(c, end - from == 2 ? GLOB_ALL : GLOB_STAR, 0);
 }
 
 static void class_add(struct glob_class *class, unsigned lo, unsigned hi)
@@ -157,7 +157,7 @@ static int class(struct compiler *c)
 	size_t number = class_number(c, &one);
 	if (number == CLASSES)
 		return fail(c, open, "too many [...] in one pattern; at most 64 different ones were expected");
-	return push(c, GLOB_CLASS, 0, (uint16_t)number);
+	return push(c, GLOB_CLASS, (uint8_t)number);
 }
 
 static int one(struct compiler *c)
@@ -168,12 +168,12 @@ static int one(struct compiler *c)
 		return class(c);
 	if (meta(c, c->at, '?')) {
 		c->at++;
-		return push(c, GLOB_ANY, 0, 0);
+		return push(c, GLOB_ANY, 0);
 	}
 	bool sep = separator(c, c->at);
 	uint8_t byte = (uint8_t)(c->units[c->at] & 0xff);
 	c->at++;
-	return push(c, sep ? GLOB_SEP : GLOB_BYTE, byte, 0);
+	return push(c, sep ? GLOB_SEP : GLOB_BYTE, byte);
 }
 
 /* Bytes that stand for themselves, up to one that may not: most of a pattern. */
@@ -203,13 +203,13 @@ static int finish(struct arena *a, const struct compiler *c, struct glob *out)
 			      .prefix = (uint16_t)prefix, .sep = c->sep };
 	if (prefix < c->tokens)
 		return 0;
-	char *literal = arena_alloc(a, c->tokens + 1);
-	if (!literal)
-		return -ENOMEM;
+	char literal[1 + GLOB_TOKENS];
+	literal[0] = '/';
 	for (size_t i = 0; i < c->tokens; i++)
-		literal[i] = (char)tokens[i].byte;
-	out->literal = literal;
-	return 0;
+		literal[1 + i] = (char)c->token[i].byte;
+	const char *kept = arena_copy(a, literal, 1 + c->tokens);
+	out->literal = kept ? kept + 1 : NULL;
+	return kept ? 0 : -ENOMEM;
 }
 
 int glob_compile(struct arena *a, const glob_unit *units, size_t n, char sep, struct glob_error *wrong,

@@ -18,20 +18,22 @@ int reserve(void **array, uint32_t *room, uint32_t need, size_t size)
 {
 	if (need <= *room)
 		return 0;
-	uint32_t more = *room ? *room : 8;
+	uint32_t more = *room ? *room : need > 8 ? need : 8;
 	while (more < need) {
 		if (more > UINT32_MAX / 2)
 			return -ENOMEM;
 		more *= 2;
 	}
-	void *grown = reallocarray(*array, more, size);
+	void *grown = *array ? reallocarray(*array, more, size) : pages_zeroed((size_t)more * size);
 	if (!grown)
 		return -ENOMEM;
-	char *fresh = (char *)grown + (size_t)*room * size;
-	size_t n = (size_t)(more - *room) * size;
+	if (*array) {
+		char *fresh = (char *)grown + (size_t)*room * size;
+		size_t n = (size_t)(more - *room) * size;
 
-	pages_ready(fresh, n);
-	memset(fresh, 0, n);
+		pages_ready(fresh, n);
+		memset(fresh, 0, n);
+	}
 	*array = grown;
 	*room = more;
 	return 0;
@@ -46,18 +48,27 @@ static void slots_put(struct slots *s, uint64_t key, uint32_t value)
 	s->used++;
 }
 
+/* MASK + 1 slots, no fewer than there were. */
+static int slots_room(struct slots *s, uint32_t mask)
+{
+	struct slots more = { .mask = mask };
+	more.slot = pages_zeroed(((size_t)mask + 1) * sizeof(*more.slot));
+	if (!more.slot)
+		return -ENOMEM;
+	for (uint32_t i = 0; s->slot && i <= s->mask; i++)
+		if (s->slot[i].key)
+			slots_put(&more, s->slot[i].key, s->slot[i].value);
+	free(s->slot);
+	*s = more;
+	return 0;
+}
+
 int index_add_slot(struct slots *s, uint64_t key, uint32_t value)
 {
 	if (!s->slot || s->used * 2 >= s->mask) {
-		struct slots more = { .mask = s->slot ? s->mask * 2 + 1 : 255 };
-		more.slot = pages_zeroed(((size_t)more.mask + 1) * sizeof(*more.slot));
-		if (!more.slot)
-			return -ENOMEM;
-		for (uint32_t i = 0; s->slot && i <= s->mask; i++)
-			if (s->slot[i].key)
-				slots_put(&more, s->slot[i].key, s->slot[i].value);
-		free(s->slot);
-		*s = more;
+		int r = slots_room(s, s->slot ? s->mask * 2 + 1 : 255);
+		if (r)
+			return r;
 	}
 	slots_put(s, key, value);
 	return 0;
@@ -249,9 +260,29 @@ static int roots(struct index *ix)
 	return r;
 }
 
+/*
+ * Room at once for what the patterns will need: each a term, about a place, most a slot. Tables
+ * that double their way there touch twice the pages.
+ */
+static int make_room(struct ruleset *rs)
+{
+	struct index *ix = &rs->index;
+	uint32_t patterns = 0, mask = 255;
+	for (uint32_t i = 0; i < rs->n_rules; i++)
+		patterns += rs->rule[i].n_patterns;
+	while (mask / 2 < patterns - patterns / 4 && mask < UINT32_MAX / 2)
+		mask = mask * 2 + 1;
+	int r = reserve((void **)&ix->term, &ix->terms_room, patterns + patterns / 16 + 1, sizeof(*ix->term));
+	if (!r)
+		r = reserve((void **)&ix->node, &ix->nodes_room, patterns + patterns / 4 + OBJECT_SOCKET + 4U, sizeof(*ix->node));
+	return r ? r : slots_room(&ix->slots, mask);
+}
+
 int index_build(struct ruleset *rs)
 {
-	int r = roots(&rs->index);
+	int r = make_room(rs);
+	if (!r)
+		r = roots(&rs->index);
 	for (uint32_t i = 0; !r && i < rs->n_rules; i++)
 		for (uint32_t p = 0; !r && p < rs->rule[i].n_patterns; p++)
 			r = add_pattern(&rs->index, &rs->rule[i], p);

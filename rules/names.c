@@ -68,7 +68,7 @@ static int alias_patterns(struct ruleset *rs, struct links *links, struct compil
 	bool any = false;
 	int r = 0;
 	for (uint32_t i = 0; r >= 0 && i < rule->n_patterns; i++) {
-		r = reserve((void **)&more, &room, n + 2, sizeof(*more));
+		r = reserve((void **)&more, &room, n + rule->n_patterns - i + 1, sizeof(*more));
 		if (r)
 			break;
 		more[n++] = rule->pattern[i];

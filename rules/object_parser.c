@@ -104,14 +104,16 @@ static size_t clean_path(const struct forms *f, const glob_unit *u, size_t n, gl
 int pattern_name(struct arena *a, struct pattern *pattern)
 {
 	const struct glob *g = &pattern->glob;
-	char *name = arena_alloc(a, g->prefix + 2U);
-	if (!name)
-		return -ENOMEM;
+	char name[1 + GLOB_TOKENS];
+	if (g->literal) {
+		pattern->name = g->literal - 1;
+		return 0;
+	}
 	name[0] = '/';
 	for (uint32_t i = 0; i < g->prefix; i++)
 		name[1 + i] = (char)g->token[i].byte;
-	pattern->name = name;
-	return 0;
+	pattern->name = arena_copy(a, name, 1U + g->prefix);
+	return pattern->name ? 0 : -ENOMEM;
 }
 
 static int compile(struct forms *f, struct pattern *pattern, const glob_unit *u, size_t n, size_t offset)

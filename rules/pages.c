@@ -60,9 +60,15 @@ void *pages_to_fill(size_t n)
 
 void *pages_zeroed(size_t n)
 {
-	void *at = pages_to_fill(n);
+	if (n < MAPPED) {
+		void *at = pages_to_fill(n);
 
-	return at ? memset(at, 0, n) : NULL;
+		return at ? memset(at, 0, n) : NULL;
+	}
+	void *at = calloc(1, n); /* a mapping, zero as it comes */
+
+	pages_ready(at, n);
+	return at;
 }
 
 /* Of the heap itself, not of a mapping of its own, and still there when it is free again. */
