@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "policy/grants.h"
+#include "policy/join.h"
 #include "policy/layers.h"
 #include "policy/limits.h"
 #include "policy/policy_state.h"
@@ -25,85 +26,6 @@ const char *policy_grants_file(const struct policy *p)
 	return p->grants_file;
 }
 
-static enum log_level log_merge(enum log_level a, enum log_level b)
-{
-	if (a == LOG_ALERT || b == LOG_ALERT)
-		return LOG_ALERT;
-	return a == LOG_NONE && b == LOG_NONE ? LOG_NONE : LOG_NORMAL;
-}
-
-/* How much a person is to hear of what is allowed: to review it; by log=alert, or that what listens is heard by less than the others allow; or nothing. */
-static int heard_of(const struct verdict *v)
-{
-	if (v->kind != VERDICT_ALLOW)
-		return 0;
-	return v->review ? 2 : v->rule && (v->rule->log == LOG_ALERT || v->rule->loopback);
-}
-
-/* The rule of a question that only an answer to a question of its own settles, or NULL. */
-static const struct rule *narrow_rule(const struct verdict *v)
-{
-	return v->rule && v->rule->narrow ? v->rule : NULL;
-}
-
-/* Of two of a kind: whether B is the one to hear of, or asks for more than A. */
-static bool says_more(const struct verdict *a, const struct verdict *b)
-{
-	if (a->kind == VERDICT_ALLOW)
-		return heard_of(b) > heard_of(a);
-	return a->kind == VERDICT_ASK && narrow_rule(b) && !narrow_rule(a);
-}
-
-/* What RULE, which asks, or a default (NULL) has happen when nobody answers. */
-static enum verdict_kind rule_unanswered(const struct rule *rule)
-{
-	bool says = rule && (rule->otherwise == VERDICT_ALLOW || rule->otherwise == VERDICT_KILL);
-	return says ? rule->otherwise : VERDICT_DENY;
-}
-
-/* The strictest of what is to happen unanswered, of WORST so far and of V where that asks. */
-static enum verdict_kind join_unanswered(enum verdict_kind worst, const struct verdict *v)
-{
-	return v->kind == VERDICT_ASK && verdict_compare(v->unanswered, worst) > 0 ? v->unanswered : worst;
-}
-
-/* Of two rules that ask the one that has an answer hold for less; NULL: for once. */
-static const struct rule *shorter(const struct rule *a, const struct rule *b)
-{
-	static const int lasts[] = { [REMEMBER_ONCE] = 0, [REMEMBER_TIME] = 1, [REMEMBER_TREE] = 2, [REMEMBER_SESSION] = 3 };
-	if (!a || !b)
-		return NULL;
-	if (a->remember == REMEMBER_TIME && b->remember == REMEMBER_TIME)
-		return b->remember_s < a->remember_s ? b : a;
-	return lasts[b->remember] < lasts[a->remember] ? b : a;
-}
-
-/* The same of two verdicts, of which one may not ask. */
-static const struct rule *join_keeps(const struct verdict *a, const struct verdict *b)
-{
-	if (a->kind == VERDICT_ASK && b->kind == VERDICT_ASK)
-		return shorter(a->keeps, b->keeps);
-	return a->kind == VERDICT_ASK ? a->keeps : b->keeps;
-}
-
-/* B joins A: the stricter decides, of equals the first, but for one that says more; what either wants written is written. */
-static void verdict_join(struct verdict *a, const struct verdict *b)
-{
-	unsigned evidence = a->evidence | b->evidence;
-	bool loopback = a->loopback || b->loopback;
-	enum log_level log = log_merge(a->log, b->log);
-	enum verdict_kind unanswered = join_unanswered(join_unanswered(VERDICT_NONE, a), b);
-	const struct rule *keeps = join_keeps(a, b);
-	int stricter = verdict_compare(b->kind, a->kind);
-	if (stricter > 0 || (stricter == 0 && says_more(a, b)))
-		*a = *b;
-	a->unanswered = unanswered;
-	a->keeps = keeps;
-	a->evidence = evidence;
-	a->loopback = loopback;
-	a->log = log;
-}
-
 /* What nobody speaks of: stat is open, all else is closed. */
 static void decide_default(unsigned bit, const struct object *o, struct verdict *v)
 {
@@ -111,57 +33,10 @@ static void decide_default(unsigned bit, const struct object *o, struct verdict 
 			       .error = refusal_errno(o, (op_set)(1u << bit)), .where = "default" };
 }
 
-static op_set object_ops(const struct call *call, uint32_t object)
-{
-	return call->object[object].ops & (op_set)((1u << OP_COUNT) - 1);
-}
-
 /* Whether enough answers were given in favour of the like, for RULE. */
 static bool favoured(const struct policy *p, const struct rule *rule, const struct call *call, uint32_t object, unsigned bit)
 {
 	return rule->after && trust_count(p->trust, trust_key(p->trust, rule, call, object, bit)) >= rule->after;
-}
-
-/* What an allowed call counts for in one layer: each scope once, however many of its operations fall into it. */
-struct favour {
-	const struct policy *policy;
-	uint64_t counted[CALL_OBJECTS * OP_COUNT];
-	size_t n;
-};
-
-static void favour_one(struct favour *f, uint64_t key)
-{
-	for (size_t i = 0; i < f->n; i++) {
-		if (f->counted[i] == key)
-			return;
-	}
-	f->counted[f->n++] = key;
-	trust_favour(f->policy->trust, key);
-}
-
-static void favour_object(struct favour *f, const struct ruleset *rules, const struct call *call, uint32_t object)
-{
-	struct verdict v[OP_COUNT];
-	ruleset_decide_object(rules, call, object, v);
-	for (op_set ops = object_ops(call, object); ops; ops &= (op_set)(ops - 1)) {
-		unsigned bit = (unsigned)__builtin_ctz(ops);
-		if (v[bit].kind == VERDICT_ASK && v[bit].rule && v[bit].rule->after)
-			favour_one(f, trust_key(f->policy->trust, v[bit].rule, call, object, bit));
-	}
-}
-
-bool policy_counts_favours(const struct policy *p)
-{
-	return p->trust != NULL;
-}
-
-void policy_favour(struct policy *p, const struct call *call)
-{
-	for (size_t l = 0; p->trust && l < p->n_layers; l++) {
-		struct favour f = { .policy = p };
-		for (uint32_t i = 0; i < call->n_objects && i < CALL_OBJECTS; i++)
-			favour_object(&f, p->layer[l].rules, call, i);
-	}
 }
 
 /* An object of a call, and what all layers say of each operation on it. */
@@ -311,45 +186,10 @@ static void decide_object(struct decision *d)
 	}
 }
 
-/* What all operations of a call say together, beside the strictest of them. */
-struct chorus {
-	unsigned evidence;
-	bool narrow;
-	enum log_level log;
-	enum verdict_kind unanswered; /* NONE: nothing asks so far */
-	const struct rule *keeps;
-	struct verdict heard;
-};
-
-static void chorus_add(struct chorus *c, const struct verdict *v)
-{
-	c->evidence |= v->evidence;
-	c->log = log_merge(c->log, v->log);
-	if (v->kind == VERDICT_ASK) {
-		c->narrow = c->narrow || narrow_rule(v);
-		c->keeps = c->unanswered == VERDICT_NONE ? v->keeps : shorter(c->keeps, v->keeps);
-		c->unanswered = join_unanswered(c->unanswered, v);
-	}
-	if (heard_of(v) > heard_of(&c->heard))
-		c->heard = *v;
-}
-
-/* ALL is the strictest. */
-static void chorus_put(const struct chorus *c, struct verdict *all)
-{
-	if (c->heard.kind == VERDICT_ALLOW && all->kind == VERDICT_ALLOW) /* the rule, and the object, that a person is to hear of */
-		*all = c->heard;
-	all->log = c->log;
-	all->evidence = c->evidence;
-	all->narrow = c->narrow;
-	all->unanswered = c->unanswered;
-	all->keeps = c->keeps;
-}
-
 static void decide(const struct policy *p, const struct call *call, bool answered, struct verdict *out)
 {
 	struct verdict all = { .kind = VERDICT_NONE };
-	struct chorus together = { .log = LOG_NONE, .unanswered = VERDICT_NONE, .heard.kind = VERDICT_NONE };
+	struct chorus together = CHORUS_NONE;
 	struct decision d;
 	d.policy = p;
 	d.call = call;

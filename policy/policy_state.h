@@ -6,6 +6,11 @@
 #include "policy/grants.h"
 #include "policy/policy.h"
 
+static inline op_set object_ops(const struct call *call, uint32_t object)
+{
+	return call->object[object].ops & (op_set)((1u << OP_COUNT) - 1);
+}
+
 struct grants *policy_grants(const struct policy *p);
 
 /* The file of standing grants, or NULL. Lives as long as P. */
