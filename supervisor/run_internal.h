@@ -52,4 +52,13 @@ int run_open_journal(struct run *run, const struct run_options *o);
 /* All that stands before the command is started: rules, journal's name, Landlock domain, limits, its environment. Returns 0 or less. */
 int run_prepare(struct run *run, const struct run_options *o);
 
+/* run_end.c: when nothing is left of the tree: workers, terminal and journal come to their end, and what a person has to hear is said. */
+void run_close(struct run *run);
+
+/* The status that usher exits with; *by_signal: the signal that ended the command, or 0. */
+int run_exit_status(const struct run *run, const struct run_options *o, int *by_signal);
+
+/* What did not start. Once there was a command the end of this process ends it, and workers may still write: the journal stays open, as after a kill. */
+void run_abandon(struct run *run);
+
 #endif
