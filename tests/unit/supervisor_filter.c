@@ -38,7 +38,7 @@ static const struct filter_options bare = { 0 };
 static const struct filter_options writers = { .domain = true, .scoped = true, .changes = true, .groups = true, .anywhere = true };
 static bool lacks(int nr)
 {
-	return nr == __NR_setxattrat || nr == __NR_open_tree_attr || nr == __NR_file_getattr || nr == __NR_statmount;
+	return nr == __NR_setxattrat || nr == __NR_open_tree_attr || nr == __NR_file_getattr || nr == __NR_lsm_get_self_attr;
 }
 static const struct filter_options older = { .domain = true, .scoped = true, .trap_stat = true, .lacks = lacks };
 static const struct filter_options readers = { .domain = true, .scoped = true, .reads = true };
@@ -63,7 +63,10 @@ static const struct expectation expected[] = {
 	X(older, __NR_setxattrat, E(ENOSYS), 0),
 	X(older, __NR_open_tree_attr, E(ENOSYS), 0),
 	X(older, __NR_file_getattr, E(ENOSYS), 0),
-	X(older, __NR_statmount, ALLOW, 0), /* the kernel says so itself */
+	X(older, __NR_lsm_get_self_attr, ALLOW, 0), /* the kernel says so itself */
+	X(user, __NR_statmount, ALLOW, 0),
+	X(hidden, __NR_statmount, E(ENOSYS), 0),
+	X(hidden, __NR_listmount, E(ENOSYS), 0),
 	X(older, __NR_removexattrat, TRAP, 0),
 	X(user, __NR_madvise, ALLOW, 0, 4096, 100 /* MADV_HWPOISON */),
 	X(root, __NR_madvise, ALLOW, 0, 4096, 4 /* MADV_DONTNEED */),
