@@ -51,6 +51,7 @@ static const struct disposition table[] = {
 #define XFS_WRITE(n, size) _IOW('X', n, char[size])
 #define XFS_BOTH(n, size) _IOWR('X', n, char[size])
 #define OCFS2_WRITE(n, size) _IOW('o', n, char[size])
+#define VFAT_READ(n, size) _IOR('r', n, char[size])
 #define BCACHEFS_READ(n, size) _IOR(0xbc, n, char[size])
 #define BCACHEFS_WRITE(n, size) _IOW(0xbc, n, char[size])
 #define CEPH_WRITE(n, size) _IOW(0x97, n, char[size])
