@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "rules/cleanup.h"
+#include "supervisor/procmap.h"
 #include "supervisor/procs.h"
 #include "supervisor/session.h"
 
@@ -27,14 +28,43 @@ static int memory_error(void)
 	return errno == EPERM || errno == ESRCH ? -errno : -EFAULT;
 }
 
+/*
+ * Whether TID's stack has grown down to ADDR, where nothing was. A call of TID's own lets it grow, as any access does; since Linux 6.5
+ * process_vm_readv does not, and /proc/PID/mem does.
+ */
+static bool stack_grown(pid_t tid, uint64_t addr)
+{
+	char path[32], byte;
+	struct mapping at;
+	int maps CLEANUP_FD = mapping_open(tid);
+
+	if (maps < 0 || mapping_at(maps, addr, UINT_MAX, &at) != -ENOENT)
+		return false;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)tid);
+	int mem CLEANUP_FD = open(path, O_RDONLY | O_CLOEXEC);
+	return mem >= 0 && pread(mem, &byte, 1, (off_t)addr) == 1;
+}
+
+/* What process_vm_readv, or process_vm_writev, returns of one piece: once more where it lies on a stack that had to grow. */
+static ssize_t carry(ssize_t (*how)(pid_t, const struct iovec *, unsigned long, const struct iovec *, unsigned long, unsigned long), pid_t tid,
+		     struct iovec local, uint64_t addr)
+{
+	struct iovec remote = { (void *)(uintptr_t)addr, local.iov_len };
+	ssize_t n = how(tid, &local, 1, &remote, 1, 0);
+
+	if (n >= 0 || errno != EFAULT)
+		return n;
+	if (stack_grown(tid, addr))
+		return how(tid, &local, 1, &remote, 1, 0);
+	errno = EFAULT;
+	return -1;
+}
+
 int memory_read(pid_t tid, uint64_t addr, void *out, size_t len)
 {
-	struct iovec local = { out, len };
-	struct iovec remote = { (void *)(uintptr_t)addr, len };
-
 	if (!len)
 		return 0;
-	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+	ssize_t n = carry(process_vm_readv, tid, (struct iovec){ out, len }, addr);
 	if (n == (ssize_t)len)
 		return 0;
 	if (n >= 0)
@@ -52,9 +82,7 @@ ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
 		size_t want = cap - done < page ? cap - done : page;
 		if (!done && want > NAME_USUAL)
 			want = NAME_USUAL;
-		struct iovec local = { out + done, want };
-		struct iovec remote = { (void *)(uintptr_t)(addr + done), want };
-		ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+		ssize_t n = carry(process_vm_readv, tid, (struct iovec){ out + done, want }, addr + done);
 		if (n <= 0)
 			return n == 0 ? -EFAULT : memory_error();
 		char *nul = memchr(out + done, '\0', (size_t)n);
@@ -67,9 +95,7 @@ ssize_t memory_string(pid_t tid, uint64_t addr, char *out, size_t cap)
 
 static int write_to(pid_t tid, uint64_t addr, const void *data, size_t len)
 {
-	struct iovec local = { (void *)(uintptr_t)data, len };
-	struct iovec remote = { (void *)(uintptr_t)addr, len };
-	ssize_t n = process_vm_writev(tid, &local, 1, &remote, 1, 0);
+	ssize_t n = carry(process_vm_writev, tid, (struct iovec){ (void *)(uintptr_t)data, len }, addr);
 
 	if (n == (ssize_t)len)
 		return 0;

@@ -616,6 +616,36 @@ static void try_umask(void)
 	list();
 }
 
+/* A page that grows downwards, and room below it: what lies there is mapped when a call first uses it. NULL where there is no room. */
+static char *stack_top(void)
+{
+	const size_t room = 4 << 20, page = 4096;
+	char *low = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *top = low + room - page;
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN | MAP_FIXED;
+
+	if (low == MAP_FAILED || munmap(low + room / 2, room / 2) < 0)
+		return NULL;
+	return mmap(top, page, PROT_READ | PROT_WRITE, flags, -1, 0) == top ? top : NULL;
+}
+
+static void try_stack(void)
+{
+	const size_t step = 64 << 10;
+	char *at = stack_top();
+	int dir = open(".", O_RDONLY | O_DIRECTORY);
+
+	if (!at)
+		return;
+	fresh();
+	say("openat", "a name on a stack that grows", syscall(SYS_openat, AT_FDCWD, at -= step, O_RDONLY));
+	say("openat2", "a stack that grows", syscall(SYS_openat2, AT_FDCWD, "f", at -= step, sizeof(struct open_how)));
+	say("readlinkat", "a stack that grows", syscall(SYS_readlinkat, AT_FDCWD, "lf", at -= step, 64));
+	say("getdents64", "a stack that grows", syscall(SYS_getdents64, dir, at -= step, 4096));
+	say("statx", "a stack that grows", syscall(SYS_statx, AT_FDCWD, "f", 0, STATX_SIZE, at -= step));
+	say("openat", "a name below the room of a stack", syscall(SYS_openat, AT_FDCWD, at - (2 << 20), O_RDONLY));
+	close(dir);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2 || chdir(argv[1]) < 0) {
@@ -644,5 +674,6 @@ int main(int argc, char **argv)
 	try_watches();
 	try_limits();
 	try_umask();
+	try_stack();
 	return 0;
 }
