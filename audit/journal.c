@@ -169,7 +169,7 @@ static int flush_names(const struct journal *j)
 }
 
 /* No session began: without its files none seems to have been killed, and a full disk is not filled by trying again. */
-static void undo(const struct journal *j, bool made)
+static void undo(const struct journal *j)
 {
 	char first[SEGMENT_NAME_MAX];
 	segment_name(first, 1);
@@ -179,8 +179,15 @@ static void undo(const struct journal *j, bool made)
 		unlinkat(j->dirfd, INFLIGHT_NAME, 0);
 	if (j->anchor >= 0)
 		unlinkat(j->dirfd, "anchor", 0);
-	if (made && j->dir)
+	if (j->made && j->dir)
 		(void)rmdir(j->dir);
+}
+
+void journal_drop(struct journal *j)
+{
+	keeper_stop(j);
+	undo(j);
+	release(j);
 }
 
 int journal_create(const struct journal_options *options, struct journal **out, const char **why)
@@ -193,8 +200,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 	if (!j)
 		return -ENOMEM;
 	j->sync = options->sync;
-	bool made = false;
-	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, &made, why);
+	int rc = journal_open_dir(options->dir, &j->dir, &j->dirfd, &j->made, why);
 	if (rc == 0)
 		rc = open_parts(j, options, why);
 	if (rc == 0 && j->sync != SYNC_NONE) {
@@ -202,9 +208,7 @@ int journal_create(const struct journal_options *options, struct journal **out, 
 		rc = flush_names(j);
 	}
 	if (rc != 0) {
-		keeper_stop(j);
-		undo(j, made);
-		release(j);
+		journal_drop(j);
 		return rc;
 	}
 	*why = NULL;

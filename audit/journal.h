@@ -107,6 +107,9 @@ int journal_failed(const struct journal *j);
 /* Appends the end record R (may be NULL), seals, trims, closes. Safe on NULL. Returns 0, or a negative errno when the journal stays without its end. */
 int journal_close(struct journal *j, struct record *r);
 
+/* In place of journal_close() where no session began: leaves nothing of what journal_create() made. */
+void journal_drop(struct journal *j);
+
 /* As journal_close(), for a process that is about to end: memory, descriptors and the helper thread are left to the kernel. */
 int journal_end(struct journal *j, struct record *r);
 

@@ -41,6 +41,7 @@ _Static_assert(SEAL_MAX >= HEAD_MAX + 320, "a seal's line must fit");
 struct journal {
 	char *dir;
 	int dirfd;
+	bool made;   /* the directory was not there */
 	bool closed; /* the final seal is in */
 	int anchor; /* the file "anchor": its lock says that the session lives */
 	int flushing; /* the segment that was flushed last: the number is kept, so that a flush finds one where none is free */

@@ -290,7 +290,10 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	run->s.channel = channel_of(run, o);
 	if (start_command(run, o) < 0 || run_open_journal(run, o) < 0)
 		goto out;
-	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0 || start_questions(run, o) < 0)
+	if (records_start(&run->s, o, &run->environment, isolated(run, o, places)) < 0)
+		goto out;
+	run->begun = true;
+	if (start_questions(run, o) < 0)
 		goto out;
 	if (start_workers(run) < 0)
 		goto out;

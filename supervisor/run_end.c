@@ -166,6 +166,8 @@ void run_abandon(struct run *run)
 	limits_stop(run->s.limits);
 	questions_stop(run->s.questions);
 	relay_close(run->relay, false);
-	if (run->s.journal)
+	if (run->s.journal && run->begun)
 		journal_close(run->s.journal, NULL);
+	else if (run->s.journal)
+		journal_drop(run->s.journal);
 }

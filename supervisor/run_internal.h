@@ -36,6 +36,7 @@ struct run {
 	bool network_restricted; /* by some rule or default */
 	int number;          /* usher's process number for others, 0: its own */
 	const char *program; /* usher's own, by its real name; NULL: it has none */
+	bool begun;          /* the first records are in the journal */
 	bool working;        /* there may be calls */
 	char journal[PATH_MAX];
 };

@@ -65,6 +65,8 @@ def sha256(data):
 
 
 def root(leaves):
+    if not leaves:
+        return bytes(32)
     if len(leaves) == 1:
         return leaves[0]
     k = 1 << (len(leaves) - 1).bit_length() - 1

@@ -131,6 +131,17 @@ ran=$(wc -l <"$T/ran"); kept=$(records "$T/small" | grep -a '"object":"/usr/bin/
 [ "$ran" -lt 2000 ] && [ "$ran" -le "$kept" ] && ok "a limit on files: every program that ran has its record ($ran)" || not_ok "a limit on files: every program that ran has its record" "$ran ran, $kept records"
 "$USHER" verify "$T/small" >"$T/out" 2>&1; same "and the journal verifies" 0 $?
 
+# No room for the first records: no session began, and none is left that seems to have been killed. Another start fills the disk no further.
+fresh
+{ head -c 200000 /dev/zero | tr '\0' '#'; echo; echo "default allow"; } >"$T/etc/large.rules"
+chmod 600 "$T/etc/large.rules"
+mkdir "$T/empty"
+for j in "$T/new" "$T/empty"; do (ulimit -f 100; RULES=$T/etc/large.rules run --journal "$j" -- true 2>"$T/err"); same "no room for the first records" 125 $?; done
+has "is told" "write the first records to" "$T/err"
+[ ! -e "$T/new" ] && ok "and leaves no session" || not_ok "and leaves no session" "$(ls "$T/new")"
+same "nor anything in a directory that was there" "" "$(ls -A "$T/empty")"
+RULES=$T/etc/large.rules run --journal "$T/new" -- true 2>"$T/err"; same "control: with room it begins there" 0 $?
+
 # usher stopped and continued.
 fresh
 run --journal "$T/stop" -- sh -c 'i=0; while [ $i -lt 3000 ]; do : >f$i; i=$((i+1)); done' 2>"$T/err" &
