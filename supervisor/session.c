@@ -42,6 +42,13 @@ void session_command_runs(struct session *s)
 		tell_guardian(s, GUARDIAN_ALONE);
 }
 
+/* Room does not help a device that fails, nor a journal that was taken away. */
+static const char *remedy(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG ? "make room there and start again" :
+	       error == -ENOENT ? "somebody has removed it or a file of it" : "what failed is below it: the file system, or its device";
+}
+
 void session_journal_failed(struct session *s, int error)
 {
 	int none = 0;
@@ -52,7 +59,7 @@ void session_journal_failed(struct session *s, int error)
 		return;
 	voice_say(s->voice,
 		"usher: the journal in %s cannot be written: %s%s. Nothing that needs a record is done from here on; "
-		"make room there and start again.\n",
+		"%s.\n",
 		journal_dir(s->journal), strerror(-error),
-		error == -ENOSPC ? " (one of more than 256 MB leaves others a twentieth of the file system, or 1 GB)" : "");
+		error == -ENOSPC ? " (one of more than 256 MB leaves others a twentieth of the file system, or 1 GB)" : "", remedy(error));
 }

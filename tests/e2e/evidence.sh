@@ -114,6 +114,7 @@ wait_for test -e begun; rm -rf "$T/gone"
 wait_for gone $pid || { touch stop; not_ok "a session whose journal was removed ends its effects"; }
 wait $pid; same "a session whose journal was removed refuses" 7 $?
 has "and the person is told" "cannot be written" "$T/out"
+[ "$(grep -c "make room" "$T/out")" = 0 ] && ok "... not to make room" || not_ok "... not to make room" "$(cat "$T/out")"
 
 # So where what is under way could be read by nobody any more, after a kill.
 fresh
