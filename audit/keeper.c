@@ -131,17 +131,31 @@ bool keeper_wants_room(const struct journal *j)
 	return j->room < low && j->seg->used > CHUNK_FIRST / 2;
 }
 
+/*
+ * A device can fail, or have no room, when the kernel writes what was put into its memory long ago. Where nobody flushes nobody is told: it is asked for, of
+ * the first page, for which there is nothing to wait. What does not know the question cannot say.
+ */
+static int written(int fd)
+{
+	if (sync_file_range(fd, 0, 1, SYNC_FILE_RANGE_WAIT_BEFORE) == 0)
+		return 0;
+	return errno == ENOSYS || errno == EPERM || errno == EINVAL || errno == ESPIPE ? 0 : -errno;
+}
+
 /* Room ahead of use, and the full segment closed. A failure here is met again, and told, by who appends. */
 static void tend(struct journal *j)
 {
 	pthread_mutex_lock(&j->grow);
 	struct segment *old = j->retired;
+	int rc;
 	j->retired = NULL;
 	if (keeper_wants_room(j) && j->seg->allocated < SEGMENT_MAX)
 		extend(j, 0);
 	if (j->seg->used > SEGMENT_MAX / 4 * 3)
 		make_next(j);
 	pthread_mutex_unlock(&j->grow);
+	if (old && j->sync == SYNC_NONE && (rc = written(old->fd)) != 0)
+		journal_stop(j, rc);
 	segment_close(old);
 }
 
@@ -175,6 +189,18 @@ static void miss(struct journal *j)
 	pthread_mutex_unlock(&j->grow);
 	if (gone || inflight_gone(j->inflight))
 		journal_stop(j, -ENOENT);
+}
+
+static void check_written(struct journal *j)
+{
+	if (j->sync != SYNC_NONE || j->failed)
+		return;
+	pthread_mutex_lock(&j->grow);
+	bool held = dup3(j->seg->fd, j->flushing, O_CLOEXEC) >= 0; /* else the next time will do */
+	pthread_mutex_unlock(&j->grow);
+	int rc = held ? written(j->flushing) : 0;
+	if (rc != 0)
+		journal_stop(j, rc);
 }
 
 static void flush(struct journal *j)
@@ -285,6 +311,7 @@ static void *keep(void *context)
 		j->woken = false;
 		tend(j);
 		miss(j);
+		check_written(j);
 		seal(j);
 		flush(j);
 		name_program(j);

@@ -207,8 +207,28 @@ fresh
 (ulimit -f 3000; exec bash "$T/etc/stops.sh" "$T/jf")
 stops "a limit of file sizes" "File too large" "closed: whole"
 
+is_root || finish # who may mount file systems
+# A device that fails when the kernel gets to write what was put into its memory: nobody who does not flush is told of it.
+cat >"$T/etc/device.sh" <<'S'
+mount -t tmpfs -o size=60m none "$T/below" && truncate -s 300M "$T/below/image" && mkfs.ext4 -q -F -O ^has_journal "$T/below/image" && mount -o loop "$T/below/image" "$T/disk" || exit 77
+trap 'umount "$T/disk" "$T/below"' EXIT
+"$USHER" run -p "$T/etc/allow.rules" --journal "$T/disk/j" -- bash -c ': >begun; until [ -e go ]; do sleep 0.1; done; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); : >f$i || exit 7; done' 2>"$T/device.err" &
+until [ -e begun ] || ! kill -0 $!; do sleep 0.1; done
+head -c 100M /dev/zero >"$T/below/filling" 2>/dev/null
+sync -f "$T/disk" 2>/dev/null
+head -c 1M /dev/zero 2>/dev/null >"$T/disk/more" && sync "$T/disk/more" 2>/dev/null && echo "control: the device works"
+: >go
+wait $!
+echo "status $?"
+S
+mkdir "$T/below" "$T/disk"
+fresh
+if command -v mkfs.ext4 >/dev/null && unshare -m bash "$T/etc/device.sh" >"$T/device.out" 2>&1; then
+	same "a device that fails below the file system stops effects" "status 7" "$(cat "$T/device.out")"
+	has "and the person is told" "cannot be written: " "$T/device.err"
+else skip device "no file system of its own: $(tail -n 1 "$T/device.out" 2>/dev/null)"; fi
+
 # btrfs keeps quotas without tools of its user's; it moves what it overwrites, so that room for the end cannot be set aside there.
-is_root || finish # who may mount it
 command -v mkfs.btrfs >/dev/null || { skip quota "no btrfs-progs"; finish; }
 cat >"$T/etc/quota.sh" <<'S'
 truncate -s 200M "$T/image" && mkfs.btrfs -q "$T/image" >/dev/null && mount -o loop "$T/image" "$T/quota" || exit 77
