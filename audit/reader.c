@@ -418,4 +418,6 @@ void reader_tail(const struct reader *r, struct tail *out)
 	out->segment = r->segment;
 	out->number = r->number + 1;
 	out->size = fstat(r->fd, &st) == 0 ? (uint64_t)st.st_size : 0;
+	char last = '\n';
+	out->zeros = out->size && pread(r->fd, &last, 1, (off_t)out->size - 1) == 1 && !last;
 }

@@ -40,6 +40,7 @@ struct tail {
 	uint32_t segment;
 	uint64_t number;
 	uint64_t size; /* of the last file */
+	bool zeros;    /* its last byte is one: of blocks that never reached the disk some file systems give back zeros */
 };
 
 /* What goes by a segment's name is a link, a directory or the like: it may say something else to whoever reads it next. */

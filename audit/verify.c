@@ -281,6 +281,7 @@ static int check_tail(struct state *s, struct reader *r)
 		return tail.torn ? damage(s, &here, "something follows the final seal") : check_anchors_met(s, &here);
 	if (!p->writer && !tail.fill)
 		return damage(s, &here, "%s%s", tail.torn ? "the last record is cut short" : "the end of the journal was cut off",
+			      tail.zeros       ? ", and zeros end it: a power cut before the file was on the disk leaves it so (see --sync), and so can a person" :
 			      tail.size % PAGE ? "" : ", at a page of the disk: a power cut that took the file's size leaves it so (see --sync), and"
 						      " so can a person");
 	p->torn = tail.torn;
@@ -303,7 +304,7 @@ static uint64_t count_intents(const char *dir)
 /*
  * What no seal covers is held by the chain, but for the last line: nothing follows that could show a change in it. It
  * must at least be a record in itself. Where it has no end, and filling follows, that was not written: pages reach the disk
- * one by one, and a write that a kill interrupts ends with one. LAST holds the line, RECORDS what was whole before it.
+ * one by one, and a write that a kill interrupts ends with one. LAST holds LEN bytes of the line and its last one, RECORDS what was whole before it.
  */
 static int check_last(struct state *s, struct reader *r, const struct line *l, const char *last, size_t len, uint64_t records)
 {
@@ -325,7 +326,7 @@ static int check_last(struct state *s, struct reader *r, const struct line *l, c
 	p->line = p->seq = 0;
 	p->file[0] = '\0';
 	check_tail(s, r);
-	p->torn = len;
+	p->torn = l->len;
 	return 1;
 }
 
@@ -347,6 +348,16 @@ static void first_is_no_file(struct state *s, const char *dir)
 	damage(s, &(struct line){ .file = name }, "%s", is_no_file);
 }
 
+/* What a record can hold of it, with its end. */
+static size_t keep(const struct line *l, char *last)
+{
+	size_t len = l->len < RECORD_MAX + HEAD_MAX ? l->len : RECORD_MAX + HEAD_MAX;
+	memcpy(last, l->bytes, len);
+	if (len)
+		last[len - 1] = l->bytes[l->len - 1];
+	return len;
+}
+
 static int walk(struct state *s, struct reader *r, char *last)
 {
 	struct line l = { 0 }, place = { 0 };
@@ -356,13 +367,13 @@ static int walk(struct state *s, struct reader *r, char *last)
 	while ((rc = reader_next(r, &l)) == 1) {
 		if (s->proof->damaged) /* more follows: it was not the last */
 			return 0;
-		if (l.len > RECORD_MAX + HEAD_MAX)
-			return damage(s, &l, "the line is longer than a record can be"), 0;
 		records = s->proof->records;
 		place = l;
-		len = l.len;
-		memcpy(last, l.bytes, len);
-		check_line(s, &l);
+		len = keep(&l, last);
+		if (len < l.len)
+			damage(s, &l, "the line is longer than a record can be");
+		else
+			check_line(s, &l);
 	}
 	if (rc == READER_NO_FILE && !s->proof->damaged)
 		return no_file(s, r), 0;

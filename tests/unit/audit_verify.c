@@ -133,6 +133,34 @@ static void torn_records_do_not_count(void **state)
 	free(t);
 }
 
+/* Of blocks that never reached the disk some file systems give back zeros, of a file that was growing many. */
+static void zeros_are_a_torn_record(void **state)
+{
+	static const size_t many[] = { 4096, 70000, 500000 };
+	char dir[64], *out = calloc(1, 2 * MAX_BYTES + 600000);
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 6, 3);
+	load(dir, t);
+	for (size_t i = 0; i < sizeof many / sizeof *many; i++) {
+		size_t at = t->line_len[0] + t->line_len[1], behind = at + 20 + many[i];
+		memcpy(out, t->bytes, at + 20);
+		memset(out + at + 20, 0, many[i]);
+		struct proof p = prove_bytes(dir, out, behind);
+		assert_true(p.damaged);
+		assert_non_null(strstr(p.what, "a power cut"));
+		memset(out + behind, '\n', 100);
+		p = prove_bytes(dir, out, behind + 100);
+		if (p.damaged || p.torn != 20 + many[i] || p.records != 2)
+			fail_msg("%zu zeros: damaged %d (%s), torn %lu, records %lu", many[i], p.damaged, p.what, (unsigned long)p.torn, (unsigned long)p.records);
+		memcpy(out + behind + 1, t->bytes + at, t->line_len[2]);
+		assert_damaged_at(dir, out, behind + 1 + t->line_len[2], 3);
+	}
+	remove_dir(dir);
+	free(out);
+	free(t);
+	(void)state;
+}
+
 /* A kill leaves a record without its brace, and often the next segment ready: blank, that is no record behind it. */
 static void room_made_ahead_is_nothing_behind_it(void **state)
 {
@@ -309,7 +337,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
 		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(torn_records_do_not_count),
-		cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
+		cmocka_unit_test(zeros_are_a_torn_record), cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
 		cmocka_unit_test(tails_cannot_be_signed_again),
 		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
 	};
