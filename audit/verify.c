@@ -122,13 +122,26 @@ static bool check_anchored_key(struct state *s)
 	return own || !named;
 }
 
+/* A journal of another version is not one that somebody changed; nor can it be proved here. */
+static int check_format(struct state *s, const struct line *l, const struct head *h)
+{
+	static const char name[] = "\"format\":\"usher-journal/";
+	const char *p = h->rest, *end = l->bytes + l->len;
+	uint64_t version;
+	bool own = take(&p, end, "\"format\":\"" JOURNAL_FORMAT "\"");
+	if (!own && take(&p, end, name) && take_number(&p, end, &version) && take(&p, end, "\""))
+		return damage(s, l, "the journal's format is usher-journal/%" PRIu64 ", and this usher verifies " JOURNAL_FORMAT ": take the usher that"
+			      " wrote it, or somebody changed the record", version);
+	return damage(s, l, "the first record does not name the journal's format and key");
+}
+
 /* Moves h->rest behind what only the first record has. */
 static int check_first(struct state *s, const struct line *l, struct head *h)
 {
 	const char *p = h->rest, *end = l->bytes + l->len;
 	if (!take(&p, end, "\"format\":\"" JOURNAL_FORMAT "\",\"key\":\"") ||
 	    !take_hex(&p, end, s->key, sizeof s->key) || !take(&p, end, "\","))
-		return damage(s, l, "the first record does not name the journal's format and key");
+		return check_format(s, l, h);
 	if (take(&p, end, "\"checkpoints\":\"")) {
 		const char *quote = memchr(p, '"', (size_t)(end - p));
 		if (!quote || !take(&quote, end, "\","))

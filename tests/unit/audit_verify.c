@@ -161,6 +161,23 @@ static void zeros_are_a_torn_record(void **state)
 	(void)state;
 }
 
+static void another_format_is_told(void **state)
+{
+	char dir[64];
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 2, 2);
+	load(dir, t);
+	char *format = memmem(t->bytes, t->len, "usher-journal/2", 15);
+	assert_non_null(format);
+	format[14] = '1';
+	struct proof p = prove_bytes(dir, t->bytes, t->len);
+	assert_true(p.damaged);
+	assert_non_null(strstr(p.what, "usher-journal/1"));
+	remove_dir(dir);
+	free(t);
+	(void)state;
+}
+
 /* A kill leaves a record without its brace, and often the next segment ready: blank, that is no record behind it. */
 static void room_made_ahead_is_nothing_behind_it(void **state)
 {
@@ -337,7 +354,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
 		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(torn_records_do_not_count),
-		cmocka_unit_test(zeros_are_a_torn_record), cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
+		cmocka_unit_test(another_format_is_told), cmocka_unit_test(zeros_are_a_torn_record), cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
 		cmocka_unit_test(tails_cannot_be_signed_again),
 		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
 	};
