@@ -239,12 +239,12 @@ static int more(struct reader *r)
 	return n > 0;
 }
 
-/* Passes over newlines: their number into *n. 1 when something else follows, 0 at the end of the file. */
-static int skip_blank(struct reader *r, uint64_t *n)
+/* Passes over bytes C: their number into *n. 1 when something else follows, 0 at the end of the file. */
+static int skip(struct reader *r, char c, uint64_t *n)
 {
 	*n = 0;
 	for (;;) {
-		while (r->pos < r->len && r->buf[r->pos] == '\n') {
+		while (r->pos < r->len && r->buf[r->pos] == c) {
 			r->pos++;
 			++*n;
 		}
@@ -254,6 +254,11 @@ static int skip_blank(struct reader *r, uint64_t *n)
 		if (rc <= 0)
 			return rc;
 	}
+}
+
+static int skip_blank(struct reader *r, uint64_t *n)
+{
+	return skip(r, '\n', n);
 }
 
 /* The line at pos, whole if the file has its end. */
@@ -310,12 +315,17 @@ static int begun(const struct reader *r, uint32_t n)
 	return pread(fd, &first, 1, 0) == 1 && first != '\n';
 }
 
-/* Whether only newlines follow the line, and no later segment was begun: then it is a record that was being written. */
+/*
+ * Whether only newlines follow the line, and no later segment was begun: then it is a record that was being written. Zeros, where a power cut left more of
+ * them than are read at once, are its own.
+ */
 static int is_tail(struct reader *r, const struct line *l)
 {
-	uint64_t here = r->offset + r->pos, after, len = l->len;
+	uint64_t here = r->offset + r->pos, after = 0, zeros = 0, len = l->len;
 	r->pos += l->len;
-	int rc = skip_blank(r, &after);
+	int rc = l->ended ? 1 : skip(r, '\0', &zeros);
+	if (rc > 0)
+		rc = skip_blank(r, &after);
 	seek_to(r, here);
 	if (rc < 0)
 		return rc;
@@ -323,7 +333,7 @@ static int is_tail(struct reader *r, const struct line *l)
 	int later = next ? begun(r, next) : 0;
 	if (rc > 0 || later)
 		return later < 0 ? later : 0;
-	r->tail.torn = len;
+	r->tail.torn = len + zeros;
 	r->tail.fill = after ? after - 1 : 0; /* one newline is its own */
 	return 1;
 }

@@ -371,13 +371,24 @@ static size_t keep(const struct line *l, char *last)
 	return len;
 }
 
+static void blank_first(struct state *s, uint32_t segment)
+{
+	char name[SEGMENT_NAME_MAX];
+	segment_name(name, segment);
+	damage(s, &(struct line){ .file = name, .number = 1 }, "it is blank, and another segment follows");
+}
+
 static int walk(struct state *s, struct reader *r, char *last)
 {
 	struct line l = { 0 }, place = { 0 };
 	size_t len = 0;
 	uint64_t records = 0;
 	int rc;
+	struct tail first;
+	reader_tail(r, &first);
 	while ((rc = reader_next(r, &l)) == 1) {
+		if (!s->proof->records && l.segment != first.segment)
+			return blank_first(s, first.segment), 0;
 		if (s->proof->damaged) /* more follows: it was not the last */
 			return 0;
 		records = s->proof->records;

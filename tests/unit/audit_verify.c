@@ -136,8 +136,8 @@ static void torn_records_do_not_count(void **state)
 /* Of blocks that never reached the disk some file systems give back zeros, of a file that was growing many. */
 static void zeros_are_a_torn_record(void **state)
 {
-	static const size_t many[] = { 4096, 70000, 500000 };
-	char dir[64], *out = calloc(1, 2 * MAX_BYTES + 600000);
+	static const size_t many[] = { 4096, 70000, 500000, 3000000 };
+	char dir[64], *out = calloc(1, 2 * MAX_BYTES + 3100000);
 	struct text *t = malloc(sizeof *t);
 	make_closed(fresh_dir(dir), 6, 3);
 	load(dir, t);
@@ -157,6 +157,25 @@ static void zeros_are_a_torn_record(void **state)
 	}
 	remove_dir(dir);
 	free(out);
+	free(t);
+	(void)state;
+}
+
+/* Room is made ahead behind records, never before them. */
+static void no_segment_begins_with_room(void **state)
+{
+	char dir[64], path[128];
+	struct text *t = malloc(sizeof *t);
+	make_closed(fresh_dir(dir), 2, 2);
+	load(dir, t);
+	snprintf(path, sizeof path, "%s/journal-000002.jsonl", dir);
+	FILE *f = fdopen(open_anew(path), "w");
+	fwrite(t->bytes, 1, t->len, f);
+	fclose(f);
+	struct proof p = prove_bytes(dir, "\n\n", 2);
+	assert_true(p.damaged);
+	assert_string_equal(p.file, "journal-000001.jsonl");
+	remove_dir(dir);
 	free(t);
 	(void)state;
 }
@@ -354,7 +373,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_bit_counts),	   cmocka_unit_test(records_cannot_move),
 		cmocka_unit_test(nothing_can_be_cut_off),  cmocka_unit_test(torn_records_do_not_count),
-		cmocka_unit_test(another_format_is_told), cmocka_unit_test(zeros_are_a_torn_record), cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
+		cmocka_unit_test(no_segment_begins_with_room), cmocka_unit_test(another_format_is_told),
+		cmocka_unit_test(zeros_are_a_torn_record), cmocka_unit_test(room_made_ahead_is_nothing_behind_it),
 		cmocka_unit_test(tails_cannot_be_signed_again),
 		cmocka_unit_test(anchors_hold),		   cmocka_unit_test(another_verifier_agrees),
 	};
