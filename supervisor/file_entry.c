@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "supervisor/bound_names.h"
 #include "supervisor/creds.h"
 #include "supervisor/file.h"
 #include "supervisor/gains.h"
@@ -235,18 +236,13 @@ int symlink_perform(struct job *j)
 	return make(j, 0, false, do_symlink);
 }
 
-/* A socket that may not be reached gets no other name. */
-static int socket_linked(struct job *j, const struct target *from)
-{
-	return from->exists && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? gains_unreached(j, from) : 0;
-}
-
-/* Whoever may change the object's attributes by the new name TO, and not by FROM, has changed what FROM is: that is needed at FROM as well. */
+/* What is more by the new name TO than by FROM, and is needed at FROM: changing attributes changes what FROM is, too, and a socket is reached by either. */
 static op_set link_gives(struct job *j, const struct target *from, const struct target *to)
 {
 	struct stat st = target_known(from);
+	bool own = from->exists && S_ISSOCK(from->mode) && bound_names_has(j->session->bound_names, from->fd);
 
-	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st, false) & OP_ATTR & (op_set)~from->ops : 0;
+	return from->exists ? gains(j, job_span(j, from->name), job_span(j, to->name), &st, own) & (OP_ATTR | OPS_NET) & (op_set)~from->ops : 0;
 }
 
 /* A hard link gives the object another name, so it needs what the object could be used for. */
@@ -266,8 +262,9 @@ static int make_link(struct job *j, int olddir, int newdir, unsigned flags)
 	if (rc < 0)
 		return rc;
 	to->makes = makes_of(from->mode);
-	from->ops |= link_gives(j, from, to);
-	return socket_linked(j, from);
+	op_set more = link_gives(j, from, to);
+	from->ops |= more & (op_set)~OPS_NET;
+	return more & OPS_NET ? gains_unreached(j, from) : 0;
 }
 
 int link_resolve(struct job *j)
@@ -327,5 +324,5 @@ int link_redirect(struct job *j, uint32_t index, const struct object *to)
 		rc = file_redirect_others(j, index, redirect_end);
 	if (rc == 0 && (link_gives(j, from, &j->target[1]) || !gains_as_kind(j, from, &j->target[1])))
 		rc = -EACCES;
-	return rc == 0 && S_ISSOCK(from->mode) && gains_reach(j, from) != VERDICT_ALLOW ? -EACCES : rc;
+	return rc;
 }

@@ -11,7 +11,6 @@
 #include "policy/policy.h"
 #include "rules/device.h"
 #include "rules/ruleset.h"
-#include "supervisor/bound_names.h"
 #include "supervisor/file.h"
 #include "supervisor/session.h"
 
@@ -163,19 +162,6 @@ enum verdict_kind gains_name(struct job *j, struct span from, struct span to, st
 	call.object[0].makes = MAKES_DIRECTORY; /* what is above is none of a link's names */
 	less = less && verdict_compare(made, by_name(j, &call, OP_CREATE, above, false)) > 0;
 	return less ? made : VERDICT_ALLOW;
-}
-
-enum verdict_kind gains_reach(struct job *j, const struct target *t)
-{
-	struct stat st = target_known(t);
-	struct call call;
-
-	call_on(j, &call, &st);
-	as_socket(&call);
-	call.object[0].own = bound_names_has(j->session->bound_names, t->fd);
-	enum verdict_kind connects = by_name(j, &call, OP_CONNECT, job_span(j, t->name), false);
-	enum verdict_kind sends = by_name(j, &call, OP_SEND, job_span(j, t->name), false);
-	return verdict_compare(connects, sends) > 0 ? connects : sends;
 }
 
 int gains_unreached(struct job *j, const struct target *t)

@@ -24,10 +24,7 @@ enum verdict_kind gains_decided(struct job *j, op_set ops, struct span name, con
 /* Whether what FROM is may get the name of TO, which was decided on for what TO says it makes: a rule may have led FROM to something else. */
 bool gains_as_kind(struct job *j, const struct target *from, const struct target *to);
 
-/* What the rules make of reaching socket T by the name that it has: every other name gives that as well. No allocation, no lock. */
-enum verdict_kind gains_reach(struct job *j, const struct target *t);
-
-/* Socket T may not be reached by the name that it has, and would get another. 0: J has a target more that says so, and is refused; or -EACCES: no room. */
+/* Socket T may not be reached by the name that it has, and would get one by which it may. 0: J has a target more that says so, and is refused; or -EACCES: no room. */
 int gains_unreached(struct job *j, const struct target *t);
 
 /*

@@ -61,6 +61,8 @@ os.chdir(sys.argv[2])
 with socket.socket(socket.AF_UNIX) as s, socket.socket(socket.AF_UNIX) as c:
     s.bind("top/sub/key.sock"); s.listen()
     if sys.argv[1] == "link": os.link("top/sub/key.sock", "w/s")
+    if sys.argv[1] == "twice": os.link("top/sub/key.sock", "top/sub/s"); os.rename("top/sub/s", "w/s")
+    if sys.argv[1] == "beside": os.mkdir("top/d"); os.link("top/sub/key.sock", "top/d/key.sock"); os.rename("top/d", "w/t"); os.symlink("t/key.sock", "w/s")
     if sys.argv[1] == "file": os.rename("top/sub/key.sock", "w/s")
     if sys.argv[1] == "above": os.rename("top/sub", "w/t"); os.symlink("t/key.sock", "w/s")
     c.connect("w/s"); s.accept()[0].send(b"SECRET"); print(c.recv(9))
@@ -162,7 +164,7 @@ for way in moved exchanged replaced removed tried; do
 done
 try "row 21: moved over what has come there since the look" none /usr/bin/python3 "$T/over"
 try "row 21: moved by a name that a rule leads there" sub /usr/bin/python3 "$T/led"
-for way in link file above; do
+for way in link twice beside file above; do
 	try "row 20: a socket's other name ($way)" sub /usr/bin/python3 "$T/socket" $way
 done
 # Many rules for one name, of other users: deciding on it takes long enough for the moves.

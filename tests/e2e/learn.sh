@@ -70,6 +70,8 @@ import ctypes
 put("x"); put("y"); print(open("y").read(), end=" "); ctypes.CDLL(None).renameat2(-100, b"x", -100, b"y", 2); print(open("x").read(), end=" ")
 s = socket.socket(socket.AF_UNIX); s.bind("s.new"); s.listen(); os.rename("s.new", "s")
 c = socket.socket(socket.AF_UNIX); c.connect("s"); os.unlink("s"); print("moved")
+# One that nobody connected to gets another name, as haproxy keeps its own until the next one is there.
+s = socket.socket(socket.AF_UNIX); s.bind("k.new"); os.rename("k.new", "k"); os.link("k", "k.%d.bak" % os.getpid()); os.unlink("k"); os.rename("k.%d.bak" % os.getpid(), "k"); os.unlink("k")
 # Other names and ports each time.
 os.chdir("../own")
 own = "t%d.tmp" % os.getpid(); put(own); os.mkdir("p%d" % os.getpid()); os.rename(own, "p%d/%d" % (os.getpid(), os.getpid())); os.unlink("p%d/%d" % (os.getpid(), os.getpid())); os.rmdir("p%d" % os.getpid())
