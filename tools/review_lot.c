@@ -20,6 +20,8 @@
 #define SIXTEENS 12 /* places of a number in sixteens, at least: PHP's uniqid has thirteen, half a UUID sixteen */
 #define UUID 36
 #define COUNTED_PLACES 8 /* of a number with zeros in front, at least */
+#define COUNTED_DIGITS 5 /* of one that is all digits, as in _00001.wal */
+#define COUNTED_WHOLE 4  /* of one that is all of the name, as PostgreSQL's pg_xact/0000 */
 #define SUFFIX 12   /* letters behind a dot, at most: ".properties" */
 
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_"
@@ -202,6 +204,21 @@ static size_t sixteens_counted(const char *name, size_t len, const struct sixtee
 	return n;
 }
 
+/* The same with fewer places: behind something else its digits are all that may stand there, since letters as few are words. */
+static size_t counted_shortly(const char *name, size_t len, const struct lot_letter **one)
+{
+	static const struct lot_letter digit = { "[0-9]", "0123456789" }, any = { "[0-9a-fA-F]", "0123456789abcdefABCDEF" };
+	size_t n = 0;
+
+	while (n < len && isdigit((unsigned char)name[len - 1 - n]))
+		n++;
+	if (n == len || n < COUNTED_WHOLE || n >= COUNTED_PLACES || strncmp(name + len - n, "00", 2) != 0)
+		return 0;
+	char before = name[len - 1 - n];
+	*one = before == '/' ? &any : &digit;
+	return before == '/' || (n >= COUNTED_DIGITS && !isalnum((unsigned char)before)) ? n : 0;
+}
+
 /* A number that was drawn, or of the time, or counted, in sixteens. What was counted up to 9 says not which case it will have. */
 static size_t number_drawn(const char *name, size_t len, const struct lot_letter **one)
 {
@@ -214,6 +231,7 @@ static size_t number_drawn(const char *name, size_t len, const struct lot_letter
 	size_t n = sixteens_drawn(name, len, &small, one);
 	n = n ? n : sixteens_drawn(name, len, &large, one);
 	n = n ? n : sixteens_counted(name, len, &any, one);
+	n = n ? n : counted_shortly(name, len, one);
 	if (n)
 		return n;
 	*one = &small.plain;

@@ -3,7 +3,7 @@
 # usher desk review rules: what a service needs, from a session in which it was allowed for review, as rules that deny the rest.
 . "$(dirname "$0")/lib.sh"
 
-mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T/w/own/18/many" "$T/w/own/19" "$T/w/own/18/three" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
+mkdir -p "$T/w/out" "$T/w/deep/er" "$T/w/few" "$T/w/moved" "$T/w/own" "$T/w/own/1/tmp" "$T/w/own/2/tmp" "$T/w/own/3" "$T/w/own/4" "$T/w/own/5" "$T/w/own/6/tmp" "$T/w/own/7" "$T/w/own/8" "$T/w/own/9" "$T/w/own/10" "$T/w/own/11" "$T/w/own/13" "$T/w/own/14" "$T/w/own/15" "$T/w/own/16/tmp" "$T/w/own/17/tmp" "$T/w/own/18/many" "$T/w/own/19" "$T/w/own/20" "$T/w/own/18/three" "$T"/w/own/12/{a,b,c,d} "$T/w/full" "$T/w/kept"
 cd "$T/w" || exit 1
 export TAG=${T##*.} # of this run alone
 odd='we*ird "x" \[a]'
@@ -100,7 +100,7 @@ for first, later in (("4/start_8098831282343418410.properties", "4/start_1209883
 second = os.path.exists("../second")
 for d in ("a/1f", "7/29", "f/b0", "0/33") if second else ("c/29", "1/ab", "2/00", "e/7c"):
     os.makedirs("11/" + d, exist_ok=True); name = "11/%s/3f2504e04f8941d39a0c0305e82c3301%s" % (d, d[2:]); put(name); open(name).read()
-for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal"): put(name)
+for name in ("13/0000000B", "13/@400000006b0dd5d43952f31c.s", "14/0000000000000003-00000000000000cc.wal", "14/_00012.wal", "20/001A") if second else ("13/00000004", "13/@400000006b0dd5cd0f36a54c.s", "14/0000000000000002-0000000000000001.wal", "14/_00001.wal", "20/0000"): put(name)
 for name in ("12/a/f", "12/b/f", "12/c/f", "13/cache12", "14/facade"): put(name)
 # The number of a process is none within one in sixteens.
 lot = "19/" + (("0b1fd%dff9e0b12ab9c0d" if second else "656ab%dcd90e1f0a2b3c4d") % os.getpid())[:20]; put(lot); os.unlink(lot)
@@ -136,7 +136,7 @@ under() { # RULES JOURNAL COMMAND...
 said=$(printf 'odd\nq\ncat\n1\n2\n3\n4\nsecret\nran\nnone\nserved\nt\nd/f d/s/g\nv/f m0 m1 m2 m3 m4 y y moved\nlot.A True numbered')
 
 same "a service, natively" "$said" "$(./serve)"
-rm -r out/* moved/* bin/d* own/1[134]/*
+rm -r out/* moved/* bin/d* own/1[134]/* own/20/*
 same "allowed for review it does the same" "$said" "$(under all learn ./serve)"
 rm moved/*
 check "rules are made of it" sh -c '"$USHER" desk review rules --journal="$T/learn.j" >"$T/etc/learnt.rules"'
@@ -183,6 +183,8 @@ refused "another name in one that is" /bin/sh -c 'mkdir -p own/11/0/29; echo >ow
 refused "a directory beside three" /bin/sh -c 'echo >own/12/d/f'
 refused "another word beside one that has letters of numbers" /bin/sh -c 'echo >own/14/decade'
 same "what is spread over directories is a rule for each of its kinds" 2 "$(grep -c '/own/11/\[0-9a-f\]/\[' "$T/etc/learnt.rules")"
+refused "a letter where five digits were counted" /bin/sh -c 'echo >own/14/_0001a.wal'
+refused "as many behind no zeros" /bin/sh -c 'echo >own/20/0000000'
 refused "six letters where Apache's were digits in sixteens" /bin/sh -c 'echo >own/8/.davfs.tmpbackup'
 refused "six letters in the place of a word that was there once" /bin/sh -c 'echo >own/17/tmp/up-config'
 refused "seven in the place of six" /bin/sh -c 'mkdir -p own/16/tmp/up-sockets; echo >own/16/tmp/up-sockets/f'
