@@ -253,7 +253,7 @@ static bool told_to_end(void)
 	if (sigpending(&pending) < 0)
 		return false;
 	if (sigismember(&pending, SIGTSTP))
-		(void)supervise_stop(SIGTSTP);
+		(void)supervise_stop(SIGTSTP, false);
 	return sigismember(&pending, SIGINT) || sigismember(&pending, SIGTERM) || sigismember(&pending, SIGHUP) || sigismember(&pending, SIGQUIT);
 }
 

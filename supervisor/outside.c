@@ -27,6 +27,7 @@ enum word { THE_END, STOP_BOTH, STOP_OUTSIDE, GO_ON };
 struct message {
 	enum word word;
 	int sig; /* to stop by */
+	bool group; /* all of usher's process group */
 	int status, by_signal;
 };
 
@@ -55,21 +56,20 @@ static void await_measured(int link, struct limits *limits)
 	}
 }
 
-/* What let this process go on again after a stop that was none outside says nothing to the command. */
-static void drop_continue(void)
+static void drop(int sig)
 {
 	const struct timespec now = { 0 };
 	sigset_t set;
 
 	sigemptyset(&set);
-	sigaddset(&set, SIGCONT);
+	sigaddset(&set, sig);
 	(void)sigtimedwait(&set, NULL, &now);
 }
 
-bool outside_stop(int link, int sig, struct limits *limits)
+bool outside_stop(int link, int sig, bool group, struct limits *limits)
 {
 	bool measured = limits_measured(limits);
-	const struct message m = { .word = measured ? STOP_OUTSIDE : STOP_BOTH, .sig = sig };
+	const struct message m = { .word = measured ? STOP_OUTSIDE : STOP_BOTH, .sig = sig, .group = group };
 	char stopped = 0;
 
 	if (!tell(link, &m))
@@ -78,16 +78,18 @@ bool outside_stop(int link, int sig, struct limits *limits)
 		await_measured(link, limits);
 	while (recv(link, &stopped, 1, 0) < 0 && errno == EINTR)
 		;
+	if (group)
+		drop(sig); /* this process is one of the group */
 	if (!stopped)
-		drop_continue();
+		drop(SIGCONT); /* what let it go on again after a stop that was none outside says nothing to the command */
 	return stopped;
 }
 
 /* Both stop; whoever continues this one continues the other. */
-static bool stop_both(int inside, int sig)
+static bool stop_both(int inside, const struct message *m)
 {
 	(void)kill(inside, SIGSTOP);
-	bool stopped = supervise_stop(sig);
+	bool stopped = supervise_stop(m->sig, m->group);
 	(void)kill(inside, SIGCONT);
 	return stopped;
 }
@@ -101,9 +103,9 @@ static bool hear_stopped(int link, bool on)
 	       fcntl(link, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) == 0;
 }
 
-static bool stop_outside(int link, int sig)
+static bool stop_outside(int link, const struct message *m)
 {
-	bool stopped = hear_stopped(link, true) && supervise_stop(sig);
+	bool stopped = hear_stopped(link, true) && supervise_stop(m->sig, m->group);
 
 	(void)hear_stopped(link, false);
 	return stopped;
@@ -111,14 +113,16 @@ static bool stop_outside(int link, int sig)
 
 static void stop(int inside, int link, const struct message *m)
 {
-	const char stopped = m->word == STOP_OUTSIDE ? stop_outside(link, m->sig) : stop_both(inside, m->sig);
+	const char stopped = m->word == STOP_OUTSIDE ? stop_outside(link, m) : stop_both(inside, m);
 
 	(void)send(link, &stopped, 1, MSG_NOSIGNAL);
 }
 
-/* A terminal's signals reach usher inside by themselves: it is of this process's group. A hang-up is told to the session's leader alone. */
-static bool for_inside(const struct signalfd_siginfo *si)
+/* A terminal's signals reach usher inside by themselves: it is of this process's group, which it tells itself of keys that it has read. A hang-up is told to the session's leader alone. */
+static bool for_inside(const struct signalfd_siginfo *si, int inside)
 {
+	if (si->ssi_code == SI_USER && (int)si->ssi_pid == inside)
+		return false;
 	return si->ssi_code != SI_KERNEL || si->ssi_signo == SIGCONT || (si->ssi_signo == SIGHUP && getsid(0) == getpid());
 }
 
@@ -129,7 +133,7 @@ static void pass_on(int signals, int inside)
 	while (read(signals, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
 		if (si.ssi_signo == SIGCHLD)
 			supervise_reap(inside);
-		else if (for_inside(&si))
+		else if (for_inside(&si, inside))
 			supervise_pass_on(inside, &si);
 	}
 }

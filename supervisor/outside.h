@@ -19,8 +19,8 @@ void outside_tell(int link, int status, int by_signal);
 
 /*
  * From inside: usher is to be stopped by SIG, which the first process of a namespace cannot do to itself. Returns when it goes on, whether it was stopped. Where
- * LIMITS (may be NULL) are measured only the process outside stops: usher goes on to measure, and has it continued once one is reached.
+ * LIMITS (may be NULL) are measured only the process outside stops: usher goes on to measure, and has it continued once one is reached. GROUP as supervise_stop()'s.
  */
-bool outside_stop(int link, int sig, struct limits *limits);
+bool outside_stop(int link, int sig, bool group, struct limits *limits);
 
 #endif

@@ -199,6 +199,9 @@ static unsigned screen_changes(void *context)
 static void screen_pass(void *context, char key)
 {
 	struct relay *r = context;
+	pthread_mutex_lock(&r->lock);
+	relay_interrupt(r, &key, 1);
+	pthread_mutex_unlock(&r->lock);
 	if (write(r->master, &key, 1) < 0)
 		return; /* its input is full: it does not read keys */
 }
@@ -308,9 +311,10 @@ const struct screen *relay_screen(struct relay *r)
 	return &r->screen;
 }
 
-int relay_start(struct relay *r)
+int relay_start(struct relay *r, pid_t command)
 {
 	sigset_t all, old;
+	r->command = command;
 	sigfillset(&all); /* SIGTTOU too: the modes may be set from the background of a race */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	int rc = pthread_create(&r->thread, NULL, relay_main, r);
@@ -374,16 +378,19 @@ static void take_back(struct relay *r)
 		let_leave(r);
 }
 
-void relay_suspend(struct relay *r)
+bool relay_suspend(struct relay *r)
 {
 	pthread_mutex_lock(&r->lock);
+	bool keys = r->raw && in_front(r);
 	r->suspended = true;
+	r->interrupted = 0;
 	if (r->taken)
 		take_back(r);
 	if (in_front(r))
 		set_back(r);
 	not_raw(r);
 	pthread_mutex_unlock(&r->lock);
+	return keys;
 }
 
 void relay_resume(struct relay *r, bool let_go_on)
@@ -405,6 +412,16 @@ static void leave_screen(struct relay *r)
 	char text[RESCUE_LEAVE];
 
 	put(r, text, scan_leave(&r->scan, text, sizeof(text)));
+}
+
+int relay_interrupted(struct relay *r)
+{
+	if (!r)
+		return 0;
+	pthread_mutex_lock(&r->lock);
+	int sig = r->interrupted;
+	pthread_mutex_unlock(&r->lock);
+	return sig;
 }
 
 void relay_close(struct relay *r, bool cut_short)

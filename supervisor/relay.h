@@ -22,6 +22,7 @@
 #define USHER_SUPERVISOR_RELAY_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 struct outlets;
 struct relay;
@@ -40,14 +41,20 @@ const struct rescue *relay_rescue(const struct relay *r);
 
 const struct screen *relay_screen(struct relay *r);
 
-/* Starts relaying; the terminal is raw while usher is in its foreground. Returns 0 or a negative errno. */
-int relay_start(struct relay *r);
+/*
+ * Starts relaying; the terminal is raw while usher is in its foreground. COMMAND leads the group that natively were usher's. Returns 0 or a
+ * negative errno.
+ */
+int relay_start(struct relay *r, pid_t command);
 
 /* The main thread only. */
 void relay_resize(struct relay *r);
 bool relay_signal(struct relay *r, int sig); /* to the foreground process group of the command's terminal; whether there is one */
-void relay_suspend(struct relay *r);
+bool relay_suspend(struct relay *r); /* whether keys were usher's, so that the kernel has told nobody of one */
 void relay_resume(struct relay *r, bool let_go_on); /* the foreground process group, too */
+
+/* SIGINT or SIGQUIT where its key was typed last for COMMAND's group, else 0: the kernel has told nobody else of the job. Safe on NULL. */
+int relay_interrupted(struct relay *r);
 
 /* Relays what is left, restores the terminal. CUT_SHORT: what the command has set there and could not take back is taken back. Safe on NULL. */
 void relay_close(struct relay *r, bool cut_short);

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <termios.h>
 
 #include "policy/screen.h"
@@ -33,6 +34,8 @@ struct relay {
 	int news;            /* the screen's */
 	bool keyboard;       /* the command may read keys: nobody else in the pipeline does */
 	char name[64];       /* the real terminal */
+	pid_t command;       /* the leader of its group, too */
+	int interrupted;     /* the signal of the last key that interrupts it, 0: none */
 	struct termios modes; /* as they were */
 	struct termios lent; /* the pty's, until usher is in front and sees the terminal's */
 	bool lends;
@@ -64,6 +67,9 @@ void *relay_main(void *relay);
 /* With the lock held: what the command has written so far, to the real terminal; what that does not take within a second is left. */
 void relay_flush(struct relay *r);
 void relay_kick(struct relay *r);
+
+/* With the lock held: remembers those of the N keys that interrupt. */
+void relay_interrupt(struct relay *r, const char *keys, size_t n);
 
 /* The real terminal's size for the pty, with FEWER rows. */
 void relay_copy_size(const struct relay *r, unsigned fewer);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,28 @@ static void see_stop(struct relay *r, size_t from)
 	r->stopped_at = now_ms() + STOPPED_MS;
 }
 
+/* A key on both terminals: what the command makes of other keys is for itself. */
+static bool is_key(const struct relay *r, const struct termios *its, int which, char key)
+{
+	return key == (char)r->modes.c_cc[which] && key == (char)its->c_cc[which] && its->c_cc[which] != _POSIX_VDISABLE;
+}
+
+void relay_interrupt(struct relay *r, const char *keys, size_t n)
+{
+	struct termios its;
+
+	if (tcgetattr(r->master, &its) < 0 || !(its.c_lflag & r->modes.c_lflag & ISIG) || tcgetpgrp(r->master) != r->command)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		if ((its.c_lflag & ICANON) && (its.c_lflag & IEXTEN) && keys[i] == (char)its.c_cc[VLNEXT])
+			i++;
+		else if (is_key(r, &its, VINTR, keys[i]))
+			r->interrupted = SIGINT;
+		else if (is_key(r, &its, VQUIT, keys[i]))
+			r->interrupted = SIGQUIT;
+	}
+}
+
 /* Returns the ms until the next step, -1: none. */
 static int stopped_step(struct relay *r)
 {
@@ -208,6 +231,7 @@ static void transfer(struct relay *r, const struct pollfd p[3])
 		if (!flow_read(&r->in, r->tty))
 			r->hung_up = true;
 		see_stop(r, had);
+		relay_interrupt(r, r->in.bytes + had, r->in.to - had);
 	}
 	flow_write(&r->in, r->master, NULL);
 }

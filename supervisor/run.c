@@ -224,7 +224,7 @@ static int start_workers(struct run *run)
 				rc == -EBUSY ? "a seccomp listener is there already, of a container or of another usher; there can be but one" : NULL);
 	s->tell = open_tell(run);
 	s->tell_aloud = s->tell < 0 && !run->relay && isatty(STDERR_FILENO);
-	if (run->relay && ((rc = relay_start(run->relay)) < 0 || (rc = outlets_start(run->outlets)) < 0))
+	if (run->relay && ((rc = relay_start(run->relay, s->command)) < 0 || (rc = outlets_start(run->outlets)) < 0))
 		return run_complain("relay the terminal", rc, NULL);
 	run->working = true;
 	pool_open(s->pool);
@@ -311,6 +311,9 @@ static int run_inside(const struct run_options *o, const struct before *b, int *
 	int status = run_exit_status(run, o, by_signal);
 	(void)voice_finish(run->s.voice, VOICE_PATIENCE_MS);
 	outlets_close(run->outlets);
+	/* By a key that usher has read: the rest of the job (a script) learns of it now that the terminal is as it was, and before the shell sees any of it end. */
+	if (*by_signal && *by_signal == run->interrupted)
+		(void)kill(0, *by_signal);
 	return status;
 out:
 	run_abandon(run);

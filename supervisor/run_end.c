@@ -98,6 +98,7 @@ void run_close(struct run *run)
 	pool_stop(s->pool);
 	cleanup_fd(&s->tell); /* a terminal of the command's own ends with its last descriptor */
 	s->tell = -1;
+	run->interrupted = relay_interrupted(run->relay);
 	relay_close(run->relay, cut_short(run));
 	outlets_settle(run->outlets);
 	lives_round(s->lives);

@@ -38,6 +38,7 @@ struct run {
 	const char *program; /* usher's own, by its real name; NULL: it has none */
 	bool begun;          /* the first records are in the journal */
 	bool working;        /* there may be calls */
+	int interrupted;     /* relay_interrupted(), at the end */
 	char journal[PATH_MAX];
 };
 

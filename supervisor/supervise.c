@@ -55,13 +55,13 @@ int supervise_block(sigset_t *before, int *signals)
 	return *signals < 0 ? -errno : 0;
 }
 
-bool supervise_stop(int sig)
+bool supervise_stop(int sig, bool group)
 {
 	sigset_t set, pending;
 
 	sigemptyset(&set);
 	sigaddset(&set, sig);
-	(void)kill(getpid(), sig);
+	(void)kill(group ? 0 : getpid(), sig);
 	(void)pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	(void)pthread_sigmask(SIG_BLOCK, &set, NULL);
 	/* A stop signal takes back any SIGCONT that came before it: one that is there now is later, and ended the stop. */
@@ -69,13 +69,13 @@ bool supervise_stop(int sig)
 }
 
 /* The limits hold while usher is stopped; where nobody can see to that it is not stopped. Whether it was. */
-static bool stop_measured(const struct session *s, int sig)
+static bool stop_measured(const struct session *s, int sig, bool group)
 {
 	pid_t stand_in = stand_in_start(s);
 
 	if (stand_in < 0)
 		return false;
-	bool stopped = supervise_stop(sig);
+	bool stopped = supervise_stop(sig, group);
 	stand_in_end(stand_in);
 	return stopped;
 }
@@ -85,9 +85,9 @@ static void stop_self(const struct session *s, struct relay *relay, int sig)
 	/* Which the kernel does not do where no shell is there that could let it go on, as it does SIGSTOP. */
 	int as = sig == SIGSTOP ? SIGTSTP : sig;
 
-	if (relay)
-		relay_suspend(relay);
-	bool stopped = s->outside >= 0 ? outside_stop(s->outside, as, s->limits) : stop_measured(s, as);
+	/* Of a key that usher has read the kernel tells nobody: the rest of the pipeline, or a script that waits for usher, would keep the shell waiting. */
+	bool group = relay && relay_suspend(relay) && sig == SIGTSTP;
+	bool stopped = s->outside >= 0 ? outside_stop(s->outside, as, group, s->limits) : stop_measured(s, as, group);
 	/* Where no shell is above, a key's stop ends at once, as the kernel takes it for nothing there; who was ordered to stop waits for who lets him go on. */
 	if (relay)
 		relay_resume(relay, stopped || sig != SIGSTOP);

@@ -39,9 +39,9 @@ void supervise_pass_on(pid_t to, const struct signalfd_siginfo *si);
 /*
  * Stops the calling process by SIG, one of a terminal's that supervise_block() has blocked: so the kernel asks whether there is a
  * shell above it, and lets it run on where there is none. Returns when it goes on, whether it was
- * stopped. SIGCONT is blocked.
+ * stopped. SIGCONT is blocked. With GROUP all of its process group is told to stop.
  */
-bool supervise_stop(int sig);
+bool supervise_stop(int sig, bool group);
 
 /*
  * Until the whole tree is gone. SIGNALS is the descriptor of supervise_block().

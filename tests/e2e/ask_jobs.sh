@@ -103,6 +103,69 @@ fi
 same "a question waits until usher is in front" "$(sed 's/well$/well\nno question from the background\nallowed/' <<<"$want")" \
 	"$(python3 "$T/etc/jobs.py" asked "$USHER" run --ask=tty -p "$R" --journal "$T/j4" -- sh -c "'cat q; cat'")"
 
+# The rest of a job, which the kernel tells of no key while usher reads them: a script that waits for usher, the next program of a pipeline.
+cat >"$T/etc/rest.py" <<'P'
+import os, pty, re, select, sys, time
+command, steps = sys.argv[1], sys.argv[2:]
+pid, tty = pty.fork()
+if pid == 0:
+    os.environ.update(PS1="prompt> ", HISTFILE="/dev/null", INPUTRC="/dev/null")
+    os.execvp("bash", ["bash", "--norc", "--noprofile", "-i"])
+seen = b""
+def expect(pattern, most=20):
+    global seen
+    end = time.monotonic() + most
+    while not (m := re.search(pattern, seen)):
+        if time.monotonic() > end: return False
+        if not select.select([tty], [], [], 0.1)[0]: continue
+        try: seen += os.read(tty, 65536)
+        except OSError: return False
+    seen = seen[m.end():]
+    return True
+KEYS = {"int": b"\x03", "quit": b"\x1c", "stop": b"\x1a", "fg": b"fg\r", "allow": b"o", "exit": b"exit\r"}
+expect(rb"prompt> ")
+os.write(tty, command.encode() + b"\r")
+for step in steps:
+    word, _, what = step.partition(":")
+    if word == "see":
+        print(what if expect(what.encode()) else f"no {what}: {seen[-300:]!r}")
+        time.sleep(1.2) # a question takes no answer yet
+    else: os.write(tty, KEYS[word])
+os.write(tty, b"stty -a | grep -c ' icanon'; echo went o\"\"n: `cat went 2>/dev/null`.\r")
+print(re.search(rb"\d\r\nwent on: \w*\.", seen).group().decode().replace("\r\n", " ") if expect(rb"(?=\d\r\nwent on: \w*\.)") else seen[-300:])
+P
+rest() { # NAME WHAT-IS-WAITED-FOR COMMAND STEP...: the same natively, W standing for usher; NAME "question" has none natively
+	local name=$1 native got asked="$USHER run --ask=tty -p $R --journal $T/r$RANDOM -- "
+	rm -f went && native=$(timeout 200 python3 "$T/etc/rest.py" "${2//W /}" "${@:3}")
+	rm -f went && got=$(timeout 200 python3 "$T/etc/rest.py" "${2//W /$asked}" "${@:3}")
+	same "$name" "$native" "$got"
+}
+for sh in bash dash; do
+	command -v $sh >/dev/null || { skip "a script of $sh" "not installed"; continue; }
+	script="$sh -c 'W sh -c \"echo UP; exec cat\"; echo yes >went'"
+	rest "$sh script, Ctrl-C" "$script" "see:UP" int "see:prompt> "
+	rest "$sh script, Ctrl-\\" "$script" "see:UP" quit "see:prompt> "
+	rest "$sh script, Ctrl-Z, fg, Ctrl-C" "$script" "see:UP" stop "see:Stopped" "see:prompt> " fg "see:went" int "see:prompt> "
+done
+rest "a shell in a script has Ctrl-C for itself" "bash -c 'W env PS1=in,ner bash --norc --noprofile -i; echo yes >went'" "see:in,ner" int "see:in,ner" exit "see:prompt> "
+question="usher asks
+Stopped
+prompt> 
+usher asks
+prompt> "
+same "a question in a script, Ctrl-Z, fg, Ctrl-C" "$question
+1 went on: ." "$(rm -f went; timeout 200 python3 "$T/etc/rest.py" "bash -c '$USHER run --ask=tty -p $R --journal $T/r1 -- cat q; echo yes >went'" \
+	"see:usher asks" stop see:Stopped "see:prompt> " fg "see:usher asks" int "see:prompt> ")"
+same "a question in a pipeline, Ctrl-Z, fg, allowed" "${question%prompt*}content
+prompt> 
+1 went on: ." "$(timeout 200 python3 "$T/etc/rest.py" "$USHER run --ask=tty -p $R --journal $T/r2 -- cat q | cat" \
+	"see:usher asks" stop see:Stopped "see:prompt> " fg "see:usher asks" allow see:content "see:prompt> ")"
+if "$USHER" run --isolate=pid -p "$T/etc/allow.rules" --journal "$T/r3" -- true 2>/dev/null; then
+	same "in a pid namespace, too" "$question
+1 went on: ." "$(rm -f went; timeout 200 python3 "$T/etc/rest.py" "bash -c '$USHER run --isolate=pid --ask=tty -p $R --journal $T/r4 -- cat q; echo yes >went'" \
+	"see:usher asks" stop see:Stopped "see:prompt> " fg "see:usher asks" int "see:prompt> ")"
+fi
+
 # No shell above: a program that was ordered to stop stays so until somebody lets it go on; the key for it does nothing, as natively.
 cat >"$T/etc/orphan.py" <<'P'
 import os, pty, select, sys, time
