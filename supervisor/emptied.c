@@ -11,7 +11,9 @@
 
 #include "audit/journal.h"
 #include "policy/policy.h"
+#include "rules/cleanup.h"
 #include "supervisor/run.h"
+#include "supervisor/run_internal.h"
 #include "supervisor/spaces.h"
 
 /* NAME without links; of one that is not there yet, its directory. False where that is not there either: whoever opens it says so. */
@@ -37,7 +39,8 @@ static int look(const struct run_options *o, const struct spaces *s, const char 
 
 	if (!dir)
 		return 0;
-	fprintf(stderr, "usher: --isolate=%s: %s %s lies in %s, and the session has an empty one of its own: %s\n", o->isolate, what, name, dir, then);
+	CLEANUP_FREE char *shown = run_shown(name);
+	fprintf(stderr, "usher: --isolate=%s: %s %s lies in %s, and the session has an empty one of its own: %s\n", o->isolate, what, shown ? shown : "", dir, then);
 	return -EBUSY;
 }
 

@@ -10,7 +10,6 @@
 
 #include "audit/journal.h"
 #include "policy/question.h"
-#include "policy/show.h"
 #include "rules/cleanup.h"
 #include "supervisor/alerts.h"
 #include "supervisor/launch.h"
@@ -116,15 +115,11 @@ void run_close(struct run *run)
 		voice_say(s->voice, "%s", unseen);
 }
 
-/* NAME cannot be run, for the reason ERROR. It may be anybody's, of whoever starts usher in a script. */
+/* NAME cannot be run, for the reason ERROR. */
 static void tell_not_run(const struct run *run, const char *name, int error)
 {
-	struct span given = { name, (uint32_t)strlen(name) };
-	size_t cap = show_escape(given, NULL, 0) + 1;
-	CLEANUP_FREE char *shown = malloc(cap);
+	CLEANUP_FREE char *shown = run_shown(name);
 
-	if (shown)
-		show_escape(given, shown, cap);
 	if (atomic_load(&run->s.refused))
 		voice_say(run->s.voice, "usher: run %s: %s: refused; 'usher log %s denied' tells by which rule\n", shown ? shown : "", strerror(error), run->journal);
 	else

@@ -44,6 +44,8 @@ struct run {
 
 /* Says on stderr what failed with RC, a negative errno, which it returns; WHY may be NULL. */
 int run_complain(const char *what, int rc, const char *why);
+/* What of NAME a terminal can show: as names are shown. The caller frees it. NULL without memory. */
+char *run_shown(const char *name);
 
 /* With the rules known: a start is held on few cores from here on (together.h), or, with threads that it would hold as well, not any more. */
 void run_hold_start(struct run *run, const struct run_options *o);

@@ -15,6 +15,7 @@
 #include "policy/constant.h"
 #include "policy/policy.h"
 #include "policy/question.h"
+#include "policy/show.h"
 #include "rules/cleanup.h"
 #include "rules/pages.h"
 #include "supervisor/ahead.h"
@@ -56,11 +57,24 @@
 #define HEAP_FIRST (120 * 1024)
 #define HEAP_BUILTIN (800 * 1024) /* with rules that come with usher, which are long */
 
+/* NAME may be anybody's, of whoever starts usher in a script. NULL without memory. */
+char *run_shown(const char *name)
+{
+	struct span given = { name, (uint32_t)strlen(name) };
+	size_t cap = show_escape(given, NULL, 0) + 1;
+	char *shown = malloc(cap);
+
+	if (shown)
+		show_escape(given, shown, cap);
+	return shown;
+}
+
 int run_complain(const char *what, int rc, const char *why)
 {
 	if (rc == -EMFILE && !why)
 		why = "usher itself needs more descriptors: raise the hard limit on open files (ulimit -Hn)";
-	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), why ? ": " : "", why ? why : "");
+	CLEANUP_FREE char *shown = why ? run_shown(why) : NULL;
+	fprintf(stderr, "usher: %s: %s%s%s\n", what, strerror(-rc), shown ? ": " : "", shown ? shown : "");
 	return rc;
 }
 
@@ -104,8 +118,10 @@ static int name_journal(struct run *run, const struct run_options *o)
 	if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0) /* it is there, then, and has a name of its own */
 		return realpath(dir, run->journal) ? 0 : run_complain("make the journal", -errno, dir);
 	if (!realpath(dirname(parent), real)) {
-		fprintf(stderr, "usher: make the journal %s: its parent directory: %s\n", dir, strerror(errno));
-		return -errno;
+		int rc = -errno;
+		CLEANUP_FREE char *shown = run_shown(dir);
+		fprintf(stderr, "usher: make the journal %s: its parent directory: %s\n", shown ? shown : "", strerror(-rc));
+		return rc;
 	}
 	int n = snprintf(run->journal, sizeof(run->journal), "%s/%s", strcmp(real, "/") == 0 ? "" : real,
 			 last);
@@ -125,7 +141,8 @@ int run_open_journal(struct run *run, const struct run_options *o)
 		jo.sync = SYNC_BATCH;
 	int rc = journal_create(&jo, &run->s.journal, &why);
 	if (rc < 0) {
-		fprintf(stderr, "usher: make the journal %s: %s: %s\n", jo.dir, why ? why : "failed", strerror(-rc));
+		CLEANUP_FREE char *shown = run_shown(jo.dir);
+		fprintf(stderr, "usher: make the journal %s: %s: %s\n", shown ? shown : "", why ? why : "failed", strerror(-rc));
 		return rc;
 	}
 	return 0;

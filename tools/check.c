@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include "policy/channels.h"
+#include "rules/cleanup.h"
 #include "rules/colours.h"
 #include "tools/rule_files.h"
 #include "tools/tool.h"
+
+#define SHORTS ":h"
 
 enum { OPT_EXPLAIN = 256, OPT_JSON, OPT_STRICT, OPT_ASK, OPT_PLAN, OPT_CALLS, OPT_HELP };
 
@@ -45,7 +48,8 @@ static bool is_channel(const char *word)
 
 	if (!word || channels_check(word, &why) == 0)
 		return true;
-	fprintf(stderr, "usher: check --ask=%s: %s\n", word, why);
+	CLEANUP_FREE char *shown = shown_name(word);
+	fprintf(stderr, "usher: check --ask=%s: %s\n", shown ? shown : "", why);
 	return false;
 }
 
@@ -70,8 +74,7 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 	bool calls = false;
 	int opt;
 	optind = 1;
-	argv[0] = (char[]){ "usher check" }; /* what getopt(3) says begins with it */
-	while ((opt = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, SHORTS, options, NULL)) != -1) {
 		if (opt == OPT_EXPLAIN)
 			c->explain = optarg;
 		else if (opt == OPT_ASK)
@@ -87,7 +90,7 @@ static int parse_arguments(int argc, char **argv, struct check *c)
 		else if (opt == OPT_HELP || opt == 'h')
 			return usage();
 		else
-			return fputs("'usher check --help' lists the options\n", stderr), 2;
+			return tool_wrong_option("check", argv, opt, SHORTS, options), 2;
 	}
 	c->files = (const char *const *)argv + optind;
 	c->n_files = (size_t)(argc - optind);

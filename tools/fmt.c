@@ -208,13 +208,13 @@ static int format_file(const char *path, bool write_back, bool check, struct rul
 	struct diagnostics found = { 0 };
 	struct place at = { .file = path };
 	struct source source;
-	CLEANUP_FREE char *text = NULL;
+	CLEANUP_FREE char *text = NULL, *shown = shown_name(path);
 	int status = loads(path, v) ? 1 : 0;
 	if (!status && source_read(&arena, path, &at, &found, &source) == 0)
 		text = format(source.text);
 	if (!text || !same_words(source.text, text)) {
 		if (!status)
-			fprintf(stderr, "usher fmt: %s: left alone: it would not mean the same\n", path);
+			fprintf(stderr, "usher fmt: %s: left alone: it would not mean the same\n", shown ? shown : "");
 		status = 1;
 	} else if (check && strcmp(text, source.text) != 0) {
 		printf("%s\n", path);
@@ -222,7 +222,7 @@ static int format_file(const char *path, bool write_back, bool check, struct rul
 	} else if (write_back && strcmp(text, source.text) != 0) {
 		int r = replace(path, text);
 		if (r)
-			fprintf(stderr, "usher fmt: %s: %s\n", path, strerror(-r));
+			fprintf(stderr, "usher fmt: %s: %s\n", shown ? shown : "", strerror(-r));
 		status = r ? 1 : 0;
 	} else if (!write_back && !check) {
 		fputs(text, stdout);

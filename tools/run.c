@@ -12,11 +12,14 @@
 #include <unistd.h>
 
 #include "policy/channels.h"
+#include "rules/cleanup.h"
 #include "supervisor/require.h"
 #include "supervisor/spaces.h"
+#include "tools/rule_files.h"
 #include "tools/tool.h"
 
 #define MAX_LIST 64
+#define SHORTS "+:p:h"
 
 enum { OPT_ASK = 256, OPT_JOURNAL, OPT_SYNC, OPT_ANCHOR, OPT_KEEP, OPT_WAIT, OPT_FLOOR, OPT_REQUIRE, OPT_ISOLATE, OPT_PROFILE };
 
@@ -72,7 +75,9 @@ struct lists {
 
 static int wrong(const char *option, const char *value, const char *expected)
 {
-	fprintf(stderr, "usher: --%s=%s: expected %s\n", option, value, expected);
+	CLEANUP_FREE char *shown = shown_name(value);
+
+	fprintf(stderr, "usher: --%s=%s: expected %s\n'usher run --help' lists the options\n", option, shown ? shown : "", expected);
 	return -1;
 }
 
@@ -122,7 +127,8 @@ static int known_channel(const char *word)
 
 	if (channels_check(word, &why) == 0)
 		return 0;
-	fprintf(stderr, "usher: --ask=%s: %s\n", word, why);
+	CLEANUP_FREE char *shown = shown_name(word);
+	fprintf(stderr, "usher: --ask=%s: %s\n'usher run --help' lists the options\n", shown ? shown : "", why);
 	return -1;
 }
 
@@ -132,7 +138,7 @@ static bool anchor_form(const char *where)
 }
 
 /* Returns 0, 1 for help, or -1 (told). */
-static int take(struct run_options *o, struct lists *l, int c)
+static int take(struct run_options *o, struct lists *l, int c, char **argv)
 {
 	static const char *const syncs[] = { "each", "batch", "none", NULL };
 	static const char *const floors[] = { "auto", "off", NULL };
@@ -173,6 +179,7 @@ static int take(struct run_options *o, struct lists *l, int c)
 	case 'h':
 		return 1;
 	default:
+		tool_wrong_option("run", argv, c, SHORTS, options);
 		return -1;
 	}
 }
@@ -199,13 +206,10 @@ static int run_main(int argc, char **argv)
 	o.files = l.files;
 	o.keep = l.keep;
 	optind = 1;
-	argv[0] = (char[]){ "usher run" }; /* what getopt(3) says begins with it */
-	while ((c = getopt_long(argc, argv, "+p:h", options, NULL)) != -1) {
-		int rc = take(&o, &l, c);
+	while ((c = getopt_long(argc, argv, SHORTS, options, NULL)) != -1) {
+		int rc = take(&o, &l, c, argv);
 		if (rc == 1)
 			usage(stdout);
-		else if (rc < 0)
-			fprintf(stderr, "'usher run --help' lists the options\n");
 		if (rc)
 			return rc == 1 ? 0 : RUN_FAILED;
 	}

@@ -18,6 +18,11 @@ bool tool_help(int argc, char **argv);
 /* Says that WORD of NAME's arguments is none of them, and where they are told. NAME may have two words ("desk review"). */
 void tool_unexpected(const char *name, const char *word);
 
+struct option;
+
+/* Says what getopt_long(3), told to be silent (':' begins SHORTS), has found wrong with NAME's arguments, when it returned OPT, and where the options are told. */
+void tool_wrong_option(const char *name, char **argv, int opt, const char *shorts, const struct option *longs);
+
 /* Whether ARGV[*I] is option NAME, which takes a value: behind '=', or the next word, and *I moves on to that. *value is left alone where there is none. */
 bool tool_value(const char *name, int argc, char **argv, int *i, const char **value);
 

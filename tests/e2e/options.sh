@@ -69,11 +69,23 @@ no 1 "$T/nosuch: no journal there" desk review rules --journal "$T/nosuch"
 no 1 'no such question' desk allow 1 --for session --message 'not now'
 # What was typed is shown with its odd bytes escaped, whoever typed it: scripts pass on what others named.
 odd=$'\e[31mX'
-for c in "$odd" "desk $odd" "desk review $odd" "doctor $odd" "rules show $odd" "verify --anchor=$odd" "run --ask=deny -- $odd" "run --ask=deny -- ./$odd"; do
+for c in "$odd" "desk $odd" "desk review $odd" "doctor $odd" "rules show $odd" "verify --anchor=$odd" "run --ask=deny -- $odd" "run --ask=deny -- ./$odd" \
+	"run --$odd" "run -$odd" "run --wait=$odd" "run --ask=$odd -- true" "run --require=$odd -- true" "run --isolate=$odd -- true" "run --sync=$odd -- true" \
+	"run --anchor=$odd -- true" "run --keep-fd=$odd -- true" "run --floor=$odd -- true" "run --journal=$T/$odd/x -- true" "run --journal=$T/etc/allow.rules/$odd -- true" \
+	"check --$odd" "check --ask=$odd" "fmt -w $T/$odd.rules"; do
 	IFS=' ' read -ra words <<<"$c"
 	sees "${words[@]}"
+	check "it is complained about: ${c//$'\e'/ESC}" test -s "$T/err"
 	same "no control byte comes back of: ${c//$'\e'/ESC}" 0 "$(LC_ALL=C grep -c "[^[:print:]]" "$T/err")"
 done
+no 125 "run: there is no option '--nosuch'" run --nosuch -- true
+no 125 "run: there is no option '-x'" run -xw -- true
+no 125 "'--p' is the beginning of several options" run --p -- true
+no 125 "'--wait=3' takes no value" run --wait=3 -- true
+no 125 "'--journal' needs a value" run --journal
+no 125 "'-p' needs a value" run -p
+no 2 "check: there is no option '--nosuch'" check --nosuch
+no 2 "'--ask' needs a value" check --ask
 # What can be required is told alike where it is asked for and where it is not understood.
 "$USHER" run --help >"$T/help"
 for w in $("$USHER" run --require=nosuch -- true 2>&1 | sed -n 's/.*a list of //p' | sed 's/([^)]*)//; s/,//g'); do
