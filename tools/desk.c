@@ -262,7 +262,7 @@ static int do_grants(struct desk_call *c)
 		json_object_put(reply);
 	}
 	int rc = desk_standing(c->o.json);
-	return rc < 0 ? complain(strerror(-rc)) : 0;
+	return rc < 0 ? complain(strerror(-rc)) : rc;
 }
 
 static int do_revoke(struct desk_call *c)

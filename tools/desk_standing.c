@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "policy/json_build.h"
 #include "policy/policy.h"
 #include "rules/cleanup.h"
+#include "rules/colours.h"
 #include "rules/plain_file.h"
+#include "tools/rule_files.h"
 
 /* RULE as it stands in the file, so that it can be copied; what is not printable ASCII as rules may have it, too. NULL without memory. */
 static char *plain(const char *rule)
@@ -54,19 +57,36 @@ static int print_rule(const char *path, unsigned line, const char *rule, bool js
 	return 0;
 }
 
-int desk_standing(bool json)
+/* With a file that does not load no session starts: what is listed answers nothing then. */
+static int try_load(const char *path)
 {
-	char path[PATH_MAX];
+	CLEANUP_FREE struct rule_variables *v = calloc(1, sizeof(*v));
+	struct diagnostics found = { 0 };
+	struct policy *p = NULL;
+
+	if (!v)
+		return -ENOMEM;
+	rule_variables(v);
+	int rc = policy_new(&(struct policy_options){ .variables = v->item, .n_variables = v->n, .grants_file = path }, &found, &p);
+	if (rc) {
+		diagnostics_print(&found, stderr, colours_on(STDERR_FILENO));
+		fputs("usher: desk: the file of grants does not load: no session starts until that is mended\n", stderr);
+	}
+	policy_free(p);
+	diagnostics_free(&found);
+	return rc < 0 ? rc : rc != 0;
+}
+
+static int list(const char *path, bool json)
+{
 	CLEANUP_FREE char *line = NULL;
 	size_t room = 0;
 	unsigned number = 0;
 	int rc = 0;
 
-	if (policy_grants_path(path, sizeof(path)) < 0)
-		return 0;
 	FILE *f = plain_lines(path, 0);
 	if (!f)
-		return errno == ENOENT ? 0 : -errno;
+		return -errno;
 	for (ssize_t n; (n = getline(&line, &room, f)) > 0;) {
 		number++;
 		line[strcspn(line, "\r\n")] = '\0';
@@ -78,4 +98,14 @@ int desk_standing(bool json)
 		rc = -EIO;
 	fclose(f);
 	return rc;
+}
+
+int desk_standing(bool json)
+{
+	char path[PATH_MAX];
+
+	if (policy_grants_path(path, sizeof(path)) < 0 || (access(path, F_OK) < 0 && errno == ENOENT))
+		return 0;
+	int rc = list(path, json);
+	return rc < 0 ? rc : try_load(path);
 }

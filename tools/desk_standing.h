@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Prints each rule of that file with its place, as text or JSON; nothing where there is none. 0, or a negative errno: it cannot be read. */
+/* Prints each rule of that file with its place, as text or JSON; nothing where there is none. 0, 1 where it does not load, which is told, or a negative errno: it cannot be read. */
 int desk_standing(bool json);
 
 #endif

@@ -163,6 +163,16 @@ printf 'allow read "/a\xff"\n' >"$T/quoted/usher/grants.rules"
 same "bytes that are no text are escapes in JSON" 'allow read "/a\xff"' "$(XDG_CONFIG_HOME=$T/quoted desk grants --json | python3 -c '
 import json, sys
 print(*(o["rule"] for o in map(json.loads, sys.stdin.buffer.read().decode("ascii").splitlines()) if "rule" in o))')"
+# What is listed as answered for ever is none where the file does not load: no session starts then.
+printf '%s\n' 'allow read "/a"' 'allow raed "/b"' >"$T/quoted/usher/grants.rules"
+XDG_CONFIG_HOME=$T/quoted desk grants >"$T/out" 2>"$T/err"; same "a file of grants that does not load is said to be one" "1 2 1" "$? $(grep -c '^always' "$T/out") $(grep -c 'grants.rules:2:7: error' "$T/err")"
+same "which is why no session starts" 125 "$(XDG_CONFIG_HOME=$T/quoted "$USHER" run -p "$T/etc/allow.rules" --journal "$T/broken" -- true 2>/dev/null; echo $?)"
+printf '%s\n' 'allow read "/a"' 'rewrite read "/b" -> "/c"' >"$T/quoted/usher/grants.rules"
+XDG_CONFIG_HOME=$T/quoted desk grants >"$T/out" 2>"$T/err"; same "so is one with what a grant cannot honour" "1 1" "$? $(grep -c 'grants.rules:2:.* error' "$T/err")"
+printf '%s\n' 'allow read "/a"' >"$T/quoted/usher/grants.rules" && chmod 666 "$T/quoted/usher/grants.rules"
+XDG_CONFIG_HOME=$T/quoted desk grants >"$T/out" 2>"$T/err"; same "and one that others may write" "1 1" "$? $(grep -c 'chmod go-w' "$T/err")"
+chmod 600 "$T/quoted/usher/grants.rules"
+XDG_CONFIG_HOME=$T/quoted desk grants >"$T/out" 2>"$T/err"; same "nothing is said of one that does" "0 0" "$? $(wc -c <"$T/err")"
 if [ "$(id -u)" != 0 ]; then
 	chmod 500 "$XDG_CONFIG_HOME/usher"
 	chmod 400 "$XDG_CONFIG_HOME/usher/grants.rules"
