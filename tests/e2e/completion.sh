@@ -40,6 +40,11 @@ for c in run check fmt rules log verify desk doctor; do
 done
 offers "options of desk review" "usher desk review -" $("$USHER" desk review --help | grep -oE -- '--[a-z]+')
 same "which are not the desk's" "" "$(offer 'usher desk review --al' | tr ' ' '\n' | grep -x -- --always)"
+# Of a word of the desk, those that it takes.
+for w in allow deny; do same "options of desk $w" "--always --directory= --for= --help --message= --pattern= --yes " "$(offer "usher desk $w 1:1 -")"; done
+for w in list show watch grants; do same "options of desk $w" "--help --json " "$(offer "usher desk $w -")"; done
+for w in kill rewrite; do same "options of desk $w" "--help --message= " "$(offer "usher desk $w -")"; done
+same "options of desk revoke" "--help " "$(offer 'usher desk revoke -')"
 same "an option that takes a value" "--policy= " "$(offer 'usher run --pol')"
 same "one that does not" "--profile " "$(offer 'usher run --prof')"
 offers "rule sets" 'usher run -p ' builtin:agent builtin:readonly my.rules sub/

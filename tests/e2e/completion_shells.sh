@@ -28,6 +28,8 @@ cases() { # COMMAND: called with a name, the line, and its last word in full
 	"$1" "a session" "usher verify ${session%???}" "$session"
 	"$1" "a word of log" 'usher log who' who-touched
 	"$1" "the desk's words" 'usher desk revi' review
+	"$1" "the one option that a word of the desk takes" 'usher desk kill --m' --message
+	"$1" "the one option of another" 'usher desk list --j' --json
 	"$1" "what it reviews" 'usher desk review ru' rules
 	"$1" "an option of that" 'usher desk review --al' --all
 	"$1" "a program" 'usher run -p builtin:agent --profile -- basena' basename
@@ -39,6 +41,9 @@ fish_offers() {
 	local got
 	got=$(fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$DOCS/tools/completions/usher.fish" "$2" 2>&1 | cut -f 1)
 	check "fish: $1" grep -qxF -- "$3" <<<"$got"
+}
+fish_options() { # WORD of the desk, what is offered behind it
+	same "fish: options of desk $1" "$2" "$(fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$DOCS/tools/completions/usher.fish" "usher desk $1 --" 2>&1 | cut -f 1 | sort -u | tr '\n' ' ')"
 }
 
 # The line that zsh makes of the keys, a tab behind them.
@@ -53,7 +58,12 @@ zsh_offers() {
 	same "zsh: $1" "${2% *} ${3%/}" "$(sed 's,/$,,' "$T/line" 2>/dev/null)"
 }
 
-if command -v fish >/dev/null; then cases fish_offers; else skip fish "not installed"; fi
+if command -v fish >/dev/null; then
+	cases fish_offers
+	fish_options deny "--always --directory --for --help --message --pattern --yes "
+	fish_options list "--help --json "
+	fish_options kill "--help --message "
+else skip fish "not installed"; fi
 if command -v zsh >/dev/null && command -v script >/dev/null; then
 	mkdir -p "$T/zsh/functions"
 	cp "$DOCS/tools/completions/usher.zsh" "$T/zsh/functions/_usher"

@@ -46,11 +46,20 @@ __usher_list() {
 	__usher_words "${words[*]}"
 }
 
+# Help; of a word of the desk, what it says of that.
+__usher_help() {
+	local of=("$command") only=.
+	[ "${words[2]:-}" != review ] || of+=(review)
+	case $command:${words[2]:-} in
+	desk:deny) only='^ *usher desk allow ' ;; # which has the same
+	desk:list | desk:show | desk:allow | desk:kill | desk:rewrite | desk:watch | desk:grants | desk:revoke) only="^ *usher desk ${words[2]} " ;;
+	esac
+	"$usher" "${of[@]}" --help 2>/dev/null | grep -e "$only"
+}
+
 # As help has them; one that takes a value is '--name=' there, wherever it is named again without.
 __usher_options() {
-	local of=("$command")
-	[ "${words[2]:-}" != review ] || of+=(review)
-	__usher_words "$("$usher" "${of[@]}" --help 2>/dev/null | grep -oE -- '(^|[^[:alnum:]-])--?[a-z][a-z-]*=?' | grep -oE -- '-.*' | sort -ru |
+	__usher_words "$(__usher_help | grep -oE -- '(^|[^[:alnum:]-])--?[a-z][a-z-]*=?' | grep -oE -- '-.*' | sort -ru |
 		awk 'last != $0 "=" { print; last = $0 }') --help"
 }
 
@@ -74,6 +83,7 @@ __usher_argument() { # what stands before it, behind the subcommand
 		case ${1:-} in
 		'') __usher_words 'list show allow deny kill rewrite watch grants revoke review' ;;
 		review) __usher_words 'list show right wrong rules' ;;
+		revoke) __usher_words "$("$usher" desk grants 2>/dev/null | grep -oE '^ *[^ ]+:[0-9]+')" ;;
 		show | allow | deny | kill | rewrite) __usher_words "$("$usher" desk list 2>/dev/null | grep -oE '^ *[^ ]+:[0-9]+')" ;;
 		esac
 		;;

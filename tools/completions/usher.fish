@@ -26,6 +26,10 @@ end
 function __usher_options
     set -l words (__usher_words)
     set -l help ($words[1] $words[2] (string match -- review $words[3]) --help 2>/dev/null)
+    # Of a word of the desk, what help says of that; deny has what allow has.
+    if test "$words[2]" = desk; and contains -- "$words[3]" list show allow deny kill rewrite watch grants revoke
+        set help (string match -r -- '^ *usher desk '(string replace deny allow -- $words[3])' .*' $help)
+    end
     string replace -rf '^ {2,6}(?:-[a-z], +)?(--[a-z-]+)\S*(?: [A-Z]+)? +(.*)' '$1\t$2' -- $help
     string match -rag -- '[\[|( ](--[a-z-]+)' $help | sort -u
     string match -rag -- '[\[|( ](-[a-z])[],| ]' $help | sort -u
@@ -45,9 +49,9 @@ function __usher_sessions
     __fish_complete_directories
 end
 
-function __usher_questions
+function __usher_questions # or grants
     set -l words (__usher_words)
-    $words[1] desk list 2>/dev/null | string match -rg '^ *([^ ]+:[0-9]+)'
+    $words[1] desk (test "$argv[1]" = grants; and echo grants; or echo list) 2>/dev/null | string match -rg '^ *([^ ]+:[0-9]+)'
 end
 
 # The option whose value is being written: in front of the word, or of its '='.
@@ -171,3 +175,4 @@ complete -c usher -n '__usher_word rules; and contains show (__usher_words)' -a 
 complete -c usher -n '__usher_word desk; and test (count (__usher_words)) = 2' -a 'list show allow deny kill rewrite watch grants revoke review'
 complete -c usher -n '__usher_word desk; and contains review (__usher_words)' -a 'list show right wrong rules'
 complete -c usher -n '__usher_word desk; and contains -- (__usher_words)[3] show allow deny kill rewrite' -a '(__usher_questions)'
+complete -c usher -n '__usher_word desk; and contains -- (__usher_words)[3] revoke' -a '(__usher_questions grants)'

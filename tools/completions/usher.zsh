@@ -13,8 +13,13 @@ __usher_subcommands() {
 # As help has them, with what it says of them.
 __usher_options() {
 	local -a told told_names named of
+	local only=. # of a word of the desk, what help says of that
 	of=($command ${(M)words[3]:#review})
-	local help="$(_call_program options $usher $of --help 2>/dev/null)"
+	case $command:$words[3] in
+	desk:deny) only='^ *usher desk allow ' ;; # which has the same
+	desk:(list|show|allow|kill|rewrite|watch|grants|revoke)) only="^ *usher desk $words[3] " ;;
+	esac
+	local help="$(_call_program options $usher $of --help 2>/dev/null | grep -e $only)"
 	told=(${(f)"$(sed -nE 's/^ {2,6}(-[a-z], +)?(--[a-z-]+)[^ ]*( [A-Z]+)? +(.*)/\2:\4/p' <<<$help)"})
 	named=(${(fu)"$(grep -oE -- '[[|( ]--?[a-z][a-z-]*' <<<$help | tr -d '[|( ')"} --help)
 	told_names=(${told%%:*})
@@ -35,9 +40,9 @@ __usher_journals() {
 	_alternative "sessions:session:compadd -V sessions -S/ -a found" 'directories:journal:_files -/'
 }
 
-__usher_questions() {
+__usher_questions() { # or grants
 	local -a found
-	found=(${(f)"$(_call_program questions $usher desk list 2>/dev/null | grep -oE '^ *[^ ]+:[0-9]+' | tr -d ' ')"})
+	found=(${(f)"$(_call_program questions $usher desk ${1:-list} 2>/dev/null | grep -oE '^ *[^ ]+:[0-9]+' | tr -d ' ')"})
 	_wanted questions expl question compadd -a found
 }
 
@@ -71,6 +76,7 @@ __usher_word() {
 		case $CURRENT:$words[3] in
 		3:*) compadd -- list show allow deny kill rewrite watch grants revoke review ;;
 		*:review) compadd -- list show right wrong rules ;;
+		*:revoke) __usher_questions grants ;;
 		*:(show|allow|deny|kill|rewrite)) __usher_questions ;;
 		esac
 		;;
