@@ -27,6 +27,7 @@
 #include "policy/tty_text.h"
 #include "policy/wait_for.h"
 #include "rules/cleanup.h"
+#include "rules/clock.h"
 
 #define QUIET_MS 700 /* longer than a keyboard waits before it repeats a held key */
 #define RETRY_MS 200
@@ -190,16 +191,27 @@ bool tty_disturbed(struct tty_channel *c, const struct asked *a)
 	return !current(c, a) || c->screen->changes(c->screen->context) != c->changes;
 }
 
-/* Discards what is typed until nothing comes any more. False when the question is no longer to be shown. */
+static uint64_t now_ms(void)
+{
+	return clock_ms(CLOCK_MONOTONIC);
+}
+
+/*
+ * Discards what is typed until nothing has come for QUIET_MS. False when the question is no longer to be shown. That no key has come is no sign
+ * of it: other questions that come and go end the wait for one as well.
+ */
 static bool arm(struct tty_channel *c, const struct asked *a)
 {
 	tcflush(c->screen->fd, TCIFLUSH);
-	for (;;) {
-		int key = get_key(c, QUIET_MS);
+	for (uint64_t since = now_ms();;) {
+		uint64_t quiet = now_ms() - since;
+		int key = get_key(c, quiet < QUIET_MS ? (int)(QUIET_MS - quiet) : 0);
 		if (tty_disturbed(c, a))
 			return false;
-		if (key == 0)
+		if (key == 0 && quiet >= QUIET_MS)
 			return true;
+		if (key != 0)
+			since = now_ms();
 		pass_key(c, key);
 	}
 }

@@ -166,6 +166,47 @@ if "$USHER" run --isolate=pid -p "$T/etc/allow.rules" --journal "$T/r3" -- true 
 	"see:usher asks" stop see:Stopped "see:prompt> " fg "see:usher asks" int "see:prompt> ")"
 fi
 
+# A key that is held down while other questions come, and go, beside the one that is shown: it answers none of them. A trial in which this script was kept from typing says nothing.
+cat >"$T/etc/more.py" <<'P'
+import os, sys, threading, time
+def ask(n):
+    time.sleep(0.2 * n)
+    try: open(f"beside{n}").close(); print("allowed", n)
+    except OSError: print("denied", n)
+several = [threading.Thread(target=ask, args=(n,)) for n in range(6)]
+for t in several: t.start()
+for t in several: t.join()
+P
+cat >"$T/etc/held.py" <<'P'
+import os, pty, select, sys, time
+usher, rules, place, *command = sys.argv[1:]
+def trial(journal):
+    pid, tty = pty.fork()
+    if pid == 0: os.execvp(usher, [usher, "run", "--ask=tty", "-p", rules, "--journal", journal, "--"] + command)
+    seen, longest, last, asked = b"", 0, time.monotonic(), None
+    while not asked or last - asked < 3:
+        os.write(tty, b"o")
+        if select.select([tty], [], [], 0.03)[0]: seen += os.read(tty, 65536)
+        if not asked and b"usher asks" in seen: asked = last
+        now = time.monotonic()
+        longest, last = max(longest, now - last), now
+        if now - (asked or last) > 3: break
+    os.kill(pid, 15)
+    try:
+        while more := os.read(tty, 65536): seen += more
+    except OSError: pass
+    os.waitpid(pid, 0)
+    return longest, b"allowed" in seen or b"allow once" in seen
+for i in range(5):
+    longest, answered = trial(f"{place}.{i}")
+    if longest < 0.5: break
+print("kept from typing" if longest >= 0.5 else "answered" if answered else "nothing answered")
+P
+printf 'ask read **/beside?\ndefault allow\n' >"$T/etc/beside.rules" && chmod 600 "$T/etc/beside.rules"
+touch beside{0..5}
+same "a key that is held down answers none of several questions" "nothing answered" \
+	"$(timeout 100 python3 "$T/etc/held.py" "$USHER" "$T/etc/beside.rules" "$T/held" python3 "$T/etc/more.py")"
+
 # No shell above: a program that was ordered to stop stays so until somebody lets it go on; the key for it does nothing, as natively.
 cat >"$T/etc/orphan.py" <<'P'
 import os, pty, select, sys, time
