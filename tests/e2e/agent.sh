@@ -83,7 +83,29 @@ work_git() {
 	works "a bare repository with worktrees, as .bare and as a.git" bash -ec 'for b in .bare a.git; do git clone -q --bare r k/$b; git -C k/$b worktree add -q -b wt ../w; (cd k/w; git checkout -q -b x; echo x >x; git add x; git commit -qm x; git status --short); rm -rf k; done'
 	alerted .gitmodules
 	rm -f .gitmodules
+	git_settings
 	! has hg || works "hg clone" bash -ec 'hg init h; hg clone -q h h2; test -f h2/.hg/hgrc; rm -r h h2'
+}
+
+git_settings() { # what the settings in the home name beside themselves: git ends where it may not read an include, or run a hook
+	mkdir -p "$HOME/.githooks" "$HOME/.dotfiles/git"
+	cp "$HOME/.gitconfig" "$HOME/.dotfiles/git/gitconfig"
+	printf '[include]\n\tpath = ~/.gitconfig.local\n[includeIf "gitdir:%s/"]\n\tpath = ~/.gitconfig-work\n' "$PWD" >>"$HOME/.dotfiles/git/gitconfig"
+	mv "$HOME/.gitconfig" "$HOME/.gitconfig-kept"
+	ln -s .dotfiles/git/gitconfig "$HOME/.gitconfig"
+	printf '[core]\n\thooksPath = ~/.githooks\n\tattributesFile = ~/.gitattributes\n[commit]\n\ttemplate = ~/.gitmessage\n' >"$HOME/.gitconfig.local"
+	printf '[user]\n\tname = work\n' >"$HOME/.gitconfig-work"
+	echo '*.c diff=cpp' >"$HOME/.gitattributes"
+	echo '# why?' >"$HOME/.gitmessage"
+	printf '#!/bin/sh\necho ran >>../hooked\n' >"$HOME/.githooks/pre-commit"
+	chmod 755 "$HOME/.githooks/pre-commit"
+	works "git with settings that include others, and name hooks" bash -ec 'git init -q s; cd s; echo a >a.c; git add a.c; GIT_EDITOR="sed -i 1s/^/y/" git commit -q; grep -q ran ../hooked; test "$(git log --format=%an)" = work; git check-attr diff a.c | grep -q cpp; cd ..; rm -rf s hooked'
+	refused "a hook in the home is changed" bash -c 'echo echo 1 >>~/.githooks/pre-commit'
+	refused "what git includes is changed" bash -c 'echo "[core]" >>~/.gitconfig.local'
+	echo '[http]' >"$HOME/.gitconfig-token"
+	refused "settings of git that are named a token are read" cat "$HOME/.gitconfig-token"
+	rm -rf "$HOME/.githooks" "$HOME/.dotfiles" "$HOME"/.gitconfig{.local,-work,-token} "$HOME/.gitattributes" "$HOME/.gitmessage"
+	mv "$HOME/.gitconfig-kept" "$HOME/.gitconfig"
 }
 
 work_languages() {
