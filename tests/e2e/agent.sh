@@ -271,6 +271,11 @@ secrets_at_home() {
 	local f
 	for f in "${SECRETS[@]}"; do refused "read ~/$f" cat "$HOME/$f"; done
 	for f in "${OTHERS[@]}"; do works "read ~/$f, no secret" cat "$HOME/$f"; done
+	printf '[http-basic.x]\nusername = "u"\npassword = "p"\n' >"$HOME/.config/pypoetry/auth.toml"
+	printf '[virtualenvs]\nin-project = true\n' >"$HOME/.config/pypoetry/config.toml"
+	works "poetry's passwords are read as none" bash -ec 'x=$(cat ~/.config/pypoetry/auth.toml); test -z "$x"'
+	refused "and not changed" bash -c 'echo >>~/.config/pypoetry/auth.toml'
+	! has poetry || works "with which poetry goes on" bash -ec 'rm -rf po; poetry new -q po; cd po; poetry install -q --no-root; .venv/bin/python -V; cd ..; rm -rf po'
 }
 secrets() {
 	ln -sf "$HOME/.ssh/id_rsa" leak
