@@ -357,7 +357,7 @@ agents() { # what they keep in the home
 }
 
 display() { # one of its own (Xvfb): asked about, and then its clients come to it. Natively the directory is the machine's
-	local d=/tmp/.X11-unix made='' n=9$((RANDOM % 9 + 1))$((RANDOM % 9 + 1)) program
+	local d=/tmp/.X11-unix made='' n=9$((RANDOM % 9 + 1))$((RANDOM % 9 + 1)) program at
 	[ -d $d ] || { mkdir -m 1777 $d && made=1; }
 	if ! touch $d/usher-test; then skip "a display of its own" "$d cannot be written"; return; fi
 	rm -f $d/usher-test
@@ -373,6 +373,10 @@ if len(sys.argv) < 3: os.unlink(name)'
 	printf '#!/bin/sh\necho "{\\"answer\\":\\"allow\\"}"\n' >"$T/allow"
 	chmod 755 "$T/allow"
 	refused "a display that nobody allows" /usr/bin/python3 -c "$program" $d/X$n
+	# Where it has no socket its clients go to its port, and those of a login by ssh that is over do.
+	for at in 0.0.0.0:600$((RANDOM % 6)) 127.0.0.1:60$((RANDOM % 54 + 10)) ::1:610$((RANDOM % 10)); do
+		refused "a display's port, ${at##*:} of ${at%:*}" /usr/bin/python3 -c 'import socket, sys; h, p = sys.argv[1].rsplit(":", 1); s = socket.socket(socket.AF_INET6 if ":" in h else socket.AF_INET); s.bind((h, int(p))); s.listen()' "$at"
+	done
 	if unix_names; then same "a display that is allowed, and its client" "ECONNREFUSED none" "$("$USHER" run --ask=exec:"$T/allow" --journal "$T/state/display" -- /usr/bin/python3 -c "$program" $d/X$n 2>&1 </dev/null | head -n 1)"; else skip "a display that is allowed" "no unix_diag"; fi
 	rm -f $d/X$n
 	/usr/bin/python3 -c 'import socket, sys; s = socket.socket(socket.AF_UNIX); s.bind(sys.argv[1]); s.listen(); open(sys.argv[2], "w"); s.accept()' $d/X$n "$T/display.there" &
