@@ -323,6 +323,7 @@ secrets() {
 	refused "a directory with a socket, moved there" bash -c 'd=/tmp/tmux-x$$; mkdir -p s; trap "rm -rf s $d" EXIT; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"s/default\")"; mv -T s $d'
 	refused "a socket where chg looks for its server" bash -c 'd=/tmp/chg$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/server'
 	refused "a socket moved to where a desktop's programs look for their bus" bash -c 'trap "rm -f bus" EXIT; mkdir -p ~/.cache; /usr/bin/python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"bus\")"; mv -T bus ~/.cache/bus'
+	refused "a server where sccache looks for its own" /usr/bin/python3 -c 'import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", 4226)); s.listen()'
 	refused "a socket where elvish looks for its daemon" bash -c 'd=/tmp/elvish-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/sock'
 	refused "a socket where lf looks for its server" bash -c 's=/tmp/lf.me$$.sock; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
 	refused "a socket where kakoune looks for its session" bash -c 'd=/tmp/kakoune-me$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/work'

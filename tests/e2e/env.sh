@@ -58,6 +58,7 @@ same "builtin:agent keeps the rest" "7" "$(grep -cE '^(OPENAI_API_KEY=6|GROK_API
 same "builtin:agent says where nx keeps the program that it loads" "$PWD/.nx/native" "$(sed -n 's/^NX_NATIVE_FILE_CACHE_DIRECTORY=//p' <<<"$out")"
 same "and has what TypeScript and its like is compiled to kept nowhere" "3" "$(grep -cE '^(TSX_DISABLE_CACHE=1|JITI_CACHE=false|JITI_FS_CACHE=false)$' <<<"$out")"
 same "and lets Rails do without a server in /tmp" "1" "$(grep -c '^DISABLE_SPRING=1$' <<<"$out")"
+same "and gives sccache a server of its own" "1" "$(grep -c '^SCCACHE_SERVER_PORT=14226$' <<<"$out")"
 same "bundler without the settings in the home, which it would not run without" "/dev/null" "$(sed -n 's/^BUNDLE_USER_CONFIG=//p' <<<"$out")"
 same "ansible told of other places than those that one outside runs things from" "2" "$(grep -cxF -e "ANSIBLE_LOCAL_TEMP=/tmp" -e ANSIBLE_REMOTE_TEMP=/tmp <<<"$out")"
 same "octave without its history" "/dev/null" "$(sed -n 's/^OCTAVE_HISTFILE=//p' <<<"$out")"
