@@ -326,6 +326,8 @@ secrets() {
 	refused "a server where sccache looks for its own" /usr/bin/python3 -c 'import socket; s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); s.bind(("127.0.0.1", 4226)); s.listen()'
 	refused "a socket where elvish looks for its daemon" bash -c 'd=/tmp/elvish-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/sock'
 	refused "a socket where lf looks for its server" bash -c 's=/tmp/lf.me$$.sock; trap "rm -f $s" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $s'
+	for f in ssh_mux_h_22_me$$ me$$@h:22 uscreens; do refused "a socket where ssh or screen looks for its own, $f" /usr/bin/python3 -c 'import os, socket, sys; n = sys.argv[1]; d = n.endswith("uscreens"); os.path.isdir(n) or d and os.mkdir(n); n += "/usher-test" if d else ""; socket.socket(socket.AF_UNIX).bind(n); os.unlink(n); d and os.rmdir(sys.argv[1])' "/tmp/$f"; done
+	refused "a link where ssh looks for a connection to share" bash -c 'f=/tmp/me$$@h:22; trap "rm -f $f" EXIT; ln -s "$PWD/sock" $f'
 	refused "a socket where kakoune looks for its session" bash -c 'd=/tmp/kakoune-me$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/work'
 	refused "a socket where Rails' spring looks for its server" bash -c 'd=/tmp/spring-$$; mkdir $d; trap "rm -r $d" EXIT; /usr/bin/python3 -c "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])" $d/0a1b'
 	refused "a command for a vifm outside" bash -c 'f=/tmp/vifm-ipc-$$; trap "rm -f $f" EXIT; mkfifo $f && : <>$f'
