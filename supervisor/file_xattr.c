@@ -73,9 +73,13 @@ static int copy_value(struct job *j, uint64_t addr, uint64_t size, uint64_t flag
 	j->said = size << SAYS_ABOVE | flags;
 	if (j->heap || !size)
 		return 0;
-	j->heap = malloc(size);
+	CLEANUP_FREE char *value = malloc(size);
+	int rc = value ? memory_read((pid_t)j->notif.pid, addr, value, size) : -ENOMEM;
+	if (rc < 0)
+		return rc; /* the record shows what the job has: nothing that was not read */
+	j->heap = steal_pointer(&value);
 	j->value_len = (uint32_t)size;
-	return j->heap ? memory_read((pid_t)j->notif.pid, addr, j->heap, size) : -ENOMEM;
+	return 0;
 }
 
 static int copy_both(struct job *j, uint64_t name, uint64_t value, uint64_t size, uint64_t flags)

@@ -426,6 +426,21 @@ native=$(python3 -S value.py | xargs); session "$T/value" 'python3 -S value.py >
 same "a long value of a long name is set as natively ($native)" "$native" "$(xargs <out)"
 same "and its record tells how long it was" '"value_len":60000' "$(log "$T/value" --json call:setxattr | grep -o '"value_len":[0-9]*' | sort -u)"
 
+# A value that cannot be read is none: nothing that usher's memory held before (another program's value, say) may come into its place.
+cat >unread.py <<'P'
+import ctypes, errno, os
+open("f", "w").close()
+c = ctypes.CDLL(None, use_errno=True)
+c.setxattr.argtypes = (ctypes.c_char_p, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+for n in [900, 2000] * 10:
+    value = b"secret" * (n // 6)
+    c.setxattr(b"f", b"user.read", value, len(value), 0)
+    print(errno.errorcode.get(c.setxattr(b"f", b"user.unread", 8, len(value), 0) and ctypes.get_errno(), "set"))
+P
+native=$(python3 -S unread.py | sort -u | xargs); session "$T/unread" 'python3 -S unread.py >out 2>err'
+same "a value that cannot be read is refused as natively" "EFAULT $native" "$native $(sort -u out | xargs)"
+same "and its record has none" "20 0" "$(log "$T/unread" --json call:setxattr result:EFAULT >"$T/out"; grep -c '"attribute":"user.unread"' "$T/out") $(grep -c '"value' "$T/out")"
+
 # An operation whose intent is too long for a slot has it in the chain. Once its outcome is there it is in flight no more, and was one, not two.
 fresh; echo no >no
 cat >long.py <<'P'
