@@ -426,6 +426,23 @@ native=$(python3 -S value.py | xargs); session "$T/value" 'python3 -S value.py >
 same "a long value of a long name is set as natively ($native)" "$native" "$(xargs <out)"
 same "and its record tells how long it was" '"value_len":60000' "$(log "$T/value" --json call:setxattr | grep -o '"value_len":[0-9]*' | sort -u)"
 
+# So is an exec in a directory whose name has no room beside the rest: the program runs, and its record tells how long that name is.
+fresh
+cat >deep.py <<'P'
+import os, shutil
+p = b"."
+while len(os.getcwdb()) + len(p) < 3700: p += b"/" + b"\1" * 200
+os.makedirs(p, exist_ok=True)
+os.chdir(p)
+shutil.copy("/bin/true", b"t")
+for n in 1, 40: print(os.spawnv(os.P_WAIT, b"./t", [b"t"] + [b"\1" * 100] * n))
+print(len(os.getcwdb()))
+P
+native=$(python3 -S deep.py | xargs); session "$T/deep" 'python3 -S deep.py >out 2>err'
+same "programs run in a directory of a long name as natively ($native)" "$native" "$(xargs <out)"
+log "$T/deep" --json call:execve >"$T/out"
+same "and a record has its name, or how long it is where that has no room" "${native##* } 1" "$(sed -n 's/.*"cwd_len":\([0-9]*\).*/\1/p' "$T/out") $(grep -c '/t","named":"./t".*"cwd":"' "$T/out")"
+
 # A value that cannot be read is none: nothing that usher's memory held before (another program's value, say) may come into its place.
 cat >unread.py <<'P'
 import ctypes, errno, os
