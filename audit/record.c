@@ -7,6 +7,7 @@
  */
 #include "audit/record.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "audit/escape.h"
@@ -109,6 +110,20 @@ void record_bytes(struct record *r, const char *key, struct span value)
 		put_redacted(r, value.bytes, value.len, at, len);
 	else
 		put_string(r, value.bytes, value.len);
+}
+
+#define BEHIND 512 /* numbers and words */
+
+void record_fitting(struct record *r, const char *key, struct span value)
+{
+	const struct record before = *r;
+	char name[32];
+	record_bytes(r, key, value);
+	if (before.broken || (!r->broken && r->cap - r->len > BEHIND))
+		return;
+	*r = before;
+	snprintf(name, sizeof name, "%s_len", key);
+	record_int(r, name, value.len);
 }
 
 void record_secret(struct record *r, struct span value)

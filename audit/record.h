@@ -61,6 +61,7 @@ void record_begin(struct record *r, char *buf, size_t cap, const char *type);
 void record_text(struct record *r, const char *key, const char *value);
 void record_word(struct record *r, const char *key, const char *word); /* a word of usher's own, plain ASCII without quotes; KEY NULL inside a list */
 void record_bytes(struct record *r, const char *key, struct span value);
+void record_fitting(struct record *r, const char *key, struct span value); /* where it has no room beside what may follow: KEY_len alone, its length */
 void record_int(struct record *r, const char *key, int64_t value);
 void record_bool(struct record *r, const char *key, bool value);
 void record_list(struct record *r, const char *key);   /* opens a list */

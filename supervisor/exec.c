@@ -118,20 +118,6 @@ static bool read_cwd(const struct session *s, pid_t pid, char cwd[PATH_MAX], str
 	return n > 0;
 }
 
-#define BEHIND_CWD 512 /* the rest of the record */
-
-/* The new image is there already: where the name has no room beside the rest, that is no reason to end it. */
-static void write_cwd(struct record *r, struct span where)
-{
-	const struct record before = *r;
-
-	record_bytes(r, "cwd", where);
-	if (!r->broken && r->cap - r->len > BEHIND_CWD)
-		return;
-	*r = before;
-	record_int(r, "cwd_len", where.len);
-}
-
 /* What it starts with besides image and arguments. */
 static void write_process(struct job *j, struct record *r, pid_t pid, const struct target *image)
 {
@@ -139,7 +125,7 @@ static void write_process(struct job *j, struct record *r, pid_t pid, const stru
 	char cwd[PATH_MAX];
 
 	if (place_name(j, pid, cwd, sizeof(cwd), &where) || read_cwd(j->session, pid, cwd, &where))
-		write_cwd(r, where);
+		record_fitting(r, "cwd", where); /* the image is there already: a long name is no reason to end it */
 	record_int(r, "session", getsid(pid));
 	if (image->mode & (S_ISUID | S_ISGID))
 		record_text(r, "setuid", "without effect"); /* no_new_privs */

@@ -37,7 +37,7 @@
 #define AGE_PART 16 /* of what a life has lasted may go by between two looks: so much of its time may be missed at its end */
 #define PER_MS 50 /* so many lives looked at cost a millisecond more of pause */
 #define EVENTS 64
-#define NOTE_MAX (20 * 1024) /* a name of PATH_MAX bytes, escaped, and the rest */
+#define NOTE_MAX (26 * 1024) /* a name of PATH_MAX bytes, each escaped, and the rest */
 
 struct life {
 	int fd;
@@ -222,7 +222,7 @@ static void write_end(struct lives *l, struct life *life)
 	record_text(&r, "event", "exit");
 	record_int(&r, "pid", life->pid);
 	record_int(&r, "ppid", life->ppid);
-	record_bytes(&r, "exe", (struct span){ life->exe, life->exe_len });
+	record_fitting(&r, "exe", (struct span){ life->exe, life->exe_len });
 	record_bytes(&r, "began", (struct span){ began, sizeof(began) });
 	write_status(&r, life->fd, &too_large);
 	if (life->timed) {

@@ -436,12 +436,15 @@ os.makedirs(p, exist_ok=True)
 os.chdir(p)
 shutil.copy("/bin/true", b"t")
 for n in 1, 40: print(os.spawnv(os.P_WAIT, b"./t", [b"t"] + [b"\1" * 100] * n))
+shutil.copy("/bin/bash", b"s")
+print(os.spawnv(os.P_WAIT, os.getcwdb() + b"/s", [b"s", b"-c", b": >f & wait"]))
 print(len(os.getcwdb()))
 P
 native=$(python3 -S deep.py | xargs); session "$T/deep" 'python3 -S deep.py >out 2>err'
 same "programs run in a directory of a long name as natively ($native)" "$native" "$(xargs <out)"
 log "$T/deep" --json call:execve >"$T/out"
 same "and a record has its name, or how long it is where that has no room" "${native##* } 1" "$(sed -n 's/.*"cwd_len":\([0-9]*\).*/\1/p' "$T/out") $(grep -c '/t","named":"./t".*"cwd":"' "$T/out")"
+same "a process of a program with such a name has a record of its end" 1 "$(log "$T/deep" --json type:note | grep -c '"event":"exit",.*"exe":"[^"]*/s"')"
 
 # A value that cannot be read is none: nothing that usher's memory held before (another program's value, say) may come into its place.
 cat >unread.py <<'P'
