@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,14 +61,25 @@ static void overlaps(void **state)
 	assert_int_not_equal(moves_remember(&m, moves_before(&m), me + 1, 1), 0);
 }
 
+/* A process that runs until it is killed, or who made it ends. */
+static pid_t runner(void)
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			;
+	}
+	return pid;
+}
+
 /* Of a thread that runs it cannot be told whether it has moved, and nobody's place is remembered meanwhile. */
 static void waits(void **state)
 {
 	struct moves m = { 0 };
-	pid_t runs = fork();
+	pid_t runs = runner();
 
-	while (runs == 0)
-		;
 	moves_begin(&m, runs);
 	assert_int_equal(moves_remember(&m, moves_before(&m), runs, 1), 0);
 	assert_int_equal(moves_remember(&m, moves_before(&m), getpid(), 1), 0);
@@ -115,9 +127,7 @@ static void too_many(void **state)
 	pid_t run[MOVES_PENDING + 1];
 
 	for (int i = 0; i <= MOVES_PENDING; i++) {
-		run[i] = fork();
-		while (run[i] == 0)
-			;
+		run[i] = runner();
 		moves_begin(&m, run[i]);
 	}
 	for (int i = 0; i <= MOVES_PENDING; i++) {
