@@ -186,9 +186,19 @@ static void walk_inet(const struct walk *w, const struct inet_endpoint *e)
 	}
 }
 
+/* What stands before the name that a pattern is on. A pipe, a socket and the like have a name of the kernel's, which is taken whole. */
+static size_t lead(const struct object *o)
+{
+	static const char memfd[] = "memfd:";
+
+	if (o->kind == OBJECT_MEMFD)
+		return o->name.len >= sizeof(memfd) - 1 && memcmp(o->name.bytes, memfd, sizeof(memfd) - 1) == 0 ? sizeof(memfd) - 1 : 0;
+	return o->kind != OBJECT_ABSTRACT && o->kind != OBJECT_SOCKET;
+}
+
 static bool strip(const struct object *o, const char **name, size_t *len)
 {
-	size_t skip = o->kind == OBJECT_MEMFD ? sizeof("memfd:") - 1 : o->kind == OBJECT_ABSTRACT || o->kind == OBJECT_SOCKET ? 0 : 1;
+	size_t skip = o->name.bytes ? lead(o) : 0;
 	if (!o->name.bytes || o->name.len < skip)
 		return false;
 	if (skip == 1 && o->name.bytes[0] != '/')

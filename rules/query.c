@@ -63,6 +63,17 @@ static const char *make_canonical(char *name)
 	return NULL;
 }
 
+/* Also as a journal has it: what no directory has goes by a name of the kernel's. */
+static bool is_nameless(const char *text)
+{
+	static const char *const kinds[] = { "memfd:", "pipe:[", "socket:[", "anon_inode:" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (strncmp(text, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
 static int set_object(struct asked *a, const struct word *w)
 {
 	struct object *o = &a->call->object[0];
@@ -74,7 +85,7 @@ static int set_object(struct asked *a, const struct word *w)
 		return socket_object(a, w, text, o);
 	if (net && (strncmp(text, "tcp:", 4) == 0 || strncmp(text, "udp:", 4) == 0))
 		return inet_object(a, w, text, o);
-	if (!net && strncmp(text, "memfd:", 6) == 0) {
+	if (!net && is_nameless(text)) {
 		o->kind = OBJECT_MEMFD;
 		o->name = span_of(text);
 		return 0;

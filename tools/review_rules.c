@@ -27,6 +27,9 @@ const char review_terminal[] = "/dev/pts/[0-9]*", review_own_port[] = "own ";
 /* Of a process, whose number is another one next time. */
 static const char PROC[] = "/proc/[0-9]*", PROC_TASK[] = "/proc/[0-9]*/task/[0-9]*";
 
+/* What has no name but one of the kernel's, in which there is a number that is another one next time. */
+static const char PIPE[] = "memfd:pipe:*", SOCKET[] = "memfd:socket:*";
+
 /* What must not be more by a new name: of a rename, and of a hard link, which is decided on as a read and a change of the old one already. */
 #define BY_RENAME ((op_set)(OP_READ | OP_MODIFY | OP_DELETE | OP_ATTR))
 #define BY_LINK ((op_set)OP_ATTR)
@@ -95,6 +98,21 @@ static size_t numbered(const char *name, const char *prefix)
 	return n > len && (name[n] == '/' || name[n] == '\0') ? n : 0;
 }
 
+/* As scheme_of, of what no directory has: "pipe:[123]". */
+static const char *nameless_scheme(char **name)
+{
+	if (strncmp(*name, "memfd:", 6) == 0) {
+		*name += 6;
+		return "memfd:";
+	}
+	const char *scheme = strncmp(*name, "pipe:[", 6) == 0 ? PIPE : strncmp(*name, "socket:[", 8) == 0 ? SOCKET : NULL;
+	if (scheme)
+		*name += strlen(*name);
+	else if (strncmp(*name, "anon_inode:", 11) == 0)
+		scheme = "memfd:";
+	return scheme;
+}
+
 /* Splits NAME into a pattern and what is taken by the byte. NULL: no rule can be on it. */
 static const char *scheme_of(char **name)
 {
@@ -108,7 +126,7 @@ static const char *scheme_of(char **name)
 	if (strncmp(*name, "tcp:", 4) == 0 || strncmp(*name, "udp:", 4) == 0)
 		return (*name)[strspn(*name, "tcpudp0123456789abcdef:.[]%")] ? NULL : "";
 	if (**name != '/')
-		return NULL;
+		return nameless_scheme(name);
 	n = numbered(*name, "/dev/pts/");
 	if (n && !(*name)[n]) {
 		*name += n;
@@ -161,13 +179,16 @@ static void take_pid(struct review_rules *r, const char *text, size_t len)
 /* What stands before the name is all of one that has none: an abstract socket's is the kernel's choice. */
 static bool is_whole(const char *scheme)
 {
-	return scheme == PROC || scheme == PROC_TASK || scheme == review_terminal || strcmp(scheme, "unix:@") == 0;
+	return scheme == PROC || scheme == PROC_TASK || scheme == review_terminal || scheme == PIPE || scheme == SOCKET || strcmp(scheme, "unix:@") == 0;
 }
 
 static struct done_to *want(struct review_rules *r, char *name, op_set ops, bool done)
 {
 	const char *scheme = scheme_of(&name);
 
+	/* What runs without a name whoever made it can change: that takes a rule of a person's. */
+	if (scheme && strncmp(scheme, "memfd:", 6) == 0)
+		ops &= (op_set)~OP_EXEC;
 	if (!scheme || !ops || (!*name && !is_whole(scheme))) {
 		r->unnamed++;
 		return NULL;

@@ -477,6 +477,12 @@ static void test_memfd(void **state)
 	decides("deny stat,read **\n", "stat memfd:x", VERDICT_NONE);
 	decides("deny stat,read **\n", "read memfd:x", VERDICT_DENY);
 	decides("deny stat memfd:\n", "stat memfd:x", VERDICT_DENY);
+	decides("allow attr memfd:\n", "attr socket:[7]", VERDICT_ALLOW);
+	decides("allow attr memfd:socket:*\n", "attr socket:[7]", VERDICT_ALLOW);
+	decides("allow attr memfd:socket:*\n", "attr pipe:[7]", VERDICT_NONE);
+	decides("allow attr memfd:pipe:*\n", "attr pipe:[7]", VERDICT_ALLOW);
+	decides("allow attr memfd::*\n", "attr socket:[7]", VERDICT_NONE);
+	decides("allow attr \"memfd:anon_inode:\\x5beventpoll]\"\n", "attr anon_inode:[eventpoll]", VERDICT_ALLOW);
 }
 
 /* Of one file the first statement that matches decides. */
