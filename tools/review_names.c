@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/review_place.h"
+
 #define DEEPEST 4
 #define COPIES 65536
 
@@ -165,10 +167,21 @@ bool review_names_together(const struct done_to *a, const struct done_to *b)
 	return a->directory && a->first == b->first && a->directory == b->directory && strncmp(a->name, b->name, a->directory) == 0;
 }
 
-/* Whether W is one of those for which all of its directory are allowed: that changes were tried, and failed, is no reason to let others be made. */
+/* What a rule knows by letters drawn by lot, however many there were of it: a number's file is written beside a program, under another name each time. */
+static bool is_passing(const struct done_to *w)
+{
+	struct unsteady end = w->ops & OP_DELETE ? review_end(w) : (struct unsteady){ 0 };
+
+	return review_unsteady_len(&end) != 0;
+}
+
+/*
+ * Whether W is one of those for which all of its directory are allowed: that changes were tried, and failed, is no reason to let others be made, nor
+ * are names that take no such rule.
+ */
 static bool counts(const struct done_to *w)
 {
-	return w->directory && !(w->ops & REVIEW_CHANGES & (op_set)~w->done);
+	return w->directory && !(w->ops & REVIEW_CHANGES & (op_set)~w->done) && !is_passing(w);
 }
 
 /* Those from FROM up to END are of one directory. */
