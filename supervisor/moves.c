@@ -55,38 +55,71 @@ static pid_t whose(uint64_t pending)
 	return (pid_t)(pending & TID_MASK);
 }
 
-static void settle(struct moves *m, unsigned i, uint64_t pending)
+/* Each place in turn, from the first of the first room on; NULL past the last. */
+static _Atomic uint64_t *next_place(struct moves_room **room, unsigned *i)
 {
-	if (atomic_compare_exchange_strong(&m->pending[i], &pending, 0))
+	if (*i == MOVES_PENDING) {
+		*room = atomic_load(&(*room)->more);
+		*i = 0;
+	}
+	return *room ? &(*room)->pending[(*i)++] : NULL;
+}
+
+static void settle(struct moves *m, _Atomic uint64_t *place, uint64_t pending)
+{
+	if (atomic_compare_exchange_strong(place, &pending, 0))
 		atomic_fetch_sub(&m->pendings, 1);
 }
 
 void moves_settle(struct moves *m, pid_t tid)
 {
-	for (unsigned i = 0; i < MOVES_PENDING; i++) {
-		uint64_t pending = atomic_load(&m->pending[i]);
+	struct moves_room *room = &m->room;
+	_Atomic uint64_t *place;
+
+	for (unsigned i = 0; (place = next_place(&room, &i));) {
+		uint64_t pending = atomic_load(place);
 		if (pending && whose(pending) == tid)
-			settle(m, i, pending);
+			settle(m, place, pending);
 	}
 }
 
 static void settle_all(struct moves *m)
 {
-	for (unsigned i = 0; i < MOVES_PENDING; i++) {
-		uint64_t pending = atomic_load(&m->pending[i]);
+	struct moves_room *room = &m->room;
+	_Atomic uint64_t *place;
+
+	for (unsigned i = 0; (place = next_place(&room, &i));) {
+		uint64_t pending = atomic_load(place);
 		if (pending && (ended(whose(pending)) || waits_elsewhere(whose(pending))))
-			settle(m, i, pending);
+			settle(m, place, pending);
 	}
 }
 
 static bool enter(struct moves *m, uint64_t pending)
 {
-	for (unsigned i = 0; i < MOVES_PENDING; i++) {
+	struct moves_room *room = &m->room;
+	_Atomic uint64_t *place;
+
+	for (unsigned i = 0; (place = next_place(&room, &i));) {
 		uint64_t none = 0;
-		if (atomic_compare_exchange_strong(&m->pending[i], &none, pending))
+		if (atomic_compare_exchange_strong(place, &none, pending))
 			return true;
 	}
 	return false;
+}
+
+/* For as many again, behind the last. Others may be as quick: then theirs is taken. */
+static bool make_room(struct moves *m)
+{
+	struct moves_room *last = &m->room, *next, *fresh = calloc(1, sizeof(*fresh));
+
+	if (!fresh)
+		return false;
+	while ((next = atomic_load(&last->more)))
+		last = next;
+	if (!atomic_compare_exchange_strong(&last->more, &next, fresh))
+		free(fresh);
+	return true;
 }
 
 void moves_begin(struct moves *m, pid_t tid)
@@ -95,10 +128,11 @@ void moves_begin(struct moves *m, pid_t tid)
 	/* Counted first: a place without a count would let somebody remember. Without a place the count stays, and nothing is remembered any more. */
 	atomic_fetch_add(&m->pendings, 1);
 	uint64_t pending = pending_of(atomic_load(&m->count), tid);
-	if (!enter(m, pending)) {
+	bool entered = enter(m, pending);
+	if (!entered)
 		settle_all(m);
-		(void)enter(m, pending);
-	}
+	while (!entered && !(entered = enter(m, pending)) && make_room(m))
+		;
 	atomic_fetch_add(&m->count, 1);
 }
 
@@ -131,13 +165,15 @@ static uint64_t coarse_ms(void)
 	return clock_ms(CLOCK_MONOTONIC_COARSE);
 }
 
-/* Looking costs microseconds for each that is pending: now and then is enough. */
+/* Looking costs microseconds for each that is pending: now and then is enough, and more seldom where they are many. */
 static bool all_settled(struct moves *m)
 {
-	if (!atomic_load(&m->pendings))
+	unsigned pendings = atomic_load(&m->pendings);
+
+	if (!pendings)
 		return true;
 	uint64_t last = atomic_load(&m->looked), now = coarse_ms();
-	if (now - last >= LOOK_MS && atomic_compare_exchange_strong(&m->looked, &last, now))
+	if (now - last >= LOOK_MS * (1 + pendings / MOVES_PENDING) && atomic_compare_exchange_strong(&m->looked, &last, now))
 		settle_all(m);
 	return false; /* next time */
 }

@@ -17,11 +17,16 @@
 
 #define MOVES_PENDING 64
 
+struct moves_room {
+	_Atomic uint64_t pending[MOVES_PENDING]; /* moves that may not be done yet; 0: free */
+	struct moves_room *_Atomic more;         /* where so many did not do; stays */
+};
+
 struct moves {
-	_Atomic uint64_t count;                  /* moves so far */
-	_Atomic uint64_t pending[MOVES_PENDING]; /* those that may not be done yet; 0: free */
+	_Atomic uint64_t count;  /* moves so far */
+	struct moves_room room;
 	atomic_uint pendings;
-	_Atomic uint64_t looked;                 /* after whom of them was looked last: CLOCK_MONOTONIC_COARSE, milliseconds */
+	_Atomic uint64_t looked; /* after whom of them was looked last: CLOCK_MONOTONIC_COARSE, milliseconds */
 };
 
 /* TID's call that moves is about to be let go on. */

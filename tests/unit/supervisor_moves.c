@@ -120,23 +120,31 @@ static void others(void **state)
 	close(p[1]);
 }
 
-/* More than there is room for: nothing is remembered any more, rather than too much. */
+#define MANY (MOVES_PENDING + 2)
+
+/* More than there is room for at first: nothing is remembered while one of them runs, and all is again once they are done. */
 static void too_many(void **state)
 {
 	struct moves m = { 0 };
-	pid_t run[MOVES_PENDING + 1];
+	pid_t run[MANY];
 
-	for (int i = 0; i <= MOVES_PENDING; i++) {
+	for (int i = 0; i < MANY; i++) {
 		run[i] = runner();
 		moves_begin(&m, run[i]);
 	}
-	for (int i = 0; i <= MOVES_PENDING; i++) {
+	for (int i = 0; i < MANY; i++) {
+		assert_int_equal(m.pendings, MANY - i);
+		assert_int_equal(moves_remember(&m, moves_before(&m), getpid(), 1), 0);
 		moves_settled(&m, run[i]);
 		kill(run[i], SIGKILL);
 		waitpid(run[i], NULL, 0);
 	}
-	assert_int_equal(m.pendings, 1);
-	assert_int_equal(moves_remember(&m, moves_before(&m), getpid(), 1), 0);
+	assert_int_equal(m.pendings, 0);
+	assert_int_not_equal(moves_remember(&m, moves_before(&m), getpid(), 1), 0);
+	for (struct moves_room *next, *r = m.room.more; r; r = next) {
+		next = r->more;
+		free(r);
+	}
 }
 
 int main(void)
