@@ -48,6 +48,12 @@ static void slots_put(struct slots *s, uint64_t key, uint32_t value)
 	s->used++;
 }
 
+/* How many of MASK + 1 slots are used at most: the more, the longer are the ways past those of others. */
+static uint32_t slots_most(uint32_t mask)
+{
+	return mask / 8 * 5;
+}
+
 /* MASK + 1 slots, no fewer than there were. */
 static int slots_room(struct slots *s, uint32_t mask)
 {
@@ -65,7 +71,7 @@ static int slots_room(struct slots *s, uint32_t mask)
 
 int index_add_slot(struct slots *s, uint64_t key, uint32_t value)
 {
-	if (!s->slot || s->used * 2 >= s->mask) {
+	if (!s->slot || s->used >= slots_most(s->mask)) {
 		int r = slots_room(s, s->slot ? s->mask * 2 + 1 : 255);
 		if (r)
 			return r;
@@ -270,7 +276,7 @@ static int make_room(struct ruleset *rs)
 	uint32_t patterns = 0, mask = 255;
 	for (uint32_t i = 0; i < rs->n_rules; i++)
 		patterns += rs->rule[i].n_patterns;
-	while (mask / 2 < patterns - patterns / 4 && mask < UINT32_MAX / 2)
+	while (slots_most(mask) < patterns - patterns / 8 && mask < UINT32_MAX / 2)
 		mask = mask * 2 + 1;
 	int r = reserve((void **)&ix->term, &ix->terms_room, patterns + patterns / 16 + 1, sizeof(*ix->term));
 	if (!r)
