@@ -44,6 +44,7 @@ struct run {
 
 /* Says on stderr what failed with RC, a negative errno, which it returns; WHY may be NULL. */
 int run_complain(const char *what, int rc, const char *why);
+
 /* What of NAME a terminal can show: as names are shown. The caller frees it. NULL without memory. */
 char *run_shown(const char *name);
 
